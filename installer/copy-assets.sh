@@ -1,0 +1,13 @@
+#!/bin/sh
+# Puts beside the compiled code what the compiler does not copy, and the promised entry dist/main.js.
+set -eu
+cd "$(dirname "$0")/.."
+find src installer \( -name '*.applescript' -o -name '*.sql' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg' -o -name '*.icns' \) | while read -r file; do
+  mkdir -p "dist/$(dirname "$file")"
+  cp "$file" "dist/$file"
+done
+cat > dist/main.js <<'JS'
+#!/usr/bin/env node
+import './src/main.js';
+JS
+chmod +x dist/main.js

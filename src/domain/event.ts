@@ -1,0 +1,28 @@
+import type { Message } from './message.ts';
+import type { Reaction } from './reaction.ts';
+
+export const EVENT_TYPES = ['message.received', 'message.sent', 'reaction.added', 'reaction.removed'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** The contract's event envelope. */
+export type Event =
+  | { readonly type: 'message.received' | 'message.sent'; readonly data: Message }
+  | { readonly type: 'reaction.added' | 'reaction.removed'; readonly data: Reaction };
+
+/** One row of chat.db seen as an event: chat.db is the log, the row id is the offset. */
+export interface LogEntry {
+  readonly rowId: number;
+  /** guid of the row; the identity a delivery id is made from (F2). */
+  readonly guid: string;
+  readonly event: Event;
+}
+
+/** A new row, with what it still lacks (decision C2). */
+export interface Arrival extends LogEntry {
+  /** The row's own date, Unix milliseconds. */
+  readonly datedMs: number;
+  /** True while its chat join or an attachment it announces is not there yet. */
+  readonly lacksParts: boolean;
+  /** True for an own row that is neither sent nor failed yet. */
+  readonly lacksSentFlag: boolean;
+}

@@ -1,0 +1,19 @@
+/** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
+export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
+
+/** A message, in exactly the contract's shape and field order: it is serialised as it stands. */
+export interface Message {
+  /** Row id in chat.db, as a string; "" for a provisional answer to a send (D6). */
+  readonly id: string;
+  readonly guid: string;
+  /** Chat guid exactly as stored; "" when the row belongs to no chat (B4). */
+  readonly conversation_id: string;
+  readonly sender: string;
+  readonly body: string;
+  /** Absolute paths on this machine, in stored order (B5). */
+  readonly attachments: readonly string[];
+  /** `YYYY-MM-DDTHH:MM:SSZ`, truncated to the second (B6). */
+  readonly timestamp: string;
+  readonly is_from_me: boolean;
+  readonly status: MessageStatus;
+}

@@ -1,0 +1,209 @@
+import type { Conversation } from './conversation.ts';
+import type { Arrival, LogEntry } from './event.ts';
+import type { LogIdentity, Mark } from './mark.ts';
+import type { Message } from './message.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookHealth } from './webhook.ts';
+
+/** Stops what it was given for; calling it twice is fine. */
+export type Cancel = () => void;
+
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number;
+  /** Milliseconds that never step back. */
+  monotonic(): number;
+  /** Calls `run` once after `ms` milliseconds. */
+  after(ms: number, run: () => void): Cancel;
+}
+
+/** One line a call; fields never hold a key or a body (decision A6). */
+export interface Log {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  child(fields: Readonly<Record<string, unknown>>): Log;
+}
+
+/** The contract's `backend` part of the health record. */
+export interface BackendHealth {
+  readonly connected: boolean;
+  readonly message: string | null;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Opaque place to go on from, absent on the last page. */
+  readonly next?: string;
+}
+
+export interface MessageQuery {
+  readonly conversationId?: string;
+  /** Strictly after this instant, nanoseconds since the Unix epoch. */
+  readonly sinceNs?: bigint;
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset: number;
+  /** `next` of an earlier page of the same query; replaces `offset`. */
+  readonly cursor?: string;
+}
+
+/** Reads for clients. Every method throws AppError `unavailable` while chat.db cannot be read (C6). */
+export interface MessageReader {
+  listMessages(query: MessageQuery): Page<Message> | Promise<Page<Message>>;
+  /** undefined for an unknown row id and for a reaction (B8). */
+  message(rowId: number): Message | undefined;
+  listConversations(query: {
+    readonly limit: number;
+    readonly offset: number;
+  }): Page<Conversation> | Promise<Page<Conversation>>;
+  /** Accepts every spelling of the chat guid (B4). */
+  conversation(id: string): Conversation | undefined;
+}
+
+/** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
+export interface MessageLog {
+  /** Entries with `after < row id <= upTo`, ascending, at most `limit`. Rows deleted since are simply not there. */
+  entries(after: number, upTo: number, limit: number): readonly LogEntry[];
+  /** The same for rows nobody has published yet, with what each still lacks. */
+  arrivals(after: number, limit: number): readonly Arrival[];
+  /** The newest row there is: the place a first start begins at. */
+  newest(): Mark;
+  /** Facts for `isReplaced`. */
+  identity(rowId: number): LogIdentity;
+}
+
+export interface CursorStore {
+  load(): Mark | undefined;
+  save(mark: Mark): void;
+}
+
+export interface NewWebhook {
+  readonly url: string;
+  readonly events: StoredWebhook['events'];
+  readonly secret: string | null;
+  readonly includeDetails: boolean;
+}
+
+export interface WebhookStore {
+  list(): readonly StoredWebhook[];
+  get(id: string): StoredWebhook | undefined;
+  /** Stores the webhook with its starting row id in one transaction; throws `conflict` past `limit` webhooks. */
+  add(webhook: NewWebhook, startRowId: number): StoredWebhook;
+  /** False when there was none. */
+  remove(id: string): boolean;
+  /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
+  advance(id: string, rowId: number, record?: DeliveryRecord): void;
+  /** Sets every webhook's row id: the log was replaced (C5). */
+  rebaseline(rowId: number): void;
+  deliveries(id: string): readonly DeliveryRecord[];
+  health(id: string): WebhookHealth;
+}
+
+/** One part of a send: exactly one run of osascript (decision D1). */
+export interface SendPart {
+  /** The address for a participant lookup, or the group id as given. */
+  readonly recipient: string;
+  /** Known chat guids, best first. */
+  readonly chatIds: readonly string[];
+  readonly service: string;
+  readonly content: { readonly body: string } | { readonly attachment: string };
+}
+
+/** How one run ended. `number` is the AppleScript error number, null when none was printed. */
+export type RunOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly number: number | null; readonly message: string }
+  /** Time limit reached and killed (D3), or killed by somebody: nobody knows whether it was sent. */
+  | { readonly kind: 'killed' }
+  /** osascript could not be started at all. */
+  | { readonly kind: 'not_started'; readonly message: string };
+
+/** Messages, driven by osascript. */
+export interface MessagesApp {
+  run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
+  /** Starts Messages and waits until it may be asked again, at most 10 s (D2). */
+  open(): Promise<void>;
+}
+
+/** A known chat as a send needs it. */
+export interface ChatTarget {
+  readonly guid: string;
+  /** All known spellings, best first. */
+  readonly chatIds: readonly string[];
+  /** Service of the chat (`iMessage`, `SMS`, `RCS`), null when unknown. */
+  readonly service: string | null;
+}
+
+/** An own row above a mark, as a candidate for a send's confirmation (D5). */
+export interface OwnRow {
+  readonly rowId: number;
+  /** `style and identifier` of its chat: the chat guid after its first `;`, null while it has no chat. */
+  readonly address: string | null;
+  readonly body: string;
+  /** File names of its attachments. */
+  readonly attachmentNames: readonly string[];
+}
+
+/** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */
+export interface SendLookup {
+  /** Chats that the typed recipient means: any spelling of a chat guid, or an address (B4). */
+  target(recipient: string): ChatTarget | undefined;
+  /** Highest row id there ever was. */
+  highestRowId(): number;
+  ownRowsAbove(rowId: number): readonly OwnRow[];
+  message(rowId: number): Message | undefined;
+}
+
+export interface SendRequest {
+  readonly recipient: string;
+  readonly body: string;
+  readonly attachments: readonly string[];
+  /** `Idempotency-Key` (D9), when given. */
+  readonly idempotencyKey?: string;
+}
+
+/** Decision D6: `confirmed` when its row was found, else the Message is provisional. */
+export interface SendResult {
+  readonly confirmed: boolean;
+  readonly message: Message;
+  /** True when this is a stored outcome given again (D9). */
+  readonly replayed: boolean;
+}
+
+export interface MessageSender {
+  /** Throws AppError as decisions D4, D7 and D9 say. */
+  send(request: SendRequest): Promise<SendResult>;
+}
+
+/** Outcome of an earlier send kept for 24 hours (D9). No text: hashes, a row id or a problem. */
+export type StoredOutcome =
+  | { readonly state: 'running' }
+  | { readonly state: 'confirmed'; readonly rowId: number }
+  | { readonly state: 'provisional' }
+  | { readonly state: 'problem'; readonly problem: string };
+
+export interface IdempotencyStore {
+  /** Claims the key durably, or says what it was used for. Keys older than 24 hours are forgotten. */
+  claim(
+    key: string,
+    requestHash: string,
+    nowMs: number,
+  ): 'claimed' | { readonly requestHash: string; readonly outcome: StoredOutcome };
+  finish(key: string, outcome: StoredOutcome): void;
+  /** At start: sends that a crash interrupted; they become `send_outcome_unknown`. */
+  interrupted(): readonly string[];
+}
+
+/** State of one macOS permission as far as it can be known without asking. */
+export interface PermissionReport {
+  readonly name: 'full_disk_access' | 'automation';
+  readonly state: 'granted' | 'denied' | 'unknown';
+  readonly detail: string;
+}
+
+export interface Permissions {
+  fullDiskAccess(): Promise<PermissionReport>;
+  /** Runs a harmless read-only script: may make macOS ask the person. */
+  automation(): Promise<PermissionReport>;
+}

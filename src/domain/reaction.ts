@@ -1,0 +1,29 @@
+/** Names of the reactions (decision C8); `sticker` and `other` cover what the contract's table does not list. */
+export type ReactionType =
+  | 'love'
+  | 'thumbs_up'
+  | 'thumbs_down'
+  | 'haha'
+  | 'exclamation'
+  | 'question'
+  | 'emoji'
+  | 'sticker'
+  | 'other';
+
+/** `data` of a reaction event (decision C8). */
+export interface Reaction {
+  readonly id: string;
+  readonly guid: string;
+  readonly conversation_id: string;
+  readonly sender: string;
+  readonly is_from_me: boolean;
+  readonly reaction_type: ReactionType;
+  /** The character of an emoji reaction (2006/3006), else null. */
+  readonly emoji: string | null;
+  /** Row id of the message reacted to, "" when it is not in the database. */
+  readonly message_id: string;
+  /** Its guid, without the `p:N/` or `bp:` prefix. */
+  readonly message_guid: string;
+  readonly timestamp: string;
+  readonly associated_message_type: number;
+}

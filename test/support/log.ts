@@ -1,0 +1,27 @@
+import type { Log } from '../../src/domain/ports.ts';
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A log that keeps its lines for a test to look at. */
+export function collectingLog(
+  lines: LogLine[] = [],
+  base: Readonly<Record<string, unknown>> = {},
+): Log & { readonly lines: LogLine[] } {
+  const at =
+    (level: LogLine['level']) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      lines.push({ level, message, fields: { ...base, ...fields } });
+    };
+  return {
+    lines,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => collectingLog(lines, { ...base, ...fields }),
+  };
+}

@@ -115,6 +115,8 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Mark | undefined;
   save(mark: Mark): void;
+  /** Starts over at `mark` (first start, or the log was replaced: C4, C5), every webhook with it, in one transaction. */
+  restart(mark: Mark): void;
 }
 
 export interface NewWebhook {
@@ -133,8 +135,6 @@ export interface WebhookStore {
   remove(id: string): boolean;
   /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
   advance(id: string, rowId: number, record?: DeliveryRecord): void;
-  /** Sets every webhook's row id: the log was replaced (C5). */
-  rebaseline(rowId: number): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
 }
@@ -220,6 +220,8 @@ export interface MessageSender {
 /** Outcome of an earlier send kept for 24 hours (D9). No text: hashes, a row id or a problem. */
 export type StoredOutcome =
   | { readonly state: 'running' }
+  /** It was running when an earlier process died: nobody knows whether it went out. */
+  | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
   | { readonly state: 'provisional' }
   | { readonly state: 'problem'; readonly problem: string };
@@ -232,8 +234,6 @@ export interface IdempotencyStore {
     nowMs: number,
   ): 'claimed' | { readonly requestHash: string; readonly outcome: StoredOutcome };
   finish(key: string, outcome: StoredOutcome): void;
-  /** At start: sends that a crash interrupted; they become `send_outcome_unknown`. */
-  interrupted(): readonly string[];
 }
 
 /** State of one macOS permission as far as it can be known without asking. */

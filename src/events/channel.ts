@@ -1,0 +1,157 @@
+import type { LogEntry } from '../domain/event.ts';
+import type { Clock, FeedBatch, FeedReader } from '../domain/ports.ts';
+
+/** Decision C7. */
+const CAPACITY = 1024;
+
+/** Somebody who reads the channel, at a place of its own. */
+export interface Member {
+  onMore(): void;
+  isLevel(): boolean;
+  /** Whether the publisher waits a moment for this member while it is level (C7). */
+  readonly isPaced: boolean;
+}
+
+/**
+ * One broadcast channel of fixed capacity (decision C7). Publishing never waits and never buffers without
+ * bound: a ring keeps the newest events, every member has its own position, and one that falls behind
+ * by more than the ring loses the oldest or, if it must lose nothing, reads them from chat.db (`feed.ts`).
+ */
+export class Channel {
+  readonly #ring: (LogEntry | undefined)[] = new Array<LogEntry | undefined>(CAPACITY).fill(undefined);
+  /** Sequence numbers count events ever published here; an event stands at its number modulo the capacity. */
+  #next = 0;
+  /** First sequence number that belongs to the log as it is now (it may have been replaced). */
+  #start = 0;
+  /** Every published event after this row id is still in the ring. */
+  #floor = 0;
+  #last = 0;
+  #generation = 0;
+  readonly #members = new Set<Member>();
+  readonly #awaited = new Set<Member>();
+  #onTaken: (() => void) | undefined;
+
+  /** Row id of the newest published event, or where publishing began. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Counts the times the log was started over. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Begins at `rowId`: the stored place at start, the newest row when the log was replaced (C4, C5). */
+  restart(rowId: number): void {
+    this.#start = this.#next;
+    this.#floor = rowId;
+    this.#last = rowId;
+    this.#generation += 1;
+    this.wake();
+  }
+
+  /** Adds events, in row id order, and tells every member. */
+  publish(entries: readonly LogEntry[]): void {
+    for (const member of this.#members) {
+      if (member.isPaced && member.isLevel()) this.#awaited.add(member);
+    }
+    for (const entry of entries) {
+      const slot = this.#next % CAPACITY;
+      const evicted = this.#ring[slot];
+      if (evicted !== undefined && this.#next - CAPACITY >= this.#start) this.#floor = evicted.rowId;
+      this.#ring[slot] = entry;
+      this.#next += 1;
+      this.#last = entry.rowId;
+    }
+    this.wake();
+  }
+
+  /** Tells every member that it may be worth looking. */
+  wake(): void {
+    for (const member of this.#members) member.onMore();
+  }
+
+  join(member: Member): void {
+    this.#members.add(member);
+  }
+
+  leave(member: Member): void {
+    this.#members.delete(member);
+    this.noteTaken(member);
+  }
+
+  /** A member took something: if it is level again, nobody waits for it any more. */
+  noteTaken(member: Member): void {
+    if (!this.#awaited.has(member)) return;
+    if (this.#members.has(member) && !member.isLevel()) return;
+    this.#awaited.delete(member);
+    if (this.#awaited.size === 0) this.#onTaken?.();
+  }
+
+  /**
+   * Resolves when every member that was level before the last publishing is level again, at the latest after
+   * `atMostMs`. Whoever lets that pass is not level, and so is not waited for until it is.
+   */
+  async taken(clock: Clock, atMostMs: number): Promise<void> {
+    if (this.#awaited.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(atMostMs, resolve);
+      this.#onTaken = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#onTaken = undefined;
+    this.#awaited.clear();
+  }
+
+  /** Events after a row id, at most `limit`; undefined when the ring no longer holds all of them. */
+  after(rowId: number, limit: number): LogEntry[] | undefined {
+    if (rowId < this.#floor) return undefined;
+    let low = Math.max(this.#start, this.#oldest());
+    let high = this.#next;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#at(middle).rowId <= rowId) low = middle + 1;
+      else high = middle;
+    }
+    return this.#slice(low, limit);
+  }
+
+  /** A reader of what happens from now on, which loses the oldest when it is too slow. */
+  live(onMore: () => void): FeedReader {
+    let position = this.#next;
+    const member: Member = { onMore, isPaced: true, isLevel: () => position === this.#next };
+    this.join(member);
+    return {
+      take: (limit): FeedBatch => {
+        const missed = Math.max(0, this.#oldest() - position);
+        const entries = this.#slice(position + missed, limit);
+        position += missed + entries.length;
+        this.noteTaken(member);
+        return { entries, missed, upTo: entries.at(-1)?.rowId ?? this.#last };
+      },
+      isLevel: member.isLevel,
+      generation: () => this.#generation,
+      close: () => this.leave(member),
+    };
+  }
+
+  #oldest(): number {
+    return Math.max(0, this.#next - CAPACITY);
+  }
+
+  #at(sequence: number): LogEntry {
+    const entry = this.#ring[sequence % CAPACITY];
+    if (entry === undefined) throw new Error(`the channel holds no event number ${sequence}`);
+    return entry;
+  }
+
+  #slice(from: number, limit: number): LogEntry[] {
+    const entries: LogEntry[] = [];
+    for (let sequence = from; sequence < this.#next && entries.length < limit; sequence += 1) {
+      entries.push(this.#at(sequence));
+    }
+    return entries;
+  }
+}

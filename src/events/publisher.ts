@@ -1,0 +1,171 @@
+import { isAppError } from '../domain/errors.ts';
+import type { Arrival } from '../domain/event.ts';
+import { isReplaced, type Mark } from '../domain/mark.ts';
+import type { Cancel, Clock, CursorStore, Log, MessageLog } from '../domain/ports.ts';
+import type { Channel } from './channel.ts';
+import { waitEndsAt } from './settle.ts';
+
+/** Decision C7: rows published at a stretch, and how long level members are waited for after it. */
+const STRETCH_ROWS = 256;
+const STRETCH_WAIT_MS = 250;
+/** Newest row and newest event may drift apart this long before health says so. */
+const DRIFT_MS = 30_000;
+
+export interface PublisherParts {
+  readonly log: MessageLog;
+  readonly channel: Channel;
+  readonly cursor: CursorStore;
+  readonly clock: Clock;
+  readonly logger: Log;
+}
+
+/**
+ * Turns new rows into events: exactly one a row, in row id order (C1), each as soon as it is complete (C2),
+ * and stores how far it came. `look` may be called at any time, as often as anybody likes.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  #mark: Mark | undefined;
+  /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic). */
+  readonly #sightings: { readonly upTo: number; readonly atMs: number }[] = [];
+  #isRunning = false;
+  #lookAgain = false;
+  #isClosed = false;
+  #run: Promise<void> = Promise.resolve();
+  #cancelWake: Cancel | undefined;
+  #wasAway = false;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up the stored place (C4), so that readers may join before chat.db has been opened. */
+  start(): void {
+    this.#mark = this.#parts.cursor.load();
+    if (this.#mark !== undefined) this.#parts.channel.restart(this.#mark.rowId);
+  }
+
+  /** Publishes what is new. Never throws: chat.db being away is the tail's to report, and it calls again. */
+  look(): void {
+    this.#lookAgain = true;
+    if (this.#isRunning || this.#isClosed) return;
+    this.#run = this.#work();
+  }
+
+  /** What health should say about the pipeline, or null: the newest row waits too long to become an event. */
+  trouble(): string | null {
+    const published = this.#mark?.rowId;
+    if (published === undefined) return null;
+    try {
+      const newest = this.#parts.log.newest().rowId;
+      if (newest <= published) return null;
+      this.#noteSighting(newest);
+    } catch {
+      return null; // chat.db is away, and its own health says so
+    }
+    const oldest = this.#sightings[0];
+    const behindMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
+    if (oldest === undefined || behindMs <= DRIFT_MS) return null;
+    return `Events are behind: row ${oldest.upTo} has waited ${Math.round(behindMs / 1000)} s to be published.`;
+  }
+
+  /** Stops; resolves when nothing is published any more. Twice is fine. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelWake?.();
+    await this.#run;
+  }
+
+  async #work(): Promise<void> {
+    this.#isRunning = true;
+    try {
+      while (this.#lookAgain && !this.#isClosed) {
+        this.#lookAgain = false;
+        await this.#publishSettled();
+      }
+    } catch (error) {
+      this.#wasAway = true;
+      if (isAppError(error) && error.kind === 'unavailable') return;
+      this.#parts.logger.error('publishing new rows failed; it is tried again at the next look', { error });
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #publishSettled(): Promise<void> {
+    const { log, channel, cursor, clock } = this.#parts;
+    let mark = this.#place();
+    if (this.#wasAway) {
+      this.#wasAway = false;
+      channel.wake(); // readers that wait for chat.db
+    }
+    while (!this.#isClosed) {
+      const arrivals = log.arrivals(mark.rowId, STRETCH_ROWS);
+      if (arrivals.length === 0) this.#sightings.length = 0; // what was seen beyond the mark is gone again
+      const settled = this.#settled(arrivals);
+      const newest = settled.at(-1);
+      if (newest === undefined) return;
+      channel.publish(settled);
+      mark = { rowId: newest.rowId, guid: newest.guid, inode: mark.inode };
+      this.#mark = mark;
+      cursor.save(mark);
+      while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= mark.rowId) this.#sightings.shift();
+      // Let requests and sockets have their turn, then whoever was level (C7).
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      await channel.taken(clock, STRETCH_WAIT_MS);
+    }
+  }
+
+  /** The place to go on from; starts over when there is none yet (C4) or the log is another one (C5). */
+  #place(): Mark {
+    const { log, channel, cursor, logger } = this.#parts;
+    const known = this.#mark;
+    if (known !== undefined) {
+      const identity = log.identity(known.rowId);
+      if (!isReplaced(known, identity)) {
+        this.#noteSighting(identity.highestRowId);
+        if (identity.inode !== known.inode) {
+          this.#mark = { ...known, inode: identity.inode };
+          cursor.save(this.#mark);
+        }
+        return this.#mark ?? known;
+      }
+    }
+    const newest = log.newest();
+    this.#mark = newest;
+    this.#sightings.length = 0;
+    cursor.restart(newest);
+    if (known === undefined) logger.info('first start: events begin after the newest row', { row_id: newest.rowId });
+    else {
+      logger.warn('the messages database was replaced: what it holds now is not published as new', {
+        was_at_row_id: known.rowId,
+        now_at_row_id: newest.rowId,
+      });
+    }
+    channel.restart(newest.rowId);
+    return newest;
+  }
+
+  /** The rows at the front that need not wait any longer; arranges to look again when the next one may go. */
+  #settled(arrivals: readonly Arrival[]): readonly Arrival[] {
+    const { clock } = this.#parts;
+    const nowMs = clock.monotonic();
+    this.#cancelWake?.();
+    const newest = arrivals.at(-1);
+    if (newest !== undefined) this.#noteSighting(newest.rowId);
+    for (const [index, arrival] of arrivals.entries()) {
+      const seenAtMs = this.#sightings.find((sighting) => sighting.upTo >= arrival.rowId)?.atMs ?? nowMs;
+      const endsAtMs = waitEndsAt(arrival, seenAtMs, clock.now());
+      if (endsAtMs > nowMs) {
+        this.#cancelWake = clock.after(endsAtMs - nowMs, () => this.look());
+        return arrivals.slice(0, index);
+      }
+    }
+    return arrivals;
+  }
+
+  #noteSighting(rowId: number): void {
+    if (rowId <= Math.max(this.#mark?.rowId ?? 0, this.#sightings.at(-1)?.upTo ?? 0)) return;
+    this.#sightings.push({ upTo: rowId, atMs: this.#parts.clock.monotonic() });
+  }
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../domain/errors.ts';
+import type { EventType } from '../domain/event.ts';
+import type { Clock, WebhookStore } from '../domain/ports.ts';
+import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
+import type { Row, Sqlite } from '../runtime/sqlite.ts';
+
+/** Decision F1. */
+const MAX_WEBHOOKS = 64;
+/** Section H: records kept for each webhook. Trimmed in steps, so a few more may stand for a while. */
+const KEPT_RECORDS = 100;
+const TRIM_EVERY = 50;
+
+const COLUMNS = 'id, url, events, secret, include_details, created_at, row_id';
+
+/** Registered webhooks, how far each is done (F4), and what became of its last deliveries. */
+export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
+  const selectAll = database.prepare(`SELECT ${COLUMNS} FROM webhook ORDER BY number`);
+  const select = database.prepare(`SELECT ${COLUMNS} FROM webhook WHERE id = ?`);
+  const count = database.prepare('SELECT count(*) FROM webhook');
+  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
+  const move = database.prepare('UPDATE webhook SET row_id = ? WHERE id = ?');
+  const noteSuccess = database.prepare(
+    'UPDATE webhook SET row_id = ?, consecutive_failures = 0, last_success_at = ? WHERE id = ?',
+  );
+  const noteFailure = database.prepare(
+    'UPDATE webhook SET row_id = ?, consecutive_failures = consecutive_failures + 1 WHERE id = ?',
+  );
+  const insertRecord = database.prepare(
+    `INSERT INTO delivery (webhook, id, at, event, row_id, outcome, attempts, status, error, duration_ms)
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM webhook WHERE id = ?)`,
+  );
+  const trim = database.prepare(
+    `DELETE FROM delivery WHERE webhook = ? AND number <=
+       (SELECT number FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT 1 OFFSET ${KEPT_RECORDS})`,
+  );
+  const selectRecords = database.prepare(
+    `SELECT id, at, event, row_id, outcome, attempts, status, error, duration_ms FROM delivery
+      WHERE webhook = ? ORDER BY number DESC LIMIT ${KEPT_RECORDS}`,
+  );
+  const selectHealth = database.prepare('SELECT consecutive_failures, last_success_at FROM webhook WHERE id = ?');
+  let recordsSinceTrim = 0;
+
+  const keep = (id: string, record: DeliveryRecord): void => {
+    insertRecord.run(
+      id,
+      record.id,
+      record.at,
+      record.event,
+      record.row_id,
+      record.outcome,
+      record.attempts,
+      record.status,
+      record.error,
+      record.duration_ms,
+      id,
+    );
+    recordsSinceTrim += 1;
+    if (recordsSinceTrim < TRIM_EVERY) return;
+    recordsSinceTrim = 0;
+    for (const [webhook] of selectAll.all()) trim.run(String(webhook), String(webhook));
+  };
+
+  return {
+    list: () => selectAll.all().map(toWebhook),
+    get(id) {
+      const row = select.get(id);
+      return row === undefined ? undefined : toWebhook(row);
+    },
+    add(webhook, startRowId) {
+      const stored: StoredWebhook = {
+        id: randomUUID(),
+        url: webhook.url,
+        events: webhook.events,
+        created_at: `${new Date(clock.now()).toISOString().slice(0, 19)}Z`,
+        secret: webhook.secret,
+        includeDetails: webhook.includeDetails,
+        rowId: startRowId,
+      };
+      database.transaction(() => {
+        if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) {
+          throw new AppError('conflict', 'too_many_webhooks', `There are ${MAX_WEBHOOKS} webhooks already.`, {
+            hint: 'Delete one that is no longer needed.',
+          });
+        }
+        insert.run(
+          stored.id,
+          stored.url,
+          JSON.stringify(stored.events),
+          stored.secret,
+          stored.includeDetails ? 1 : 0,
+          stored.created_at,
+          stored.rowId,
+        );
+      });
+      return stored;
+    },
+    remove: (id) => remove.run(id) > 0,
+    advance(id, rowId, record) {
+      if (record === undefined) {
+        move.run(rowId, id);
+        return;
+      }
+      database.transaction(() => {
+        if (record.outcome === 'delivered') noteSuccess.run(rowId, record.at, id);
+        else if (record.outcome === 'dropped') noteFailure.run(rowId, id);
+        else move.run(rowId, id);
+        keep(id, record);
+      });
+    },
+    deliveries: (id) => selectRecords.all(id).map(toRecord),
+    health(id) {
+      const row = selectHealth.get(id);
+      const failures = Number(row?.[0] ?? 0);
+      return {
+        state: failures > 0 ? 'failing' : 'healthy',
+        consecutive_failures: failures,
+        last_success_at: typeof row?.[1] === 'string' ? row[1] : null,
+      };
+    },
+  };
+}
+
+function toWebhook(row: Row): StoredWebhook {
+  return {
+    id: String(row[0]),
+    url: String(row[1]),
+    events: JSON.parse(String(row[2])) as EventType[],
+    created_at: String(row[5]),
+    secret: row[3] === null ? null : String(row[3]),
+    includeDetails: row[4] === 1,
+    rowId: Number(row[6]),
+  };
+}
+
+function toRecord(row: Row): DeliveryRecord {
+  return {
+    id: String(row[0]),
+    at: String(row[1]),
+    event: String(row[2]) as DeliveryRecord['event'],
+    row_id: Number(row[3]),
+    outcome: String(row[4]) as DeliveryRecord['outcome'],
+    attempts: Number(row[5]),
+    status: row[6] === null ? null : Number(row[6]),
+    error: row[7] === null ? null : String(row[7]),
+    duration_ms: Number(row[8]),
+  };
+}

@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Which rooms a room may import from, besides itself. A file at the top of src/ is a room of its own. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  wire: ['domain'],
+  events: ['domain', 'runtime'],
+  config: ['domain', 'runtime'],
+  runtime: ['domain'],
+  mac: ['domain', 'runtime'],
+  sender: ['domain', 'runtime'],
+  chatdb: ['domain', 'runtime'],
+  state: ['domain', 'runtime'],
+  simulator: ['domain', 'runtime'],
+  http: ['domain', 'wire', 'runtime'],
+  ws: ['domain', 'wire', 'runtime'],
+  webhooks: ['domain', 'wire', 'runtime'],
+  installer: ['domain', 'config', 'mac', 'runtime'],
+  app: ['domain', 'config', 'wire', 'chatdb', 'events', 'state', 'sender', 'webhooks', 'http', 'ws', 'mac', 'runtime'],
+  cli: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer'],
+  main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
+};
+
+/** The rooms that each outside package, or module of Node that touches the machine, may be used in. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  'better-sqlite3': ['runtime'],
+  '@tinyhttp/app': ['http'],
+  'rate-limiter-flexible': ['http'],
+  'raw-body': ['http'],
+  ws: ['ws'],
+  axios: ['webhooks'],
+  'axios-retry': ['webhooks'],
+  uuid: ['webhooks'],
+  '@ltd/j-toml': ['config'],
+  zod: ['wire', 'config'],
+  pino: ['runtime'],
+  'pino-pretty': ['runtime'],
+  commander: ['main', 'cli'],
+  'node-mac-permissions': ['mac'],
+  'node:child_process': ['sender', 'mac', 'cli', 'installer', 'simulator'],
+};
+
+interface Import {
+  readonly file: string;
+  readonly line: number;
+  readonly target: string;
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+function imports(file: string): Import[] {
+  return readFileSync(join(root, file), 'utf8')
+    .split('\n')
+    .flatMap((text, index) => {
+      const found = /(?:from |import |import\()\s*['"]([^'"]+)['"]/.exec(text);
+      return found?.[1] === undefined ? [] : [{ file, line: index + 1, target: found[1] }];
+    });
+}
+
+function roomOf(file: string): string {
+  const [top, second = ''] = file.split('/');
+  return top === 'src' ? second.replace(/(-file)?\.ts$/, '') : (top ?? '');
+}
+
+const everyImport = [...sources('src'), ...sources('installer')].flatMap(imports);
+
+describe('the house', () => {
+  test('every room has its doors in the table', () => {
+    const rooms = new Set([...sources('src'), ...sources('installer')].map(roomOf));
+    expect([...rooms].filter((room) => DOORS[room] === undefined)).toEqual([]);
+  });
+
+  test('rooms meet only through their doors', () => {
+    const wrong = everyImport
+      .filter(({ target }) => target.startsWith('.'))
+      .filter(({ file, target }) => {
+        const from = roomOf(file);
+        const to = roomOf(relative(root, resolve(root, dirname(file), target)));
+        return from !== to && !DOORS[from]?.includes(to);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test('every outside package is used in its home alone', () => {
+    const wrong = everyImport.filter(({ file, target }) => HOMES[target]?.includes(roomOf(file)) === false);
+    expect(wrong).toEqual([]);
+  });
+
+  test('domain imports nothing, not even of Node', () => {
+    const wrong = everyImport.filter(({ file, target }) => file.startsWith('src/domain/') && !target.startsWith('./'));
+    expect(wrong).toEqual([]);
+  });
+
+  test('the clock, the platform and the environment are read in their rooms alone', () => {
+    const rules = [
+      {
+        pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])set(?:Timeout|Interval)\(/,
+        homes: ['runtime'],
+      },
+      { pattern: /\bprocess\.env\b/, homes: ['config'] },
+      { pattern: /\bprocess\.platform\b|\bos\.platform\(/, homes: ['main', 'cli', 'config'] },
+    ];
+    const wrong = [...sources('src'), ...sources('installer')].flatMap((file) =>
+      readFileSync(join(root, file), 'utf8')
+        .split('\n')
+        .flatMap((text, index) =>
+          rules.some(({ pattern, homes }) => pattern.test(text) && !homes.includes(roomOf(file)))
+            ? [`${file}:${index + 1} ${text.trim()}`]
+            : [],
+        ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('no file is longer than 400 lines', () => {
+    const long = [...sources('src'), ...sources('installer')].filter(
+      (file) => readFileSync(join(root, file), 'utf8').split('\n').length > 400,
+    );
+    expect(long).toEqual([]);
+  });
+});

@@ -1,0 +1,368 @@
+import { describe, expect, test } from '@jest/globals';
+import { isReplaced } from '../../src/domain/mark.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { Publisher } from '../../src/events/publisher.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { arrival, MemoryCursor, MemoryLog } from '../support/memory-log.ts';
+
+const nothing = (): void => {};
+
+function pipeline() {
+  const log = new MemoryLog();
+  const cursor = new MemoryCursor();
+  const clock = new FakeClock();
+  const channel = new Channel();
+  const logger = collectingLog();
+  const publisher = new Publisher({ log, channel, cursor, clock, logger });
+  return { log, cursor, clock, channel, logger, publisher, feed: new Feed(channel, log) };
+}
+
+/** Looks, and lets everything that follows from it happen. */
+async function look({ publisher, clock }: ReturnType<typeof pipeline>): Promise<void> {
+  publisher.look();
+  await clock.advance(0);
+}
+
+const ids = (entries: readonly { readonly rowId: number }[]): number[] => entries.map((entry) => entry.rowId);
+
+describe('the channel', () => {
+  test('each reader has its own place and sees events in order', () => {
+    const channel = new Channel();
+    const early = channel.live(nothing);
+    channel.publish([arrival(1), arrival(2)]);
+    const late = channel.live(nothing);
+    channel.publish([arrival(3)]);
+    expect(ids(early.take(2).entries)).toEqual([1, 2]);
+    expect(early.isLevel()).toBe(false);
+    expect(ids(early.take(2).entries)).toEqual([3]);
+    expect(ids(late.take(10).entries)).toEqual([3]);
+    expect(early.isLevel()).toBe(true);
+  });
+
+  test('a reader that falls behind by more than the capacity loses the oldest and learns how many', () => {
+    const channel = new Channel();
+    const slow = channel.live(nothing);
+    for (let rowId = 1; rowId <= 1030; rowId += 1) channel.publish([arrival(rowId)]);
+    const batch = slow.take(2000);
+    expect(batch.missed).toBe(6);
+    expect(ids(batch.entries)).toEqual(Array.from({ length: 1024 }, (_, index) => index + 7));
+    expect(slow.take(10)).toMatchObject({ entries: [], missed: 0 });
+  });
+
+  test('gives what follows a row id only while it holds all of it', () => {
+    const channel = new Channel();
+    channel.restart(10);
+    for (let rowId = 12; rowId <= 12 + 1024; rowId += 2) channel.publish([arrival(rowId)]);
+    expect(ids(channel.after(11, 2) ?? [])).toEqual([12, 14]);
+    expect(ids(channel.after(1034, 9) ?? [])).toEqual([1036]);
+    expect(channel.after(9, 2)).toBeUndefined();
+    for (let rowId = 2000; rowId < 2600; rowId += 1) channel.publish([arrival(rowId)]);
+    expect(channel.after(11, 2)).toBeUndefined();
+  });
+
+  test('waits for those who were level, and for nobody else', async () => {
+    const channel = new Channel();
+    const clock = new FakeClock();
+    const stalled = channel.live(nothing);
+    channel.publish([arrival(1)]);
+    await Promise.all([channel.taken(clock, 250), clock.advance(250)]);
+    const quick = channel.live(nothing);
+    channel.publish([arrival(2)]);
+    let isDone = false;
+    const waiting = channel.taken(clock, 250).then(() => {
+      isDone = true;
+    });
+    await clock.advance(100);
+    expect(isDone).toBe(false);
+    quick.take(10);
+    await waiting;
+    expect(clock.monotonic()).toBe(350); // it did not wait the rest for the stalled one
+    expect(clock.pending).toBe(0);
+    stalled.close();
+  });
+
+  test('closing a reader ends the wait for it', async () => {
+    const channel = new Channel();
+    const clock = new FakeClock();
+    const reader = channel.live(nothing);
+    channel.publish([arrival(1)]);
+    const waiting = channel.taken(clock, 250);
+    reader.close();
+    await waiting;
+    expect(clock.monotonic()).toBe(0);
+  });
+});
+
+describe('the publisher', () => {
+  test('the very first start begins at the newest row and stores that at once', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 7);
+    line.publisher.start();
+    const reader = line.feed.live(nothing);
+    await look(line);
+    expect(reader.take(10).entries).toEqual([]);
+    expect(line.cursor.saved).toEqual([{ rowId: 7, guid: 'G7', inode: '1' }]);
+    line.log.addMany(8, 9);
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([8, 9]);
+    expect(line.cursor.saved.at(-1)).toEqual({ rowId: 9, guid: 'G9', inode: '1' });
+  });
+
+  test('a restart publishes what came in while the service was down', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 9);
+    line.cursor.save({ rowId: 5, guid: 'G5', inode: '1' });
+    line.publisher.start();
+    const reader = line.feed.live(nothing);
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([6, 7, 8, 9]);
+  });
+
+  test('a row without its chat join waits two seconds, and the rows behind it with it', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.add(arrival(1, { lacksParts: true }), arrival(2));
+    await look(line);
+    await line.clock.advance(1999);
+    expect(reader.take(10).entries).toEqual([]);
+    await line.clock.advance(1);
+    expect(ids(reader.take(10).entries)).toEqual([1, 2]);
+  });
+
+  test('a row that becomes complete goes at once', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.add(arrival(1, { lacksParts: true }));
+    await look(line);
+    line.log.add(arrival(1));
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([1]);
+    expect(line.clock.monotonic()).toBe(0);
+  });
+
+  test('an own row waits one second for its sent flag', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.add(arrival(1, { lacksSentFlag: true }));
+    await look(line);
+    await line.clock.advance(999);
+    expect(reader.take(10).entries).toEqual([]);
+    await line.clock.advance(1);
+    expect(ids(reader.take(10).entries)).toEqual([1]);
+  });
+
+  test('all rows that were there at one look wait together, however many stretches they are', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const all: number[] = [];
+    const reader = line.feed.live(() => all.push(...ids(reader.take(5000).entries)));
+    for (let rowId = 1; rowId <= 2000; rowId += 1) line.log.add(arrival(rowId, { lacksParts: true }));
+    await look(line);
+    await line.clock.advance(2000);
+    await eventually(() => all.length === 2000);
+    expect(line.clock.monotonic()).toBe(2000);
+  });
+
+  test('a row dated over a minute ago does not wait', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.add(arrival(1, { lacksParts: true, datedMs: line.clock.now() - 60_001 }));
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([1]);
+  });
+
+  test('a burst makes no level reader lose anything', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const all: number[] = [];
+    let missed = 0;
+    const reader = line.feed.live(() => {
+      queueMicrotask(() => {
+        const batch = reader.take(5000);
+        missed += batch.missed;
+        all.push(...ids(batch.entries));
+      });
+    });
+    line.log.addMany(1, 10_000);
+    await look(line);
+    await eventually(() => all.length === 10_000);
+    expect(missed).toBe(0);
+    expect(all).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
+  });
+
+  test('a replaced database starts everyone at its newest row, with one logged loss and no replay', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 5);
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    const resumed = line.feed.resume(2, nothing);
+    line.log.rows.clear();
+    line.log.inode = '2';
+    line.log.add(arrival(5, { guid: 'other' }), arrival(9, { guid: 'newest' }));
+    await look(line);
+    expect(line.cursor.restarts).toBe(2);
+    expect(line.cursor.load()).toEqual({ rowId: 9, guid: 'newest', inode: '2' });
+    expect(reader.take(10).entries).toEqual([]);
+    expect(resumed.take(10)).toMatchObject({ entries: [], upTo: 9 });
+    expect(line.logger.lines.filter((entry) => entry.level === 'warn')).toHaveLength(1);
+    line.log.add(arrival(10));
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([10]);
+    expect(ids(resumed.take(10).entries)).toEqual([10]);
+  });
+
+  test('the same database in a new file (copied back) goes on', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 5);
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.inode = '2';
+    line.log.addMany(6, 7);
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([6, 7]);
+    expect(line.cursor.load()?.inode).toBe('2');
+  });
+
+  test('a marked row that was deleted is no sign of another database', () => {
+    const mark = { rowId: 5, guid: 'G5', inode: '1' };
+    expect(isReplaced(mark, { inode: '1', guidAtMark: null, highestRowId: 5 })).toBe(false);
+    expect(isReplaced(mark, { inode: '1', guidAtMark: null, highestRowId: 4 })).toBe(true);
+    expect(isReplaced(mark, { inode: '2', guidAtMark: null, highestRowId: 9 })).toBe(true);
+    expect(isReplaced(mark, { inode: '2', guidAtMark: 'G5', highestRowId: 9 })).toBe(false);
+    expect(isReplaced(mark, { inode: '1', guidAtMark: 'X', highestRowId: 9 })).toBe(true);
+  });
+
+  test('a database that goes away loses nothing when it comes back', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 3);
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.isAway = true;
+    await look(line);
+    line.log.isAway = false;
+    line.log.addMany(4, 5);
+    await look(line);
+    expect(ids(reader.take(10).entries)).toEqual([4, 5]);
+  });
+
+  test('health hears of a newest row that waits over 30 seconds, and of nothing before', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    line.log.addMany(1, 1);
+    expect(line.publisher.trouble()).toBeNull();
+    await line.clock.advance(30_001);
+    expect(line.publisher.trouble()).toMatch(/behind.*30 s/);
+    await look(line);
+    expect(line.publisher.trouble()).toBeNull();
+  });
+
+  test('rows deleted again before they were published are no drift', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 2);
+    line.publisher.start();
+    await look(line);
+    line.log.add(arrival(3, { lacksParts: true }));
+    await look(line);
+    line.log.rows.delete(3);
+    await look(line);
+    await line.clock.advance(40_000);
+    expect(line.publisher.trouble()).toBeNull();
+  });
+});
+
+describe('the feed', () => {
+  test('catches up from chat.db, cuts over and goes on live, without gap or repeat', async () => {
+    const line = pipeline();
+    line.cursor.save({ rowId: 0, guid: null, inode: '1' });
+    line.publisher.start();
+    line.log.addMany(1, 3000);
+    await look(line);
+    await eventually(() => line.feed.lastPublished() === 3000);
+    const reader = line.feed.resume(0, nothing);
+    const all: number[] = [];
+    let next = 3001;
+    while (!reader.isLevel()) {
+      all.push(...ids(reader.take(100).entries));
+      if (next < 3100) {
+        line.log.addMany(next, next);
+        next += 1;
+        await look(line);
+      }
+    }
+    expect(all).toEqual(Array.from({ length: next - 1 }, (_, index) => index + 1));
+    const readsBefore = line.log.reads;
+    line.log.addMany(next, next);
+    await look(line);
+    expect(ids(reader.take(100).entries)).toEqual([next]);
+    expect(line.log.reads).toBe(readsBefore); // live: from the ring
+  });
+
+  test('never reads beyond the last published row', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    line.log.add(arrival(1), arrival(2, { lacksParts: true }));
+    await look(line);
+    expect(ids(line.feed.resume(0, nothing).take(10).entries)).toEqual([1]);
+  });
+
+  test('an `after` ahead of the published suppresses events up to it; one above every row is refused', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    line.log.add(arrival(1, { lacksParts: true }), arrival(2), arrival(3));
+    line.feed.admit(2);
+    const reader = line.feed.resume(2, nothing);
+    await look(line);
+    await line.clock.advance(2000);
+    expect(ids(reader.take(10).entries)).toEqual([3]);
+    expect(() => line.feed.admit(4)).toThrow(expect.objectContaining({ kind: 'gone' }));
+    line.log.isAway = true;
+    expect(() => line.feed.admit(1)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+  });
+
+  test('rows deleted meanwhile are passed over, and the place moves past them', async () => {
+    const line = pipeline();
+    line.cursor.save({ rowId: 0, guid: null, inode: '1' });
+    line.publisher.start();
+    line.log.addMany(1, 2000);
+    await look(line);
+    await eventually(() => line.feed.lastPublished() === 2000);
+    for (let rowId = 1; rowId <= 2000; rowId += 1) if (rowId !== 5) line.log.rows.delete(rowId);
+    const batch = line.feed.resume(0, nothing).take(10);
+    expect(ids(batch.entries)).toEqual([5]);
+    expect(batch.upTo).toBe(2000);
+  });
+
+  test('a resumed reader wakes up when chat.db is back', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    let wakes = 0;
+    line.feed.resume(0, () => {
+      wakes += 1;
+    });
+    line.log.isAway = true;
+    await look(line);
+    line.log.isAway = false;
+    await look(line);
+    expect(wakes).toBe(1);
+  });
+});

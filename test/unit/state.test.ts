@@ -1,0 +1,200 @@
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { NewWebhook } from '../../src/domain/ports.ts';
+import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { cursorStore } from '../../src/state/cursor.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+let files = 0;
+const newFile = (): string => {
+  files += 1;
+  return join(folder, `state-${files}.db`);
+};
+const hook: NewWebhook = {
+  url: 'http://127.0.0.1:9/x',
+  events: ['message.received', 'reaction.added'],
+  secret: 's3cret',
+  includeDetails: false,
+};
+const record = (rowId: number, outcome: DeliveryRecord['outcome'] = 'delivered'): DeliveryRecord => ({
+  id: `d${rowId}`,
+  at: `2026-01-01T00:00:${String(rowId % 60).padStart(2, '0')}Z`,
+  event: 'message.received',
+  row_id: rowId,
+  outcome,
+  attempts: outcome === 'delivered' ? 1 : 3,
+  status: outcome === 'delivered' ? 200 : null,
+  error: outcome === 'delivered' ? null : 'connection refused',
+  duration_ms: 12,
+});
+
+describe('the state database', () => {
+  test('is readable by its owner alone, side files too', () => {
+    const path = newFile();
+    const database = openStateDatabase(path);
+    cursorStore(database).save({ rowId: 1, guid: null, inode: '1' });
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+    database.close();
+  });
+
+  test('a file that is not a database is refused with a sentence and left alone', () => {
+    const path = newFile();
+    writeFileSync(path, 'not a database, but something of value to somebody'.repeat(100));
+    expect(() => openStateDatabase(path)).toThrow(expect.objectContaining({ code: 'state_db_unusable' }));
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('one written by a newer version is refused', () => {
+    const path = newFile();
+    const database = openSqlite(path);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    expect(() => openStateDatabase(path)).toThrow(/newer version/);
+  });
+});
+
+describe('the cursor', () => {
+  test('is there again after a restart', () => {
+    const path = newFile();
+    const first = openStateDatabase(path);
+    expect(cursorStore(first).load()).toBeUndefined();
+    cursorStore(first).save({ rowId: 41, guid: 'A', inode: '7' });
+    cursorStore(first).save({ rowId: 42, guid: null, inode: '18446744073709551615' });
+    first.close();
+    const second = openStateDatabase(path);
+    expect(cursorStore(second).load()).toEqual({ rowId: 42, guid: null, inode: '18446744073709551615' });
+    second.close();
+  });
+
+  test('starting over takes every webhook with it', () => {
+    const database = openStateDatabase(newFile());
+    const webhooks = webhookStore(database, new FakeClock());
+    const { id } = webhooks.add(hook, 900);
+    cursorStore(database).restart({ rowId: 12, guid: 'B', inode: '8' });
+    expect(webhooks.get(id)?.rowId).toBe(12);
+    expect(cursorStore(database).load()?.rowId).toBe(12);
+    database.close();
+  });
+});
+
+describe('webhooks', () => {
+  test('keep everything over a restart, in order of registration', () => {
+    const path = newFile();
+    const first = openStateDatabase(path);
+    const store = webhookStore(first, new FakeClock(Date.UTC(2026, 1, 3, 4, 5, 6, 789)));
+    const added = [store.add(hook, 5), store.add({ ...hook, secret: null, includeDetails: true }, 6)];
+    first.close();
+    const second = openStateDatabase(path);
+    expect(webhookStore(second, new FakeClock()).list()).toEqual(added);
+    expect(added[0]).toMatchObject({ created_at: '2026-02-03T04:05:06Z', rowId: 5, secret: 's3cret' });
+    expect(added[1]).toMatchObject({ secret: null, includeDetails: true });
+    second.close();
+  });
+
+  test('the 65th is refused and not stored', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    for (let count = 0; count < 64; count += 1) store.add(hook, 0);
+    expect(() => store.add(hook, 0)).toThrow(expect.objectContaining({ kind: 'conflict' }));
+    expect(store.list()).toHaveLength(64);
+    database.close();
+  });
+
+  test('removal takes the records along and says whether there was one', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    const { id } = store.add(hook, 0);
+    store.advance(id, 1, record(1));
+    expect(store.remove(id)).toBe(true);
+    expect(store.remove(id)).toBe(false);
+    store.advance(id, 2, record(2)); // a lane that was just ending
+    expect(store.deliveries(id)).toEqual([]);
+    expect(store.get(id)).toBeUndefined();
+    database.close();
+  });
+
+  test('the last 100 records stay, newest first', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    const { id } = store.add(hook, 0);
+    for (let rowId = 1; rowId <= 260; rowId += 1) store.advance(id, rowId, record(rowId));
+    const kept = store.deliveries(id);
+    expect(kept).toHaveLength(100);
+    expect(kept[0]).toEqual(record(260));
+    expect(kept[99]).toEqual(record(161));
+    expect(Number(database.prepare('SELECT count(*) FROM delivery').get()?.[0])).toBeLessThanOrEqual(150);
+    expect(store.get(id)?.rowId).toBe(260);
+    database.close();
+  });
+
+  test('failures count until a success', () => {
+    const database = openStateDatabase(newFile());
+    const store = webhookStore(database, new FakeClock());
+    const { id } = store.add(hook, 0);
+    expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: null });
+    store.advance(id, 1, record(1, 'dropped'));
+    store.advance(id, 2, record(2, 'dropped'));
+    store.advance(id, 3, record(3, 'gone'));
+    expect(store.health(id)).toEqual({ state: 'failing', consecutive_failures: 2, last_success_at: null });
+    store.advance(id, 4, record(4));
+    expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: record(4).at });
+    database.close();
+  });
+});
+
+describe('idempotency', () => {
+  const HOUR = 60 * 60 * 1000;
+
+  test('a key is claimed once, and then tells what became of it', () => {
+    const database = openStateDatabase(newFile());
+    const store = idempotencyStore(database);
+    expect(store.claim('k', 'hash', 0)).toBe('claimed');
+    expect(store.claim('k', 'hash', 1)).toEqual({ requestHash: 'hash', outcome: { state: 'running' } });
+    store.finish('k', { state: 'confirmed', rowId: 77 });
+    expect(store.claim('k', 'other', 2)).toEqual({ requestHash: 'hash', outcome: { state: 'confirmed', rowId: 77 } });
+    store.finish('k', { state: 'problem', problem: '{"a":1}' });
+    expect(store.claim('k', 'hash', 3)).toEqual({
+      requestHash: 'hash',
+      outcome: { state: 'problem', problem: '{"a":1}' },
+    });
+    database.close();
+  });
+
+  test('a key is forgotten after 24 hours', () => {
+    const database = openStateDatabase(newFile());
+    const store = idempotencyStore(database);
+    store.claim('k', 'hash', 0);
+    expect(store.claim('k', 'hash', 24 * HOUR)).not.toBe('claimed');
+    expect(store.claim('k', 'hash', 24 * HOUR + 1)).toBe('claimed');
+    database.close();
+  });
+
+  test('what a crash interrupted is known as such', () => {
+    const path = newFile();
+    const crashed = openStateDatabase(path);
+    idempotencyStore(crashed).claim('k', 'hash', 0);
+    crashed.close();
+    const database = openStateDatabase(path);
+    expect(idempotencyStore(database).claim('k', 'hash', 1)).toEqual({
+      requestHash: 'hash',
+      outcome: { state: 'interrupted' },
+    });
+    database.close();
+  });
+
+  test('neither key nor text is stored', () => {
+    const path = newFile();
+    const database = openStateDatabase(path);
+    idempotencyStore(database).claim('my-visible-key', 'hash', 0);
+    const stored = database.prepare('SELECT * FROM send').all().flat().join(' ');
+    expect(stored).not.toContain('my-visible-key');
+    database.close();
+  });
+});

@@ -1,0 +1,13 @@
+// Verify a Postern webhook in Node. Usage: POSTERN_SECRET=... node verify.mjs "$X_WEBHOOK_SIGNATURE" < body
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export function isGenuine(secret, body, signature) {
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+const genuine = isGenuine(process.env.POSTERN_SECRET, readFileSync(0), process.argv[2] ?? '');
+console.log(genuine ? 'genuine' : 'forged');
+process.exitCode = genuine ? 0 : 1;

@@ -1,0 +1,219 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import WebSocket from 'ws';
+import { eventually } from './eventually.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** The key of every service a test starts. */
+export const KEY = 'a-key-for-tests';
+
+export interface ServiceOptions {
+  readonly chatDbPath: string;
+  readonly osascriptPath?: string;
+  /** Keys of config.toml, by section. */
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly arguments?: readonly string[];
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body, parsed. */
+  readonly json: unknown;
+}
+
+/** The real service as a child process, spoken to over real HTTP and WebSocket. */
+export class Service {
+  readonly folder: string;
+  readonly port: number;
+  readonly #options: ServiceOptions;
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(folder: string, port: number, options: ServiceOptions) {
+    this.folder = folder;
+    this.port = port;
+    this.#options = options;
+  }
+
+  /** Writes a configuration and starts; resolves when health answers. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
+    const service = new Service(folder, await freePort(), options);
+    mkdirSync(service.configFolder, { mode: 0o700 });
+    service.configure();
+    await service.launch();
+    return service;
+  }
+
+  get configFolder(): string {
+    return join(this.folder, 'config');
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/api/v1`;
+  }
+
+  /** Everything the process has written to stdout and stderr. */
+  get output(): string {
+    return this.#output;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  configure(settings: ServiceOptions['settings'] = {}): void {
+    const sections: Record<string, Record<string, unknown>> = {
+      server: {
+        port: this.port,
+        rate_limit_per_minute: 1_000_000,
+        ...this.#options.settings?.server,
+        ...settings.server,
+      },
+      auth: { api_key: KEY, ...this.#options.settings?.auth, ...settings.auth },
+      backend: {
+        chat_db_path: this.#options.chatDbPath,
+        osascript_path: this.#options.osascriptPath ?? '/usr/bin/false',
+        poll_interval_ms: 50,
+        ...this.#options.settings?.backend,
+        ...settings.backend,
+      },
+      send: { ...this.#options.settings?.send, ...settings.send },
+    };
+    const toml = Object.entries(sections)
+      .flatMap(([name, keys]) => [
+        `[${name}]`,
+        ...Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}`),
+      ])
+      .join('\n');
+    writeFileSync(join(this.configFolder, 'config.toml'), `${toml}\n`, { mode: 0o600 });
+  }
+
+  /** Starts the process, again after `kill` or `stop`. */
+  async launch(): Promise<void> {
+    const child = spawn(
+      process.execPath,
+      [MAIN, 'serve', '--config-dir', this.configFolder, ...(this.#options.arguments ?? [])],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env.PATH, HOME: this.folder, ...this.#options.env },
+      },
+    );
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.#output += String(chunk)));
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${this.#output}`);
+      return (await fetch(`${this.url}/health`)).ok;
+    });
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.request('GET', path, { headers });
+  }
+
+  async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.request('POST', path, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  }
+
+  /** One request, with the right key unless `x-api-key` is given; an empty one means none. */
+  async request(
+    method: string,
+    path: string,
+    init: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const headers = new Headers({ 'x-api-key': KEY, ...init.headers });
+    if (headers.get('x-api-key') === '') headers.delete('x-api-key');
+    const response = await fetch(this.url + path, { ...init, method, headers, redirect: 'manual' });
+    const text = await response.text();
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: response.status, headers: response.headers, text, json };
+  }
+
+  /** A WebSocket that keeps what it hears; resolves when it is open. */
+  async socket(query = ''): Promise<Listener> {
+    const socket = new WebSocket(`ws://127.0.0.1:${this.port}/api/v1/ws?api_key=${encodeURIComponent(KEY)}${query}`);
+    const listener = new Listener(socket);
+    await once(socket, 'open');
+    return listener;
+  }
+
+  /** Asks it to stop; resolves with the exit code. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    const [code] = (await ended) as [number | null];
+    return code;
+  }
+
+  /** Stops and removes its folder. */
+  async dispose(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  stateFile(name: string): Buffer {
+    return readFileSync(join(this.configFolder, name));
+  }
+}
+
+export interface ReceivedEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>> & { readonly id: string };
+}
+
+/** A WebSocket client that keeps every frame. */
+export class Listener {
+  readonly socket: WebSocket;
+  readonly frames: string[] = [];
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) throw new Error('a binary frame');
+      this.frames.push((data as Buffer).toString('utf8'));
+    });
+  }
+
+  get events(): ReceivedEvent[] {
+    return this.frames.map((frame) => JSON.parse(frame) as ReceivedEvent);
+  }
+
+  /** The first event that fits, as soon as it is there. */
+  event(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
+    return eventually(() => this.events.find(fits));
+  }
+
+  async close(): Promise<void> {
+    if (this.socket.readyState === WebSocket.CLOSED) return;
+    const closed = once(this.socket, 'close');
+    this.socket.terminate();
+    await closed;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

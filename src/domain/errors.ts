@@ -14,6 +14,7 @@ export type ErrorKind =
   | 'unprocessable' // 422
   | 'upgrade_required' // 426
   | 'rate_limited' // 429
+  | 'headers_too_large' // 431
   | 'internal' // 500
   | 'refused' // 502, Messages said no
   | 'unavailable' // 503

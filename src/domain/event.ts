@@ -26,3 +26,15 @@ export interface Arrival extends LogEntry {
   /** True for an own row that is neither sent nor failed yet. */
   readonly lacksSentFlag: boolean;
 }
+
+const jsonOf = new WeakMap<LogEntry, string>();
+
+/** The event as it goes out: serialised once, however many webhooks and sockets are sent it. */
+export function eventJson(entry: LogEntry): string {
+  let json = jsonOf.get(entry);
+  if (json === undefined) {
+    json = JSON.stringify(entry.event);
+    jsonOf.set(entry, json);
+  }
+  return json;
+}

@@ -3,7 +3,7 @@ import type { Mistake } from './errors.ts';
 import type { Arrival, LogEntry } from './event.ts';
 import type { LogIdentity, Mark } from './mark.ts';
 import type { Message } from './message.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookHealth } from './webhook.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus, WebhookTestResult } from './webhook.ts';
 
 /** Stops what it was given for; calling it twice is fine. */
 export type Cancel = () => void;
@@ -137,6 +137,24 @@ export interface WebhookStore {
   advance(id: string, rowId: number, record?: DeliveryRecord): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
+}
+
+/** The registered webhooks, each with its running lane (F3). */
+export interface WebhookRegistry {
+  list(): readonly StoredWebhook[];
+  get(id: string): StoredWebhook | undefined;
+  /** Registers it from the event published next; throws `conflict` when there are too many (F1, F4). */
+  add(webhook: NewWebhook): StoredWebhook;
+  /** Resolves once nothing can be sent to it any more (F5); false when there was none. */
+  remove(id: string): Promise<boolean>;
+  /** This one and all below throw `not_found` for an unknown id. */
+  status(id: string): WebhookStatus;
+  /** Newest first. */
+  deliveries(id: string): readonly DeliveryRecord[];
+  /** Sends one `webhook.test` event, once, past the lane's queue. */
+  test(id: string): Promise<WebhookTestResult>;
+  /** Goes back to row id `after`, durably; throws `invalid` when that is ahead of where the webhook is. */
+  replay(id: string, after: number): StoredWebhook;
 }
 
 /** One part of a send: exactly one run of osascript (decision D1). */

@@ -41,3 +41,23 @@ export interface WebhookHealth {
   readonly consecutive_failures: number;
   readonly last_success_at: string | null;
 }
+
+/** How a webhook is doing and how far it is. */
+export interface WebhookStatus extends WebhookHealth {
+  /** Row id up to which it is done; a little ahead of the stored one while rows are skipped (F4). */
+  readonly row_id: number;
+  /** Row ids published that it is not done with yet. */
+  readonly behind: number;
+}
+
+/** What a receiver said to a `webhook.test` event (section H). */
+export interface WebhookTestResult {
+  /** The `X-Webhook-Delivery` id it was sent under. */
+  readonly id: string;
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly duration_ms: number;
+  /** The beginning of the answer's body, null when there was none. */
+  readonly answer: string | null;
+}

@@ -1,0 +1,31 @@
+import type { BackendHealth, PermissionReport } from './ports.ts';
+import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
+
+/** How one webhook is doing; of its url the origin alone (decision A6). */
+export interface WebhookStatus extends WebhookHealth {
+  readonly id: string;
+  readonly origin: string;
+  /** What became of its last event; null when there was none yet. */
+  readonly last_outcome: DeliveryRecord['outcome'] | null;
+  readonly last_error: string | null;
+}
+
+/** Answer of `GET /api/v1/status` (section H). */
+export interface StatusReport {
+  readonly version: string;
+  /** Whole seconds since the start. */
+  readonly uptime_s: number;
+  readonly backend: BackendHealth;
+  /** Highest row id in chat.db; null while it cannot be read. */
+  readonly newest_row: number | null;
+  /** The last published event; `age_s` is null when it was published before this start. */
+  readonly newest_event: { readonly row_id: number; readonly age_s: number | null };
+  readonly webhooks: readonly WebhookStatus[];
+  /** As last known: asking for the status never makes macOS ask the person. */
+  readonly permissions: readonly PermissionReport[];
+}
+
+/** Answer of `POST /api/v1/permissions/check`: the same, asked anew in the agent's own name. */
+export interface PermissionsAnswer {
+  readonly permissions: readonly PermissionReport[];
+}

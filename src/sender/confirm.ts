@@ -1,0 +1,131 @@
+import { basename } from 'node:path';
+import type { Cancel, Clock, OwnRow, SendPart } from '../domain/ports.ts';
+import type { TolerantLookup } from './lookup.ts';
+
+/** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */
+const LOOK_EVERY_MS = 25;
+/**
+ * How long an unconfirmed send keeps its claim on a row: rows come within seconds of a run, or not at all, and a
+ * run takes 30 s at most (D3). Later an equal text may have that row.
+ */
+const CLAIM_KEPT_MS = 90_000;
+/** Row ids known to be taken; far more than can come above one mark. */
+const TAKEN_KEPT = 1000;
+
+/** One part of a send, waiting for its row. */
+export interface Expectation {
+  /** Highest row id before the run. */
+  readonly afterRowId: number;
+  /** `style;identifier`; null matches any chat, and none (D5). */
+  readonly address: string | null;
+  readonly content: SendPart['content'];
+  /** On the monotonic clock. */
+  readonly notedAtMs: number;
+  /** Its row, once found. */
+  rowId?: number;
+}
+
+export interface ConfirmOptions {
+  readonly lookup: TolerantLookup;
+  readonly clock: Clock;
+  /** `send.confirm_ms`. */
+  readonly confirmMs: number;
+  /** Calls back when chat.db may have changed: only makes looking sooner. */
+  readonly onChange?: (look: () => void) => Cancel;
+}
+
+/** Finds the rows of sent parts in chat.db, each row for one part alone (decision D5). */
+export class Confirmations {
+  /** In order of arrival: of two equal texts the first row belongs to the first. */
+  #expected: Expectation[] = [];
+  readonly #taken = new Set<number>();
+  readonly #options: ConfirmOptions;
+
+  constructor(options: ConfirmOptions) {
+    this.#options = options;
+  }
+
+  /** Call it right before the run. undefined while chat.db is away: nothing can be confirmed then. */
+  expect(address: string | null, content: SendPart['content']): Expectation | undefined {
+    const { lookup, clock } = this.#options;
+    const afterRowId = lookup.highestRowId();
+    if (afterRowId === undefined) return undefined;
+    const expectation = { afterRowId, address, content, notedAtMs: clock.monotonic() };
+    this.#expected.push(expectation);
+    return expectation;
+  }
+
+  /** For a part that certainly was not sent. */
+  drop(expectation: Expectation | undefined): void {
+    this.#expected = this.#expected.filter((one) => one !== expectation);
+  }
+
+  /** Looks once, giving earlier parts their rows first. */
+  find(expectation: Expectation): number | undefined {
+    const { lookup, clock } = this.#options;
+    if (expectation.rowId !== undefined) return expectation.rowId;
+    const keptSince = clock.monotonic() - CLAIM_KEPT_MS;
+    this.#expected = this.#expected.filter((one) => one.notedAtMs >= keptSince);
+    const waiting = [...new Set([...this.#expected, expectation])].sort((a, b) => a.notedAtMs - b.notedAtMs);
+    const lowest = Math.min(...waiting.map((one) => one.afterRowId));
+    for (const row of lookup.ownRowsAbove(lowest).toSorted((a, b) => a.rowId - b.rowId)) {
+      if (this.#taken.has(row.rowId)) continue;
+      const owner = waiting.find((one) => one.rowId === undefined && isRowOf(one, row));
+      if (owner !== undefined) this.#give(row.rowId, owner);
+    }
+    return expectation.rowId;
+  }
+
+  /** Looks until the row is there, the time is over or the signal says stop. */
+  async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
+    const { clock, confirmMs } = this.#options;
+    const end = clock.monotonic() + confirmMs;
+    while (this.find(expectation) === undefined) {
+      const leftMs = end - clock.monotonic();
+      if (leftMs <= 0 || signal.aborted) return;
+      await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);
+    }
+  }
+
+  #give(rowId: number, owner: Expectation): void {
+    owner.rowId = rowId;
+    this.drop(owner);
+    this.#taken.add(rowId);
+    for (const oldest of this.#taken) {
+      if (this.#taken.size <= TAKEN_KEPT) break;
+      this.#taken.delete(oldest);
+    }
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancels: Cancel[] = [];
+      const wake = () => {
+        for (const cancel of cancels) cancel();
+        resolve();
+      };
+      cancels.push(this.#options.clock.after(ms, wake), () => signal.removeEventListener('abort', wake));
+      signal.addEventListener('abort', wake);
+      const cancelChange = this.#options.onChange?.(wake);
+      if (cancelChange !== undefined) cancels.push(cancelChange);
+    });
+  }
+}
+
+function isRowOf(expectation: Expectation, row: OwnRow): boolean {
+  if (row.rowId <= expectation.afterRowId) return false;
+  if (expectation.address !== null && expectation.address !== row.address) return false;
+  const { content } = expectation;
+  if ('body' in content) return comparable(content.body) === comparable(row.body);
+  // macOS keeps file names composed or decomposed, as it likes.
+  const name = basename(content.attachment).normalize('NFC');
+  return row.attachmentNames.some((other) => other.normalize('NFC') === name);
+}
+
+/** Line ends made equal, and without the placeholders that reading takes out of a body (decision B2). */
+function comparable(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/^(?:[\uFFFC\uFFFD]\n?)+|(?:\n?[\uFFFC\uFFFD])+$/g, '')
+    .replace(/[\uFFFC\uFFFD]/g, '');
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { AppError, type ErrorKind, errorCode, isAppError } from '../domain/errors.ts';
+import type { Cancel, Clock, IdempotencyStore, Log, SendRequest, StoredOutcome } from '../domain/ports.ts';
+import { unknownOutcome } from './failure.ts';
+
+/** An outcome that may be given again. */
+export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
+
+/** At most one send for each `Idempotency-Key`, also across a crash (decision D9). */
+export class Idempotency {
+  readonly #store: IdempotencyStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Request hash of every key that waits or runs in this process. */
+  readonly #inFlight = new Map<string, string>();
+
+  constructor(store: IdempotencyStore, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Lets a send with this key wait its turn; throws 409 while another does. Nothing is stored yet. */
+  enter(key: string, requestHash: string): Cancel {
+    const other = this.#inFlight.get(key);
+    if (other !== undefined && other !== requestHash) throw keyReused();
+    if (other !== undefined) {
+      throw new AppError('conflict', 'send_in_progress', 'A send with this Idempotency-Key is still running.', {
+        hint: 'Ask again with the same key in a few seconds.',
+      });
+    }
+    this.#inFlight.set(key, requestHash);
+    return () => void this.#inFlight.delete(key);
+  }
+
+  /**
+   * Claims the key durably: undefined means that this send may run. Otherwise the outcome of the earlier one, or
+   * its problem thrown again; 422 when the key was used for another request.
+   */
+  claim(key: string, requestHash: string): EarlierSend | undefined {
+    const earlier = this.#store.claim(key, requestHash, this.#clock.now());
+    if (earlier === 'claimed') return undefined;
+    if (earlier.requestHash !== requestHash) throw keyReused();
+    const { outcome } = earlier;
+    switch (outcome.state) {
+      case 'confirmed':
+      case 'provisional':
+        return outcome;
+      case 'problem':
+        throw toError(outcome.problem);
+      // In flight it is not, so `running` is a send whose outcome could not be stored.
+      case 'running':
+      case 'interrupted':
+        throw unknownOutcome('conflict');
+    }
+  }
+
+  /** Stores how it ended, before anybody is told. */
+  keep(key: string, outcome: EarlierSend): void {
+    this.#finish(key, outcome);
+  }
+
+  /** The same for a send that failed. A failure nobody foresaw leaves it open whether something went out. */
+  keepFailure(key: string, error: unknown): void {
+    const problem = isAppError(error) ? error : unknownOutcome('unknown_outcome');
+    this.#finish(key, { state: 'problem', problem: toText(problem) });
+  }
+
+  #finish(key: string, outcome: StoredOutcome): void {
+    try {
+      this.#store.finish(key, outcome);
+    } catch (error) {
+      // The truth is still told now; the key stays claimed, so nothing is sent twice.
+      this.#log.error('the outcome of a send could not be stored', { code: errorCode(error) });
+    }
+  }
+}
+
+/** Tells requests apart without keeping any text. */
+export function requestHash({ recipient, body, attachments }: SendRequest): string {
+  return createHash('sha256')
+    .update(JSON.stringify([recipient, body, attachments]))
+    .digest('hex');
+}
+
+function keyReused(): AppError {
+  return new AppError('unprocessable', 'idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
+    hint: 'Use a new key for every message.',
+  });
+}
+
+/** How a problem is stored. */
+interface StoredProblem {
+  readonly kind: ErrorKind;
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+function toText({ kind, code, message, hint, extra }: AppError): string {
+  return JSON.stringify({
+    kind,
+    code,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    extra,
+  } satisfies StoredProblem);
+}
+
+function toError(text: string): AppError {
+  const { kind, code, message, ...options } = JSON.parse(text) as StoredProblem;
+  return new AppError(kind, code, message, { ...options, headers: { 'Idempotent-Replayed': 'true' } });
+}

@@ -1,0 +1,41 @@
+import { errorCode, isAppError } from '../domain/errors.ts';
+import type { Message } from '../domain/message.ts';
+import type { ChatTarget, Log, OwnRow, SendLookup } from '../domain/ports.ts';
+
+/** What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (C6). */
+export class TolerantLookup {
+  readonly #lookup: SendLookup;
+  readonly #log: Log;
+
+  constructor(lookup: SendLookup, log: Log) {
+    this.#lookup = lookup;
+    this.#log = log;
+  }
+
+  target(recipient: string): ChatTarget | undefined {
+    return this.#ask(() => this.#lookup.target(recipient));
+  }
+
+  highestRowId(): number | undefined {
+    return this.#ask(() => this.#lookup.highestRowId());
+  }
+
+  ownRowsAbove(rowId: number): readonly OwnRow[] {
+    return this.#ask(() => this.#lookup.ownRowsAbove(rowId)) ?? [];
+  }
+
+  message(rowId: number): Message | undefined {
+    return this.#ask(() => this.#lookup.message(rowId));
+  }
+
+  #ask<Answer>(question: () => Answer): Answer | undefined {
+    try {
+      return question();
+    } catch (error) {
+      // Whatever is wrong with a read, it must not turn a message that went out into a failed send.
+      const isAway = isAppError(error) && error.kind === 'unavailable';
+      if (!isAway) this.#log.warn('chat.db could not be asked about a send', { code: errorCode(error) });
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports.ts';
+import { osascript } from '../../src/sender/osascript.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FakeExecutable } from '../support/fake-osascript.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const part: SendPart = {
+  recipient: '+15550100',
+  chatIds: ['any;-;+15550100', 'SMS;-;+15550100'],
+  service: 'iMessage',
+  content: { body: 'hello' },
+};
+
+function setUp(): {
+  fake: FakeExecutable;
+  clock: FakeClock;
+  messages: MessagesApp;
+  readonly run: (of?: Partial<SendPart>) => Promise<RunOutcome>;
+} {
+  const fake = new FakeExecutable(folder);
+  const clock = new FakeClock();
+  const messages = osascript({ path: fake.path, clock });
+  return { fake, clock, messages, run: (of = {}) => messages.run({ ...part, ...of }, new AbortController().signal) };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('one run of osascript', () => {
+  test('gets the constant script as its only argument and the data in an environment with nothing else in it', async () => {
+    const { fake, run } = setUp();
+    expect(await run()).toEqual({ kind: 'done' });
+    const [recorded] = fake.runs();
+    expect(recorded?.argv).toEqual([expect.stringMatching(/^\/.*\/src\/sender\/send\.applescript$/)]);
+    expect(recorded?.stdinIsEmpty).toBe(true);
+    expect(recorded?.env).toEqual({
+      LANG: 'en_US.UTF-8',
+      POSTERN_RECIPIENT: '+15550100',
+      POSTERN_CHAT_IDS: 'any;-;+15550100\nSMS;-;+15550100',
+      POSTERN_SERVICE: 'iMessage',
+      POSTERN_BODY: 'hello',
+    });
+  });
+
+  test('gets an attachment by its path, and no body', async () => {
+    const { fake, run } = setUp();
+    await run({ content: { attachment: '/tmp/a "b" ü.png' }, chatIds: [] });
+    expect(fake.runs()[0]?.env).toEqual({
+      LANG: 'en_US.UTF-8',
+      POSTERN_RECIPIENT: '+15550100',
+      POSTERN_CHAT_IDS: '',
+      POSTERN_SERVICE: 'iMessage',
+      POSTERN_ATTACHMENT: '/tmp/a "b" ü.png',
+    });
+  });
+
+  test.each([
+    'line one\nline two\r\nthree\rfour\n',
+    '"; do shell script "rm -rf /" --\\" \' $(id) `id` %s $HOME',
+    'ü ß 漢字 🙂 👩‍👩‍👧‍👦 \u2028 \u0007 \t end',
+    'x'.repeat(20_000),
+    '漢'.repeat(20_000),
+  ])('hands over the body byte for byte (%#)', async (body) => {
+    const { fake, run } = setUp();
+    expect(await run({ content: { body } })).toEqual({ kind: 'done' });
+    expect(fake.runs()[0]?.env.POSTERN_BODY).toBe(body);
+  });
+
+  test.each([
+    [-1743, 'execution error: Not authorized to send Apple events to Messages. (-1743)'],
+    [-1743, 'execution error: Nicht berechtigt, Apple-Events an Nachrichten zu senden. (-1743)'],
+    [-600, '/x/send.applescript:1:2: execution error: Messages got an error: Application isn’t running. (-600)'],
+    [-600, 'execution error: メッセージでエラーが起きました: アプリケーションが実行されていません。 (-600)'],
+    [-1728, 'execution error: Can’t get chat id "any;-;(5) (-600)". (-1728)'],
+    [-1728, 'execution error: chat id "x"を取り出すことはできません。（-1728）'],
+    [-1712, 'execution error: Das Zeitlimit für AppleEvent wurde überschritten. (-1712)\n'],
+    [1, 'execution error: Can not send message to a chat you are not a member of (1)'],
+    [null, 'something else went wrong'],
+    [null, ''],
+  ])('finds the number %p in the last parentheses, whatever the language', async (number, stderr) => {
+    const { fake, run } = setUp();
+    fake.plan({ exit: 1, stderr });
+    expect(await run()).toEqual({ kind: 'failed', number, message: stderr.trimEnd() });
+  });
+
+  test('keeps only the end of what it prints', async () => {
+    const { fake, run } = setUp();
+    fake.plan({ exit: 1, stderr: `${'(-1) '.repeat(400_000)}\nend (-609)\n` });
+    const outcome = await run();
+    expect(outcome).toEqual({ kind: 'failed', number: -609, message: 'end (-609)' });
+  });
+
+  test('is killed with its whole group after 30 s, and nobody knows what it did', async () => {
+    const { fake, clock, run } = setUp();
+    fake.plan({ hang: true });
+    const running = run();
+    const recorded = await eventually(() => fake.runs()[0]);
+    await clock.advance(29_999);
+    expect(isAlive(recorded.pid)).toBe(true);
+    await clock.advance(1);
+    expect(await running).toEqual({ kind: 'killed' });
+    await eventually(() => !isAlive(recorded.pid) && !isAlive(recorded.childPid ?? 0));
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is killed when told to stop', async () => {
+    const { fake, messages } = setUp();
+    fake.plan({ hang: true });
+    const stop = new AbortController();
+    const running = messages.run(part, stop.signal);
+    const recorded = await eventually(() => fake.runs()[0]);
+    stop.abort();
+    expect(await running).toEqual({ kind: 'killed' });
+    await eventually(() => !isAlive(recorded.childPid ?? 0));
+  });
+
+  test('that dies of a signal may have sent', async () => {
+    const { fake, run } = setUp();
+    fake.plan({ signal: 'SIGABRT' });
+    expect(await run()).toEqual({ kind: 'killed' });
+  });
+
+  test('that cannot be started says why', async () => {
+    const clock = new FakeClock();
+    const signal = new AbortController().signal;
+    const missing = osascript({ path: join(folder, 'missing'), clock });
+    expect(await missing.run(part, signal)).toEqual({ kind: 'not_started', message: 'ENOENT' });
+    const { fake, run } = setUp();
+    chmodSync(fake.path, 0o644);
+    expect(await run()).toEqual({ kind: 'not_started', message: 'EACCES' });
+    expect(await missing.run({ ...part, recipient: 'a\0b' }, signal)).toMatchObject({ kind: 'not_started' });
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('opening Messages', () => {
+  test('runs the `open` beside osascript and gives Messages a second', async () => {
+    const { fake, clock, messages } = setUp();
+    const opener = new FakeExecutable(folder, 'open', fake.folder);
+    let isOpen = false;
+    const opening = messages.open().then(() => {
+      isOpen = true;
+    });
+    await eventually(() => opener.runs().length === 1 && clock.pending === 1);
+    expect(opener.runs()[0]?.argv).toEqual(['-gjb', 'com.apple.MobileSMS']);
+    expect(opener.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
+    // The one timer is either the limit of `open` or the second after it; both end within ten seconds.
+    await eventually(async () => {
+      await clock.advance(100);
+      return isOpen;
+    });
+    await opening;
+  });
+
+  test('goes on at once where there is no `open`, or it fails', async () => {
+    const { fake, clock, messages } = setUp();
+    await messages.open();
+    new FakeExecutable(folder, 'open', fake.folder).plan({ exit: 1, stderr: 'no' });
+    await messages.open();
+    expect(clock.pending).toBe(0);
+  });
+
+  test('waits at most 10 s', async () => {
+    const { fake, clock, messages } = setUp();
+    const opener = new FakeExecutable(folder, 'open', fake.folder);
+    opener.plan({ hang: true });
+    const opening = messages.open();
+    await eventually(() => opener.runs().length === 1);
+    await clock.advance(10_000);
+    await opening;
+  });
+});
+
+test('a script that is not a program is a failure without a number or a start that failed', async () => {
+  const path = join(folder, 'not-a-program');
+  writeFileSync(path, 'hello', { mode: 0o755 });
+  const outcome = await osascript({ path, clock: new FakeClock() }).run(part, new AbortController().signal);
+  expect(['not_started', 'failed']).toContain(outcome.kind);
+});

@@ -17,12 +17,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   chatdb: ['domain', 'runtime'],
   state: ['domain', 'runtime'],
   simulator: ['domain', 'runtime'],
+  client: ['domain', 'runtime'],
   http: ['domain', 'wire', 'runtime'],
   ws: ['domain', 'wire', 'runtime'],
   webhooks: ['domain', 'wire', 'runtime'],
   installer: ['domain', 'config', 'mac', 'runtime'],
   app: ['domain', 'config', 'wire', 'chatdb', 'events', 'state', 'sender', 'webhooks', 'http', 'ws', 'mac', 'runtime'],
-  cli: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer'],
+  cli: ['domain', 'client', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer'],
   main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
 };
 
@@ -32,7 +33,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@tinyhttp/app': ['http'],
   'rate-limiter-flexible': ['http'],
   'raw-body': ['http'],
-  ws: ['ws'],
+  ws: ['ws', 'client'],
   axios: ['webhooks'],
   'axios-retry': ['webhooks'],
   uuid: ['webhooks'],

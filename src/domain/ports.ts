@@ -244,7 +244,15 @@ export type StoredOutcome =
   | { readonly state: 'provisional' }
   | { readonly state: 'problem'; readonly problem: string };
 
+/** What a key was used for before. */
+export interface EarlierUse {
+  readonly requestHash: string;
+  readonly outcome: StoredOutcome;
+}
+
 export interface IdempotencyStore {
+  /** What became of the key, undefined when it was not used within 24 hours. */
+  find(key: string, nowMs: number): EarlierUse | undefined;
   /** Claims the key durably, or says what it was used for. Keys older than 24 hours are forgotten. */
   claim(
     key: string,

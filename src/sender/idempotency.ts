@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorKind, errorCode, isAppError } from '../domain/errors.ts';
-import type { Cancel, Clock, IdempotencyStore, Log, SendRequest, StoredOutcome } from '../domain/ports.ts';
+import type { Cancel, Clock, EarlierUse, IdempotencyStore, Log, SendRequest, StoredOutcome } from '../domain/ports.ts';
 import { unknownOutcome } from './failure.ts';
 
 /** An outcome that may be given again. */
@@ -33,26 +33,16 @@ export class Idempotency {
     return () => void this.#inFlight.delete(key);
   }
 
-  /**
-   * Claims the key durably: undefined means that this send may run. Otherwise the outcome of the earlier one, or
-   * its problem thrown again; 422 when the key was used for another request.
-   */
+  /** The outcome of an earlier send with this key, or its problem thrown again; 422 when that was another request. */
+  find(key: string, requestHash: string): EarlierSend | undefined {
+    const earlier = this.#store.find(key, this.#clock.now());
+    return earlier && outcomeOf(earlier, requestHash);
+  }
+
+  /** Claims the key durably: undefined means that this send may run. Otherwise as `find`. */
   claim(key: string, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.claim(key, requestHash, this.#clock.now());
-    if (earlier === 'claimed') return undefined;
-    if (earlier.requestHash !== requestHash) throw keyReused();
-    const { outcome } = earlier;
-    switch (outcome.state) {
-      case 'confirmed':
-      case 'provisional':
-        return outcome;
-      case 'problem':
-        throw toError(outcome.problem);
-      // In flight it is not, so `running` is a send whose outcome could not be stored.
-      case 'running':
-      case 'interrupted':
-        throw unknownOutcome('conflict');
-    }
+    return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
   }
 
   /** Stores how it ended, before anybody is told. */
@@ -73,6 +63,22 @@ export class Idempotency {
       // The truth is still told now; the key stays claimed, so nothing is sent twice.
       this.#log.error('the outcome of a send could not be stored', { code: errorCode(error) });
     }
+  }
+}
+
+function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
+  if (earlier.requestHash !== requestHash) throw keyReused();
+  const { outcome } = earlier;
+  switch (outcome.state) {
+    case 'confirmed':
+    case 'provisional':
+      return outcome;
+    case 'problem':
+      throw toError(outcome.problem);
+    // In flight it is not, so `running` is a send whose outcome could not be stored.
+    case 'running':
+    case 'interrupted':
+      throw unknownOutcome('conflict');
   }
 }
 

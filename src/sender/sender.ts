@@ -91,6 +91,9 @@ export class Sender implements MessageSender {
     const hash = requestHash(request);
     const leave = this.#idempotency.enter(key, hash);
     try {
+      // A repeat needs no turn, and its attachments may be gone by now.
+      const earlier = this.#idempotency.find(key, hash);
+      if (earlier !== undefined) return this.#replay(request, key, earlier);
       return await this.#inTurn(request, () => this.#sendOnce(request, key, hash));
     } finally {
       leave();

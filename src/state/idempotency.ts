@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IdempotencyStore, StoredOutcome } from '../domain/ports.ts';
+import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../domain/ports.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** Decision D9. */
@@ -8,7 +8,9 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 /** Outcomes of sends that carried an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
 export function idempotencyStore(database: Sqlite): IdempotencyStore {
   const forget = database.prepare('DELETE FROM send WHERE claimed_at_ms < ?');
-  const select = database.prepare('SELECT request_hash, state, row_id, problem FROM send WHERE key_hash = ?');
+  const select = database.prepare(
+    'SELECT request_hash, state, row_id, problem FROM send WHERE key_hash = ? AND claimed_at_ms >= ?',
+  );
   const insert = database.prepare(
     "INSERT INTO send (key_hash, request_hash, claimed_at_ms, state) VALUES (?, ?, ?, 'running')",
   );
@@ -26,17 +28,21 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
     }
   };
 
+  const find = (key: string, nowMs: number): EarlierUse | undefined => {
+    const row = select.get(hashed(key), nowMs - KEPT_MS);
+    return row && { requestHash: String(row[0]), outcome: toOutcome(row) };
+  };
+
   return {
-    claim(key, requestHash, nowMs) {
-      const keyHash = hashed(key);
-      return durably(() => {
+    find,
+    claim: (key, requestHash, nowMs) =>
+      durably(() => {
+        const earlier = find(key, nowMs);
+        if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
-        const row = select.get(keyHash);
-        if (row !== undefined) return { requestHash: String(row[0]), outcome: toOutcome(row) };
-        insert.run(keyHash, requestHash, nowMs);
-        return 'claimed' as const;
-      });
-    },
+        insert.run(hashed(key), requestHash, nowMs);
+        return 'claimed';
+      }),
     finish(key, outcome) {
       const rowId = outcome.state === 'confirmed' ? outcome.rowId : null;
       const problem = outcome.state === 'problem' ? outcome.problem : null;

@@ -14,10 +14,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'postern-bun-'));
 const port = await freePort();
 const base = `http://127.0.0.1:${port}`;
-const service = spawn(join(root, 'node_modules/.bin/bun'), ['src/main.ts', 'demo', '--dir', folder, '--port', String(port)], {
-  cwd: root,
-  stdio: ['ignore', 'pipe', 'pipe'],
-});
+const service = spawn(
+  join(root, 'node_modules/.bin/bun'),
+  ['src/main.ts', 'demo', '--dir', folder, '--port', String(port)],
+  {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  },
+);
 let output = '';
 for (const stream of [service.stdout, service.stderr]) stream.on('data', (chunk) => (output += chunk));
 const exited = once(service, 'exit');
@@ -47,7 +51,11 @@ try {
   const hook = await fetch(`${base}/api/v1/webhooks`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: `http://127.0.0.1:${receiver.address().port}/`, events: ['message.sent'], secret: 'shh' }),
+    body: JSON.stringify({
+      url: `http://127.0.0.1:${receiver.address().port}/`,
+      events: ['message.sent'],
+      secret: 'shh',
+    }),
   });
   equal('registering a webhook', hook.status, 201);
 
@@ -65,10 +73,16 @@ try {
   equal('sending', sent.status, 201);
   const message = await sent.json();
   equal('the body of the sent message', message.body, body);
-  const frame = await until(() => frames.find((event) => event.type === 'message.sent' && event.data.id === message.id));
+  const frame = await until(() =>
+    frames.find((event) => event.type === 'message.sent' && event.data.id === message.id),
+  );
   equal('the frame', frame.data.body, body);
   const delivery = await until(() => deliveries.find(({ body: bytes }) => JSON.parse(bytes).data.id === message.id));
-  equal('the signature', delivery.signature, `sha256=${createHmac('sha256', 'shh').update(delivery.body).digest('hex')}`);
+  equal(
+    'the signature',
+    delivery.signature,
+    `sha256=${createHmac('sha256', 'shh').update(delivery.body).digest('hex')}`,
+  );
 
   socket.close();
   receiver.close();

@@ -91,6 +91,10 @@ export class PaperMessages implements MessagesApp {
 export class PaperStore implements IdempotencyStore {
   readonly kept = new Map<string, { readonly requestHash: string; outcome: StoredOutcome }>();
 
+  find(key: string): ReturnType<IdempotencyStore['find']> {
+    return this.kept.get(key);
+  }
+
   claim(key: string, requestHash: string): ReturnType<IdempotencyStore['claim']> {
     const earlier = this.kept.get(key);
     if (earlier !== undefined) return earlier;

@@ -1,0 +1,130 @@
+import type { Conversation } from '../domain/conversation.ts';
+import type { Event, EventType } from '../domain/event.ts';
+import type { Message } from '../domain/message.ts';
+import type { Reaction } from '../domain/reaction.ts';
+
+const received: Message = {
+  id: '1204',
+  guid: '6C9AF6F1-5D6C-4A0E-8C7B-2B4E0B1D9F55',
+  conversation_id: 'any;-;+15550100',
+  sender: '+15550100',
+  body: 'Are you there yet?',
+  attachments: [],
+  timestamp: '2026-01-31T09:30:00Z',
+  is_from_me: false,
+  status: 'delivered',
+};
+const sent: Message = {
+  ...received,
+  id: '1205',
+  guid: 'E5C0E2C8-1F0B-4D61-A8E5-07F1C1E1B6A2',
+  sender: 'me@example.com',
+  body: 'On my way',
+  timestamp: '2026-01-31T09:30:07Z',
+  is_from_me: true,
+  status: 'sent',
+};
+const reaction: Reaction = {
+  id: '1206',
+  guid: '0B6A9F0E-8E2B-4F0A-9C55-4B7C6C3B2D10',
+  conversation_id: 'any;-;+15550100',
+  sender: '+15550100',
+  is_from_me: false,
+  reaction_type: 'love',
+  emoji: null,
+  message_id: '1205',
+  message_guid: sent.guid,
+  timestamp: '2026-01-31T09:30:12Z',
+  associated_message_type: 2000,
+};
+const conversation: Conversation = {
+  id: 'any;-;+15550100',
+  display_name: null,
+  participants: ['+15550100'],
+  last_message_at: '2026-01-31T09:30:12Z',
+};
+const webhook = {
+  id: '4d1f0a5e-0c5f-4a0c-9a39-3a1f6f0f2c11',
+  url: 'https://example.net/hook',
+  events: ['message.received', 'reaction.added'],
+  created_at: '2026-01-30T18:00:00Z',
+};
+const permissions = {
+  permissions: [
+    { name: 'full_disk_access', state: 'granted', detail: 'The messages database may be read.' },
+    { name: 'automation', state: 'granted', detail: 'Messages may be automated.' },
+  ],
+};
+
+function eventOf(type: EventType): Event {
+  switch (type) {
+    case 'message.received':
+      return { type, data: received };
+    case 'message.sent':
+      return { type, data: sent };
+    case 'reaction.added':
+      return { type, data: reaction };
+    default:
+      return { type, data: { ...reaction, id: '1207', associated_message_type: 3000 } };
+  }
+}
+
+/** Values of every schema, as the simulated Mac gives them, for the documentation. */
+export const examples = {
+  health: { status: 'ok', backend: { connected: true, message: null } },
+  received,
+  sent,
+  provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
+  conversation,
+  event: eventOf('message.received'),
+  eventOf,
+  webhook,
+  registration: { url: webhook.url, events: webhook.events, secret: 'shared secret' },
+  webhookStatus: {
+    ...webhook,
+    state: 'healthy',
+    consecutive_failures: 0,
+    last_success_at: '2026-01-31T09:30:13Z',
+    row_id: 1206,
+    behind: 0,
+  },
+  webhookTest: {
+    id: '7d9f8c6e-3c62-5b1f-8b7e-0f4e3b2a1c00',
+    delivered: true,
+    status: 204,
+    error: null,
+    duration_ms: 12,
+    answer: null,
+  },
+  delivery: {
+    id: '2f1e0d3c-4b5a-5697-8877-665544332211',
+    at: '2026-01-31T09:30:13Z',
+    event: 'reaction.added',
+    row_id: 1206,
+    outcome: 'delivered',
+    attempts: 1,
+    status: 204,
+    error: null,
+    duration_ms: 9,
+  },
+  permissions,
+  status: {
+    version: '0.1.0',
+    uptime_s: 86_400,
+    backend: { connected: true, message: null },
+    newest_row: 1206,
+    newest_event: { row_id: 1206, age_s: 3 },
+    webhooks: [
+      {
+        id: webhook.id,
+        origin: 'https://example.net',
+        state: 'healthy',
+        consecutive_failures: 0,
+        last_success_at: '2026-01-31T09:30:13Z',
+        last_outcome: 'delivered',
+        last_error: null,
+      },
+    ],
+    ...permissions,
+  },
+} as const;

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
+import { limit } from './query.ts';
+import { shapeOf } from './shape.ts';
+
+const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
+const permissions = z
+  .array(
+    z.object({
+      name: z.enum(['full_disk_access', 'automation']),
+      state: z.enum(['granted', 'denied', 'unknown']),
+      detail: z.string(),
+    }),
+  )
+  .readonly();
+
+/** Answer of `GET /status` (section H). */
+export const statusSchema = shapeOf<StatusReport>()(
+  z
+    .object({
+      version: z.string(),
+      uptime_s: z.int(),
+      backend,
+      newest_row: z.int().nullable(),
+      newest_event: z.object({ row_id: z.int(), age_s: z.int().nullable() }),
+      webhooks: z
+        .array(
+          z.object({
+            id: z.string(),
+            origin: z.string(),
+            state: z.enum(['healthy', 'failing']),
+            consecutive_failures: z.int(),
+            last_success_at: z.string().nullable(),
+            last_outcome: z.enum(['delivered', 'dropped', 'gone']).nullable(),
+            last_error: z.string().nullable(),
+          }),
+        )
+        .readonly(),
+      permissions,
+    })
+    .meta({ id: 'Status' }),
+);
+
+/** Answer of `POST /permissions/check` (section H). */
+export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));
+
+/** A row id given by a client, in a query. */
+export const afterParameter = z
+  .string({ error: 'The parameter after is required: a row id, 0 for everything.' })
+  .refine((text) => /^\d{1,15}$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
+  .transform(Number)
+  .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything there is.' });
+
+/** Parameters of `GET /events` (G4). */
+export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000) });
+
+/** Body of `POST /webhooks/{id}/replay` (section H). */
+export const replayBody = z
+  .object(
+    {
+      after: z
+        .int({ error: 'The row id must be a whole number of 0 or more.' })
+        .min(0, 'The row id must be 0 or more.'),
+    },
+    { error: 'The body must be a JSON object.' },
+  )
+  .meta({ id: 'Replay' });

@@ -1,0 +1,141 @@
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { eventually } from '../support/eventually.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import type { Listener } from '../support/service.ts';
+import { Stage } from './stage.ts';
+
+let stage: Stage;
+let listener: Listener;
+
+beforeEach(async () => {
+  stage = new Stage();
+  await stage.start();
+  listener = await stage.service.socket();
+});
+afterEach(async () => {
+  await listener.close();
+  await stage.end();
+});
+
+interface Health {
+  readonly status: string;
+  readonly backend: { readonly connected: boolean; readonly message: string | null };
+}
+
+const health = async (): Promise<Health> => (await stage.service.get('/health')).json as Health;
+const isConnected = async (expected: boolean): Promise<boolean> => (await health()).backend.connected === expected;
+const heard = (): number[] => listener.events.map((event) => Number(event.data.id));
+const write = (): number => stage.database.message(1, 'a row', { handle_id: 1 });
+const hears = (row: number): Promise<unknown> => eventually(() => heard().includes(row));
+
+/** While it is away: health says why, reads answer 503, and the process stays. */
+async function expectAway(pattern: RegExp): Promise<void> {
+  await eventually(() => isConnected(false));
+  const { status, backend } = await health();
+  expect(status).toBe('ok');
+  expect(backend.message).toMatch(pattern);
+  const answer = await stage.service.get('/messages');
+  expect(answer.status).toBe(503);
+  expect(answer.json).toMatchObject({ code: 'chat_db_unavailable' });
+}
+
+const withSides = (path: string): string[] => [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
+
+describe('chat.db goes away and comes back', () => {
+  test('renamed away and back: goes on from its cursor, without loss or repeat', async () => {
+    const before = write();
+    await hears(before);
+    for (const file of withSides(stage.path)) renameSync(file, `${file}.away`);
+    await expectAway(/no Messages database/);
+    const meanwhile = write(); // through the handle that is still open, into the renamed file
+    for (const file of withSides(`${stage.path}.away`)) renameSync(file, file.replace('.away', ''));
+    for (const side of ['-wal', '-shm']) {
+      if (existsSync(`${stage.path}${side}.away`)) renameSync(`${stage.path}${side}.away`, `${stage.path}${side}`);
+    }
+    await eventually(() => isConnected(true));
+    await hears(meanwhile);
+    expect(heard()).toEqual([before, meanwhile]);
+  });
+
+  test('overwritten with garbage and put right again', async () => {
+    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const copy = `${stage.path}.copy`;
+    copyFileSync(stage.path, copy);
+    const size = statSync(stage.path).size;
+    writeFileSync(stage.path, Buffer.alloc(size, 'garbage '));
+    await expectAway(/damaged|no SQLite/);
+    copyFileSync(copy, stage.path);
+    await eventually(() => isConnected(true));
+    stage.database.close();
+    const again = openSqlite(stage.path);
+    again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('AGAIN', 'x', 1, 1, 1)`);
+    await eventually(() => listener.events.some((event) => event.data.guid === 'AGAIN'));
+    again.close();
+  });
+
+  test('truncated to nothing', async () => {
+    writeFileSync(stage.path, '');
+    await eventually(() => isConnected(false));
+    expect((await stage.service.get('/messages')).status).toBe(503);
+    expect((await health()).backend.message).not.toBeNull();
+  });
+
+  test('replaced under the service: one logged loss, no replay, then life goes on', async () => {
+    await hears(write());
+    const other = new MessagesDatabase(`${stage.path}.new`);
+    const chat = other.chat('any;-;other@example.com', ['other@example.com']);
+    for (let count = 0; count < 500; count += 1) other.message(chat, `old ${count}`, { handle_id: 1 });
+    other.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    other.close();
+    stage.database.close();
+    for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`, { force: true });
+    renameSync(`${stage.path}.new`, stage.path);
+    await eventually(() => /database was replaced/.test(stage.service.output));
+    const writer = openSqlite(stage.path);
+    writer.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('NEW', 'x', 1, 1, 1)`);
+    await eventually(() => listener.events.some((event) => event.data.guid === 'NEW'));
+    writer.close();
+    expect(heard()).toHaveLength(2);
+    expect(stage.service.output.match(/database was replaced/g)).toHaveLength(1);
+  });
+
+  test('-wal and -shm removed and made anew, as by a Messages that was killed', async () => {
+    await hears(write());
+    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`);
+    const again = openSqlite(stage.path);
+    again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('REBORN', 'x', 1, 1, 1)`);
+    await eventually(() => listener.events.some((event) => event.data.guid === 'REBORN'));
+    again.close();
+    expect((await health()).backend).toEqual({ connected: true, message: null });
+  });
+
+  test('locked by another program: health says so, and it goes on when the lock is gone', async () => {
+    await hears(write());
+    stage.database.sqlite.exec('PRAGMA locking_mode = EXCLUSIVE');
+    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    // Leaving WAL needs the file for itself alone; while our reader holds on, an exclusive lock stands in its way.
+    stage.database.close();
+    const locker = openSqlite(stage.path, { busyTimeoutMs: 5000 });
+    await stage.service.stop();
+    locker.exec('PRAGMA journal_mode = DELETE');
+    locker.exec('BEGIN EXCLUSIVE');
+    locker.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('LOCKED', 'x', 1, 1, 1)`);
+    await stage.service.launch();
+    await expectAway(/locked/);
+    locker.exec('COMMIT');
+    await eventually(() => isConnected(true));
+    locker.close();
+  });
+
+  test('a table that is missing is named', async () => {
+    stage.database.sqlite.exec('ALTER TABLE handle RENAME TO handles');
+    await stage.service.stop();
+    await stage.service.launch();
+    await expectAway(/handle/);
+    stage.database.sqlite.exec('ALTER TABLE handles RENAME TO handle');
+    await eventually(() => isConnected(true));
+  });
+});

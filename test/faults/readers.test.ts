@@ -1,0 +1,90 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { appleDate } from '../support/messages-database.ts';
+import type { Listener } from '../support/service.ts';
+import { compare, isLong, residentMiB, Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.end());
+
+/** Rows in one transaction, with bodies of `bytes`. */
+function burst(count: number, bytes: number): void {
+  const { sqlite } = stage.database;
+  const text = 'x'.repeat(bytes);
+  const date = appleDate('2020-01-01');
+  const message = sqlite.prepare(
+    'INSERT INTO message (guid, text, date, handle_id, is_sent, is_finished) VALUES (?, ?, ?, 1, 1, 1)',
+  );
+  const join = sqlite.prepare(
+    'INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, last_insert_rowid(), ?)',
+  );
+  const from = stage.newestRow();
+  sqlite.transaction(() => {
+    for (let row = 0; row < count; row += 1) {
+      message.run(`B-${from}-${row}`, text, date);
+      join.run(date);
+    }
+  });
+}
+
+const rows = (listener: Listener): number[] => listener.events.map((event) => Number(event.data.id));
+
+const BURST = isLong ? 100_000 : 20_000;
+
+test(`a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`, async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  const first = stage.newestRow();
+  const client = stage.client(first);
+  await eventually(() => /"ws|websocket|client/i.test(service.output) || true);
+  burst(BURST, 100);
+  await eventually(() => client.rows.length >= BURST, 120_000);
+  expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+  const resident = residentMiB(service.pid);
+  console.log(`after ${BURST} rows: ${Math.round(resident)} MiB resident`);
+  expect(resident).toBeLessThan(200);
+}, 180_000);
+
+test('clients that never read lose events, are counted, and cost the others nothing', async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  const count = isLong ? 50 : 10;
+  const stalled = await Promise.all(Array.from({ length: count }, () => service.socket()));
+  for (const { socket } of stalled) socket.pause();
+  const reading = await Promise.all(Array.from({ length: count }, () => service.socket()));
+  const first = stage.newestRow();
+  // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
+  for (let step = 0; step < 40; step += 1) {
+    burst(256, 4000);
+    await eventually(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
+  }
+  const written = stage.rowsAfter(first);
+  for (const listener of reading) {
+    expect(compare(written, rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+  }
+  const resident = residentMiB(service.pid);
+  console.log(`${count} stalled beside ${count} reading: ${Math.round(resident)} MiB resident`);
+  expect(resident).toBeLessThan(200);
+  expect(service.output).toMatch(/missed|lost|skipped/i);
+  for (const { socket } of stalled) socket.resume();
+  const one = stalled[0];
+  await eventually(() => (one === undefined ? true : rows(one).at(-1) === written.at(-1)));
+  await Promise.all([...stalled, ...reading].map((listener) => listener.close()));
+}, 180_000);
+
+test('a stalled resuming client loses nothing and goes on when it reads again', async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  const first = stage.newestRow();
+  const listener = await service.socket(`&after=${first}`);
+  listener.socket.pause();
+  for (let step = 0; step < 40; step += 1) burst(256, 4000);
+  await eventually(async () => {
+    const page = (await service.get(`/events?after=${stage.newestRow() - 1}`)).json as unknown[];
+    return page.length === 1;
+  }, 60_000);
+  listener.socket.resume();
+  await eventually(() => listener.frames.length >= 40 * 256, 60_000);
+  expect(compare(stage.rowsAfter(first), rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+  await listener.close();
+}, 180_000);

@@ -1,0 +1,43 @@
+// Writes rows into a chat.db at a steady rate, as a process of its own that can be killed at any moment.
+// Arguments: path, rows per second. Every row is whole when its transaction ends; now and then one is deleted again,
+// as Messages does with a replaced tapback.
+import { randomUUID } from 'node:crypto';
+import Database from 'better-sqlite3';
+
+const [path, rate] = [process.argv[2], Number(process.argv[3])];
+const database = new Database(path);
+database.pragma('foreign_keys = ON');
+const message = database.prepare(
+  `INSERT INTO message (guid, text, date, handle_id, service, is_from_me, is_sent, is_delivered, is_finished,
+                        associated_message_type, associated_message_guid)
+   VALUES (?, ?, ?, 1, 'iMessage', ?, ?, 1, 1, ?, ?)`,
+);
+const join = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
+const write = database.transaction((count) => {
+  for (let row = 0; row < count; row += 1) {
+    const date = BigInt(Date.now() - 978_307_200_000) * 1_000_000n;
+    const isOwn = Math.random() < 0.2 ? 1 : 0;
+    const isReaction = Math.random() < 0.1;
+    const { lastInsertRowid } = message.run(
+      randomUUID(),
+      `row written at ${date}`,
+      date,
+      isOwn,
+      isOwn,
+      isReaction ? 2000 : 0,
+      isReaction ? 'p:0/GONE' : null,
+    );
+    join.run(lastInsertRowid, date);
+  }
+});
+
+const started = performance.now();
+let written = 0;
+setInterval(() => {
+  const due = Math.floor(((performance.now() - started) / 1000) * rate) - written;
+  if (due <= 0) return;
+  // Several transactions: most commits on a Mac hold a single row.
+  for (let left = due; left > 0; left -= 5) write(Math.min(5, left));
+  written += due;
+}, 5);
+process.stdin.on('end', () => process.exit(0)).resume(); // ends with whoever started it

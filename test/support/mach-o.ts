@@ -1,0 +1,49 @@
+/** What a test wants in a Mach-O file. */
+export interface MachOptions {
+  readonly cpu?: number;
+  readonly libraries?: readonly string[];
+  /** `LC_BUILD_VERSION`'s lowest macOS, packed; left out when undefined. */
+  readonly minimumMacos?: number;
+  readonly bigEndian?: boolean;
+}
+
+export const ARM64 = 0x0100000c;
+export const X64 = 0x01000007;
+
+/** A 64-bit Mach-O executable as far as its load commands go. */
+export function machFile(options: MachOptions = {}): Buffer {
+  const number = (value: number): Buffer => {
+    const bytes = Buffer.alloc(4);
+    if (options.bigEndian === true) bytes.writeUInt32BE(value);
+    else bytes.writeUInt32LE(value);
+    return bytes;
+  };
+  const numbers = (...values: number[]): Buffer => Buffer.concat(values.map(number));
+  const commands = (options.libraries ?? ['/usr/lib/libSystem.B.dylib']).map((library) => {
+    const name = Buffer.from(`${library}\0`, 'utf8');
+    const padded = Buffer.concat([name, Buffer.alloc((8 - (name.length % 8)) % 8)]);
+    return Buffer.concat([numbers(0xc, 24 + padded.length, 24, 0, 0, 0), padded]);
+  });
+  if (options.minimumMacos !== undefined) commands.push(numbers(0x32, 24, 1, options.minimumMacos, 0, 0));
+  const bytes = commands.reduce((sum, command) => sum + command.length, 0);
+  const header = numbers(0xfeedfacf, options.cpu ?? ARM64, 0, 2, commands.length, bytes, 0, 0);
+  return Buffer.concat([header, ...commands, Buffer.alloc(64)]);
+}
+
+/** A universal file holding these. */
+export function fatFile(...slices: readonly Buffer[]): Buffer {
+  const head = Buffer.alloc(8 + slices.length * 20);
+  head.writeUInt32BE(0xcafebabe, 0);
+  head.writeUInt32BE(slices.length, 4);
+  let offset = 4096;
+  const parts: Buffer[] = [];
+  slices.forEach((slice, index) => {
+    head.writeUInt32BE(ARM64, 8 + index * 20);
+    head.writeUInt32BE(offset, 16 + index * 20);
+    head.writeUInt32BE(slice.length, 20 + index * 20);
+    const padded = Buffer.concat([slice, Buffer.alloc(4096 - (slice.length % 4096))]);
+    parts.push(padded);
+    offset += padded.length;
+  });
+  return Buffer.concat([head, Buffer.alloc(4096 - head.length), ...parts]);
+}

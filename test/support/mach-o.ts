@@ -19,7 +19,7 @@ export function machFile(options: MachOptions = {}): Buffer {
     return bytes;
   };
   const numbers = (...values: number[]): Buffer => Buffer.concat(values.map(number));
-  const commands = (options.libraries ?? ['/usr/lib/libSystem.B.dylib']).map((library) => {
+  const commands: Buffer[] = (options.libraries ?? ['/usr/lib/libSystem.B.dylib']).map((library) => {
     const name = Buffer.from(`${library}\0`, 'utf8');
     const padded = Buffer.concat([name, Buffer.alloc((8 - (name.length % 8)) % 8)]);
     return Buffer.concat([numbers(0xc, 24 + padded.length, 24, 0, 0, 0), padded]);

@@ -1,4 +1,6 @@
-import { join } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { IdempotencyStore, SendRequest } from '../../src/domain/ports.ts';
 import { Sender } from '../../src/sender/sender.ts';
@@ -130,6 +132,7 @@ describe('the same Idempotency-Key', () => {
   test('never sends twice when an outcome could not be stored', async () => {
     const { messages, log, start } = setUp();
     const send = start((store) => ({
+      find: (...find) => store.find(...find),
       claim: (...claim) => store.claim(...claim),
       finish() {
         throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
@@ -144,6 +147,7 @@ describe('the same Idempotency-Key', () => {
   test('sends nothing when the key could not be claimed', async () => {
     const { messages, start } = setUp();
     const broken = start((store) => ({
+      find: (...find) => store.find(...find),
       claim() {
         throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
       },
@@ -154,10 +158,22 @@ describe('the same Idempotency-Key', () => {
   });
 });
 
+test('a repeat is answered although its attachment is gone by now', async () => {
+  const { messages, start } = setUp();
+  const photo = join(folder, 'photo.jpg');
+  const attachments = [photo];
+  writeFileSync(photo, 'x');
+  const send = start();
+  await send({ attachments });
+  rmSync(photo);
+  expect((await send({ attachments })).replayed).toBe(true);
+  expect(messages.runs.filter((run) => 'attachment' in run.content)).toHaveLength(1);
+});
+
 describe('a crash', () => {
   test('before the claim leaves the key free', async () => {
     const { messages, start } = setUp();
-    start((store) => ({ claim: crash, finish: (...finish) => store.finish(...finish) }))().catch(() => {});
+    start((store) => ({ find: (...find) => store.find(...find), claim: crash, finish: (...finish) => store.finish(...finish) }))().catch(() => {});
     expect((await start()()).replayed).toBe(false);
     expect(messages.runs).toHaveLength(1);
   });
@@ -177,7 +193,7 @@ describe('a crash', () => {
 
   test('between the run and the stored outcome leaves it unknown too', async () => {
     const { messages, start } = setUp();
-    void start((store) => ({ claim: (...claim) => store.claim(...claim), finish: crash }))().catch(() => {});
+    void start((store) => ({ find: (...find) => store.find(...find), claim: (...claim) => store.claim(...claim), finish: crash }))().catch(() => {});
     await eventually(() => messages.runs.length === 1);
     await expect(start()()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);

@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { Connection } from './chatdb/connection.ts';
+import { ChatLog } from './chatdb/log.ts';
+import { ChatReader } from './chatdb/reader.ts';
+import { ChatSendLookup } from './chatdb/send-lookup.ts';
+import { Tail } from './chatdb/tail.ts';
+import type { Config } from './config.ts';
+import type { BackendHealth, Clock, Log } from './domain/ports.ts';
+import { Channel } from './events/channel.ts';
+import { Feed } from './events/feed.ts';
+import { Publisher } from './events/publisher.ts';
+import { HttpServer } from './http/server.ts';
+import { GrantWatch } from './mac/grant-watch.ts';
+import { Closers } from './runtime/closers.ts';
+import { osascript } from './sender/osascript.ts';
+import { Sender } from './sender/sender.ts';
+import { cursorStore } from './state/cursor.ts';
+import { openStateDatabase } from './state/database.ts';
+import { idempotencyStore } from './state/idempotency.ts';
+import { webhookStore } from './state/webhooks.ts';
+import { Dispatcher } from './webhooks/dispatcher.ts';
+import { Poster } from './webhooks/poster.ts';
+import { Hub } from './ws/hub.ts';
+
+/** Decision A7: everything within 10 s; a run of osascript is killed after 8, and its answer still goes out. */
+const REQUESTS_END_WITHIN_MS = 9000;
+const ATTEMPTS_END_WITHIN_MS = 9000;
+const SOCKETS_END_WITHIN_MS = 2000;
+
+/** The machine the service runs on. */
+export interface Host {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** launchd watches over this process (A3, C6). */
+  readonly supervised: boolean;
+  readonly version: string;
+  /** `process.platform`, or `simulated`. */
+  readonly platform: string;
+  readonly homeFolder: string;
+  /** Asks to be stopped and started again (exit code 75). */
+  restart(): void;
+}
+
+export interface RunningApp {
+  /** Base address, without a path. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Builds every room and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
+export async function startApp(config: Config, host: Host): Promise<RunningApp> {
+  const { clock, log, version } = host;
+  const closers = new Closers(log);
+  try {
+    const state = openStateDatabase(join(config.dir, 'state.db'));
+    closers.add('state', () => state.close());
+
+    const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
+    const connection = new Connection({ path: chatDbPath, home: host.homeFolder, log });
+    closers.add('chat.db', () => connection.close());
+    const reader = new ChatReader(connection);
+    const chatLog = new ChatLog(connection);
+
+    const channel = new Channel();
+    const feed = new Feed(channel, chatLog);
+    const publisher = new Publisher({ log: chatLog, channel, cursor: cursorStore(state), clock, logger: log });
+    closers.add('publisher', () => publisher.close());
+
+    const changes = new Set<() => void>();
+    const sender = new Sender({
+      messages: osascript({ path: osascriptPath, clock }),
+      lookup: new ChatSendLookup(connection),
+      idempotency: idempotencyStore(state),
+      clock,
+      log,
+      confirmMs: config.send.confirmMs,
+      attachments: { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir },
+      onChange: (look) => {
+        changes.add(look);
+        return () => changes.delete(look);
+      },
+      ...(host.platform === 'darwin' && {
+        stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
+      }),
+    });
+
+    const poster = new Poster({ version, clock });
+    const webhooks = new Dispatcher({ feed, store: webhookStore(state, clock), poster, clock, log });
+    const hub = new Hub({ feed, clock, log });
+
+    const health = (): BackendHealth => {
+      const backend = connection.health();
+      return backend.connected ? { ...backend, message: backend.message ?? publisher.trouble() } : backend;
+    };
+    const http = new HttpServer({
+      settings: config.server,
+      apiKey: config.auth.apiKey,
+      reader,
+      sender,
+      webhooks,
+      health,
+      acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
+      clock,
+      log,
+    });
+    closers.add('clients', async () => {
+      await Promise.all([
+        http.close(REQUESTS_END_WITHIN_MS),
+        sender.close(),
+        webhooks.close(ATTEMPTS_END_WITHIN_MS),
+        hub.close(SOCKETS_END_WITHIN_MS),
+      ]);
+    });
+
+    const grantWatch = new GrantWatch({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
+    const tail = new Tail({
+      connection,
+      clock,
+      pollIntervalMs,
+      onChange() {
+        publisher.look();
+        for (const look of changes) look();
+      },
+      onHealth({ connected, message }) {
+        if (connected) log.info('chat.db is open');
+        else log.warn('chat.db cannot be read; it is tried again at every poll', { reason: message });
+        if (host.supervised) grantWatch.set({ isAway: !connected });
+      },
+    });
+    closers.add('tail', () => {
+      tail.close();
+      grantWatch.close();
+    });
+
+    // The port is what two services cannot share: whoever does not get it has published and sent nothing.
+    const url = await http.listen(config.server.host, config.server.port);
+    await sender.start();
+    publisher.start();
+    tail.start();
+    webhooks.start();
+    return { url, close: () => closers.close() };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}

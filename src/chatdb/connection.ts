@@ -1,0 +1,114 @@
+import { type AppError, isAppError } from '../domain/errors.ts';
+import type { BackendHealth } from '../domain/ports.ts';
+import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
+import type { Edition } from './edition.ts';
+import { isStorageFailure, toUnavailable } from './failure.ts';
+import { areSameFiles, type Files, lookAtFiles } from './files.ts';
+
+/** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
+export type Look = 'changed' | 'unchanged' | 'away';
+
+interface Open {
+  readonly database: ChatDatabase;
+  files: Files;
+  version: number;
+}
+
+/**
+ * The one live handle on chat.db. It follows the path: a replaced file, a new -wal or -shm (left by a killed
+ * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every look tries again (C5, C6).
+ */
+export class Connection {
+  readonly path: string;
+  readonly #options: ChatDatabaseOptions;
+  #open: Open | undefined;
+  #failure: AppError | undefined;
+  #isClosed = false;
+
+  constructor(options: ChatDatabaseOptions) {
+    this.path = options.path;
+    this.#options = options;
+  }
+
+  /** Sees whether anything changed since the last look, opening the database if need be. Never throws. */
+  look(): Look {
+    if (this.#isClosed) return 'away';
+    try {
+      const files = lookAtFiles(this.path);
+      if (this.#open === undefined || !areSameFiles(files, this.#open.files)) return this.#reopen();
+      const version = this.#open.database.version();
+      if (version !== this.#open.version) {
+        this.#open.version = version;
+        this.#open.files = lookAtFiles(this.path);
+        return 'changed';
+      }
+      // Written to, but not by SQLite's rules: whatever is cached is worth nothing.
+      return files.touched === this.#open.files.touched ? 'unchanged' : this.#reopen();
+    } catch (error) {
+      this.#lose(error);
+      return 'away';
+    }
+  }
+
+  /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (C6). */
+  read<Result>(use: (edition: Edition) => Result): Result {
+    if (this.#open === undefined && this.#failure === undefined) this.look();
+    if (this.#open === undefined) throw this.#failure ?? toUnavailable(undefined);
+    try {
+      return use(this.#open.database.edition());
+    } catch (error) {
+      if (isAppError(error) || !isStorageFailure(error)) throw error;
+      throw this.#lose(error);
+    }
+  }
+
+  health(): BackendHealth {
+    const failure = this.#failure;
+    if (failure === undefined) return { connected: this.#open !== undefined, message: null };
+    return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
+  }
+
+  /** Which file is open, as text that is compared and nothing else. */
+  get fileId(): string {
+    return this.#open?.files.database ?? '';
+  }
+
+  /** Which -wal lies beside it, null when there is none. */
+  get walId(): string | null {
+    return this.#open?.files.wal ?? null;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#shut();
+  }
+
+  #reopen(): Look {
+    this.#shut();
+    // Seen before opening: what replaces the file meanwhile is noticed at the next look.
+    const before = lookAtFiles(this.path);
+    const database = ChatDatabase.open(this.#options);
+    try {
+      const version = database.version();
+      // Seen after opening: SQLite may itself have made the -wal and the -shm.
+      const after = lookAtFiles(this.path);
+      this.#open = { database, version, files: { ...after, database: before.database } };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    this.#failure = undefined;
+    return 'changed';
+  }
+
+  #lose(error: unknown): AppError {
+    this.#shut();
+    this.#failure = toUnavailable(error);
+    return this.#failure;
+  }
+
+  #shut(): void {
+    this.#open?.database.close();
+    this.#open = undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import type { Log } from '../domain/ports.ts';
+import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
+import { AttachmentPaths } from './attachment-paths.ts';
+import { Edition } from './edition.ts';
+import { messageQueries, type Queries, restParameters } from './queries.ts';
+import { type ChatQueries, chatQueries } from './queries-chats.ts';
+import { probe, type Shape } from './shape.ts';
+
+export interface ChatDatabaseOptions {
+  readonly path: string;
+  /** What `~` in an attachment's name means when the database lies in no `Library/Messages`. */
+  readonly home: string;
+  readonly log: Log;
+}
+
+/** Long enough for a writer without WAL to finish a commit, short enough to block the event loop for. */
+const BUSY_TIMEOUT_MS = 100;
+
+/**
+ * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
+ * a statement (B1).
+ */
+export class ChatDatabase {
+  readonly shape: Shape;
+  readonly queries: Queries;
+  readonly chatQueries: ChatQueries;
+  /** How often the `rest` of a chat asks for the chat's row id. */
+  readonly restParameters: number;
+  readonly paths: AttachmentPaths;
+  readonly log: Log;
+  readonly #sqlite: Sqlite;
+  readonly #statements = new Map<string, Statement>();
+  #edition: Edition | undefined;
+  #editionVersion = Number.NaN;
+
+  private constructor(sqlite: Sqlite, { path, home, log }: ChatDatabaseOptions) {
+    this.#sqlite = sqlite;
+    this.shape = probe(sqlite);
+    this.queries = messageQueries(this.shape);
+    this.chatQueries = chatQueries(this.shape);
+    this.restParameters = restParameters(this.shape);
+    this.paths = new AttachmentPaths(path, home);
+    this.log = log;
+  }
+
+  /** Throws SQLite's error when it cannot be opened, AppError when it is no database of Messages. */
+  static open(options: ChatDatabaseOptions): ChatDatabase {
+    const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    try {
+      sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -4096; PRAGMA mmap_size = 0');
+      return new ChatDatabase(sqlite, options);
+    } catch (error) {
+      sqlite.close();
+      throw error;
+    }
+  }
+
+  all(sql: string, ...parameters: readonly SqlValue[]): Row[] {
+    return this.#statement(sql).all(...parameters);
+  }
+
+  get(sql: string, ...parameters: readonly SqlValue[]): Row | undefined {
+    return this.#statement(sql).get(...parameters);
+  }
+
+  /** Changes with every commit of another connection, and means nothing to any other handle. */
+  version(): number {
+    return Number(this.get('PRAGMA data_version')?.[0]);
+  }
+
+  /** What is known of the database as it is now; a commit begins a new edition. */
+  edition(): Edition {
+    const version = this.version();
+    if (this.#edition === undefined || version !== this.#editionVersion) {
+      this.#edition = new Edition(this);
+      this.#editionVersion = version;
+    }
+    return this.#edition;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#sqlite.close();
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#sqlite.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}

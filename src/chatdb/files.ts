@@ -1,0 +1,32 @@
+import { accessSync, constants, statSync } from 'node:fs';
+
+/** The files of a database as they lie on disk, looked at without opening any (B1). */
+export interface Files {
+  /** Which file this is: inode and time of birth, since an inode may be given again. null when there is none. */
+  readonly database: string | null;
+  readonly wal: string | null;
+  readonly shm: string | null;
+  /** Changes when somebody writes to the database file itself. */
+  readonly touched: string;
+}
+
+/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read. */
+export function lookAtFiles(path: string): Files {
+  const database = statSync(path, { bigint: true });
+  accessSync(path, constants.R_OK);
+  return {
+    database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,
+    wal: identify(`${path}-wal`),
+    shm: identify(`${path}-shm`),
+    touched: `${database.size}:${database.mtimeNs}`,
+  };
+}
+
+export function areSameFiles(a: Files, b: Files): boolean {
+  return a.database === b.database && a.wal === b.wal && a.shm === b.shm;
+}
+
+function identify(path: string): string | null {
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return file === undefined ? null : `${file.dev}:${file.ino}:${file.birthtimeNs}`;
+}

@@ -1,0 +1,47 @@
+import type { Arrival, LogEntry } from '../domain/event.ts';
+import type { LogIdentity, Mark } from '../domain/mark.ts';
+import type { MessageLog } from '../domain/ports.ts';
+import type { Connection } from './connection.ts';
+import { toArrival, toLogEntry, toText } from './rows.ts';
+
+/** chat.db as a log whose offset is the row id. */
+export class ChatLog implements MessageLog {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  entries(after: number, upTo: number, limit: number): readonly LogEntry[] {
+    return this.#connection.read((edition) =>
+      edition.database.all(edition.database.queries.entries, after, upTo, limit).map((row) => toLogEntry(row, edition)),
+    );
+  }
+
+  arrivals(after: number, limit: number): readonly Arrival[] {
+    return this.#connection.read((edition) =>
+      edition.database.all(edition.database.queries.arrivals, after, limit).map((row) => toArrival(row, edition)),
+    );
+  }
+
+  newest(): Mark {
+    return this.#connection.read(({ database }) => {
+      const row = database.get(database.queries.newest);
+      const inode = this.#connection.fileId;
+      return row === undefined
+        ? { rowId: 0, guid: null, inode }
+        : { rowId: row[0] as number, guid: toText(row[1]), inode };
+    });
+  }
+
+  identity(rowId: number): LogIdentity {
+    return this.#connection.read(({ database }) => {
+      const row = database.get(database.queries.guid, rowId);
+      return {
+        inode: this.#connection.fileId,
+        guidAtMark: row === undefined ? null : toText(row[0]),
+        highestRowId: Number(database.get(database.queries.highestRowId)?.[0] ?? 0),
+      };
+    });
+  }
+}

@@ -1,0 +1,249 @@
+import { LARGEST_BODY_BYTES } from './attributed-body.ts';
+import { EARLIEST, LARGEST_INTEGER, LATEST, toNanoseconds } from './instants.ts';
+import type { Shape } from './shape.ts';
+
+/** Every SQL text about messages, for one shape of database. `queries-chats.ts` holds those about chats. */
+export interface Queries {
+  /** Message rows: columns as `rows.ts` reads them. Parameters: row id. */
+  readonly message: string;
+  /** Parameters: after, up to, limit. */
+  readonly entries: string;
+  /** As `entries`, with what `settle` needs. Parameters: after, limit. */
+  readonly arrivals: string;
+  /** Own messages above a row id. Parameters: row id, limit. */
+  readonly ownRows: string;
+  readonly pages: Readonly<Record<'all' | 'chat', Readonly<Record<'asc' | 'desc', PageQueries>>>>;
+  /** Whether any row is dated otherwise than in nanoseconds; for a chat: by what its joins say. */
+  readonly hasOddDates: Readonly<Record<'all' | 'chat', string>>;
+  readonly newest: string;
+  readonly highestRowId: string;
+  readonly guid: string;
+  readonly rowIdOfGuid: string;
+  /** Shown attachments of a message, in stored order: filename, transfer name. */
+  readonly attachments: string;
+}
+
+/**
+ * The streams a list is merged from. `indexed` walks an index and its parameters say which part; `rest` sorts
+ * the few rows the index cannot put in order. Parameters: the chat as often as asked for; ascending the date and
+ * row id to begin after and the last date, descending the date to end above and the date and row id to begin
+ * below; limit, offset.
+ */
+export interface PageQueries {
+  readonly rows: Readonly<Record<'indexed' | 'rest', string>>;
+  /** The same places without the messages: row id and date. */
+  readonly keys: Readonly<Record<'indexed' | 'rest', string>>;
+}
+
+export function messageQueries(shape: Shape): Queries {
+  const row = (chat: string, attachments = hasAttachments(shape)): string => messageColumns(shape, chat, attachments);
+  const anyChat = wherever(shape);
+  const reaction = REACTION.map(([name, missing]) => column(shape, name, missing)).join(', ');
+  const isMessage = isNoReaction(shape);
+  const page = (scope: 'all' | 'chat', order: 'asc' | 'desc'): PageQueries => ({
+    rows: pageQueries(shape, scope, order, row(scope === 'all' ? LOWEST_CHAT : 'j.chat_id'), isMessage),
+    keys: pageQueries(shape, scope, order, KEY_COLUMNS, isMessage),
+  });
+  return {
+    message: `SELECT ${row(anyChat)} FROM message m WHERE m.ROWID = ? AND ${isMessage}`,
+    entries: `SELECT ${row(anyChat)}, ${reaction} FROM message m WHERE m.ROWID > ${N} AND m.ROWID <= ${N} ORDER BY m.ROWID LIMIT ${N}`,
+    arrivals: `SELECT ${row(anyChat, joinedAttachments(shape))}, ${reaction}, ${announcesAttachments(shape)}, ${unnamedAttachments(shape)}
+      FROM message m WHERE m.ROWID > ${N} ORDER BY m.ROWID LIMIT ${N}`,
+    ownRows: `SELECT ${row(anyChat)} FROM message m WHERE m.ROWID > ${N} AND m.is_from_me AND ${isMessage} ORDER BY m.ROWID LIMIT ${N}`,
+    pages: {
+      all: { asc: page('all', 'asc'), desc: page('all', 'desc') },
+      chat: { asc: page('chat', 'asc'), desc: page('chat', 'desc') },
+    },
+    hasOddDates: {
+      all: `SELECT ${['date <= 10000000000', 'date IS NULL', `date > ${LARGEST_INTEGER}`]
+        .map((odd) => `EXISTS (SELECT 1 FROM message WHERE ${odd})`)
+        .join(' OR ')}`,
+      chat: shape.hasColumn('chat_message_join', 'message_date')
+        ? `SELECT ${['message_date <= 10000000000', 'message_date IS NULL', `message_date > ${LARGEST_INTEGER}`]
+            .map((odd) => `EXISTS (SELECT 1 FROM chat_message_join WHERE chat_id = ${N} AND ${odd})`)
+            .join(' OR ')}`
+        : 'SELECT ? IS NOT NULL OR ? OR ?',
+    },
+    newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
+    highestRowId: shape.hasTable('sqlite_sequence')
+      ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0), ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
+      : 'SELECT ifnull(max(ROWID), 0) FROM message',
+    guid: 'SELECT guid FROM message WHERE ROWID = ?',
+    rowIdOfGuid: 'SELECT ROWID FROM message WHERE guid = ?',
+    attachments: hasAttachmentTables(shape)
+      ? `SELECT a.filename, ${shape.hasColumn('attachment', 'transfer_name') ? 'a.transfer_name' : 'NULL'}
+         FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
+         WHERE j.message_id = ${N} AND ${isShown(shape)} ORDER BY j.ROWID`
+      : 'SELECT NULL, NULL WHERE ? IS NULL',
+  };
+}
+
+/**
+ * A number bound to a statement. SQLite built with STAT4 plans anew at every run when a bare `?` stands in a range or
+ * a LIMIT, which costs ten times the search itself; the sum hides it.
+ */
+export const N = '? + 0';
+
+const KEY_COLUMNS = 'm.ROWID, m.date, m.date / 1000000000, m.date % 1000000000';
+const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
+const REACTION = [
+  ['associated_message_type', '0'],
+  ['associated_message_guid', 'NULL'],
+  ['associated_message_emoji', 'NULL'],
+] as const;
+
+/**
+ * The exact moment of a date in nanoseconds, for sorting what no index sorts: `instantOf` in SQL (B6). Seconds
+ * that 64 bits cannot hold become REAL here and in a bound alike, rounded by the same rule.
+ */
+export function instantSql(date: string): string {
+  return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
+    WHEN ${date} BETWEEN -10000000000 AND 10000000000 THEN CAST(${date} AS INTEGER) * 1000000000
+    WHEN ${date} > 9223372036854775808.0 THEN ${toNanoseconds(LATEST)}.0
+    WHEN ${date} < -9223372036854775808.0 THEN ${toNanoseconds(EARLIEST)}.0
+    ELSE CAST(${date} AS INTEGER) END`;
+}
+
+/** Rows whose place in an index is not their place in time, as row ids; `?` stands for the chat each time. */
+export function restSql(shape: Shape, scope: 'all' | 'chat'): string {
+  const [table, id, date, of] =
+    scope === 'all'
+      ? ['message', 'ROWID', 'date', '']
+      : ['chat_message_join', 'message_id', 'message_date', `chat_id = ${N} AND `];
+  if (!shape.hasColumn(table, date))
+    return `SELECT message_id AS id, chat_id FROM chat_message_join WHERE chat_id = ${N}`;
+  return [`${date} IS NULL`, `${date} <= 0`, `${date} > ${LARGEST_INTEGER}`]
+    .map((odd) => `SELECT ${id} AS id${scope === 'chat' ? ', chat_id' : ''} FROM ${table} WHERE ${of}${odd}`)
+    .join(' UNION ALL ');
+}
+
+/** How often `restSql` asks for the chat. */
+export function restParameters(shape: Shape): number {
+  return shape.hasColumn('chat_message_join', 'message_date') ? 3 : 1;
+}
+
+/** Decision B4: under the chat with the lowest row id alone. The `+` keeps SQLite off the index by chat. */
+export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
+  WHERE o.message_id = j.message_id AND +o.chat_id < j.chat_id)`;
+
+/** The two streams of a list, for any columns and any condition on the row. */
+export function pageQueries(
+  shape: Shape,
+  scope: 'all' | 'chat',
+  order: 'asc' | 'desc',
+  columns: string,
+  condition: string,
+): Readonly<Record<'indexed' | 'rest', string>> {
+  const instant = instantSql('m.date');
+  const rest = restSql(shape, scope);
+  if (scope === 'all') {
+    const listed = `${condition} AND ${isListed(shape)}`;
+    return {
+      indexed: `SELECT ${columns} FROM message m
+        WHERE ${between(order, 'm.date', 'm.ROWID')} AND ${listed}
+        ORDER BY m.date ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
+      rest: `SELECT ${columns} FROM (${rest}) j JOIN message m ON m.ROWID = j.id
+        WHERE ${between(order, instant, 'm.ROWID')} AND ${listed}
+        ORDER BY ${instant} ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
+    };
+  }
+  const date = shape.hasColumn('chat_message_join', 'message_date') ? 'j.message_date' : 'NULL';
+  return {
+    indexed: `SELECT ${columns} FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+      WHERE j.chat_id = ${N} AND ${between(order, date, 'j.message_id')} AND ${condition} AND ${IS_LOWEST_CHAT}
+      ORDER BY ${date} ${order}, j.message_id ${order} LIMIT ${N} OFFSET ${N}`,
+    rest: `SELECT ${columns} FROM (${rest}) j JOIN message m ON m.ROWID = j.id
+      WHERE ${between(order, instant, 'm.ROWID')} AND ${condition} AND ${IS_LOWEST_CHAT.replace('j.message_id', 'j.id')}
+      ORDER BY ${instant} ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
+  };
+}
+
+/**
+ * Between two bounds, the one a page begins at to the row id. SQLite stops reading an index early with one such
+ * pair, but not with two.
+ */
+function between(order: 'asc' | 'desc', date: string, rowId: string): string {
+  return order === 'asc'
+    ? `(${date}, ${rowId}) > (${N}, ${N}) AND ${date} <= ${N}`
+    : `${date} > ${N} AND (${date}, ${rowId}) < (${N}, ${N})`;
+}
+
+function isNoReaction(shape: Shape): string {
+  return shape.hasColumn('message', 'associated_message_type') ? 'ifnull(m.associated_message_type, 0) = 0' : '1';
+}
+
+/** Decision B13: what the person deleted is kept for a while, and is in no list. */
+function isListed(shape: Shape): string {
+  if (!shape.hasTable('chat_recoverable_message_join')) return '1';
+  return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
+}
+
+function wherever(shape: Shape): string {
+  if (!shape.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
+  return `ifnull(${LOWEST_CHAT},
+    (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
+}
+
+function column(shape: Shape, name: string, missing: string): string {
+  return shape.hasColumn('message', name) ? `m.${name}` : missing;
+}
+
+/** True when any of these columns is there and set. */
+function anyOf(shape: Shape, ...names: readonly string[]): string {
+  const there = names.filter((name) => shape.hasColumn('message', name)).map((name) => `m.${name}`);
+  return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
+}
+
+function messageColumns(shape: Shape, chat: string, attachments: string): string {
+  const blob = shape.hasColumn('message', 'attributedbody')
+    ? `CASE WHEN length(m.attributedBody) <= ${LARGEST_BODY_BYTES} THEN m.attributedBody
+       WHEN m.attributedBody IS NOT NULL THEN 0 END`
+    : 'NULL';
+  const caller = shape.hasColumn('message', 'destination_caller_id') ? "nullif(m.destination_caller_id, '')" : 'NULL';
+  return `${KEY_COLUMNS.replace('m.ROWID', 'm.ROWID, m.guid')}, ${chat}, m.handle_id,
+    CASE WHEN m.is_from_me THEN ifnull(${caller}, ${column(shape, 'account', 'NULL')}) END,
+    ${statusCode(shape)}, CASE WHEN m.text <> '' THEN m.text ELSE ${blob} END, ${attachments}`;
+}
+
+/** Decision B7 as a number that `rows.ts` names; the columns are asked in its order and no further than needed. */
+function statusCode(shape: Shape): string {
+  const isScheduled = shape.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
+  return `CASE WHEN m.is_from_me THEN CASE
+      WHEN ${isScheduled} THEN 2
+      WHEN ${anyOf(shape, 'error')} THEN 3
+      WHEN ${anyOf(shape, 'date_read', 'is_read')} THEN 4
+      WHEN ${anyOf(shape, 'is_delivered', 'date_delivered')} THEN 5
+      WHEN ${column(shape, 'is_sent', '1')} THEN 6 ELSE 7 END
+    WHEN ${anyOf(shape, 'is_read', 'date_read')} THEN 1 ELSE 0 END`;
+}
+
+function hasAttachmentTables(shape: Shape): boolean {
+  return shape.hasTable('message_attachment_join') && shape.hasTable('attachment');
+}
+
+function hasAttachments(shape: Shape): string {
+  if (!hasAttachmentTables(shape)) return '0';
+  return 'EXISTS (SELECT 1 FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
+}
+
+function joinedAttachments(shape: Shape): string {
+  if (!hasAttachmentTables(shape)) return '0';
+  return '(SELECT count(*) FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
+}
+
+/** NULL when the database cannot say: then nothing is waited for. */
+function announcesAttachments(shape: Shape): string {
+  if (!hasAttachmentTables(shape)) return 'NULL';
+  return anyOf(shape, 'cache_has_attachments');
+}
+
+function unnamedAttachments(shape: Shape): string {
+  if (!hasAttachmentTables(shape)) return '0';
+  return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
+    WHERE j.message_id = m.ROWID AND ${isShown(shape)} AND trim(ifnull(a.filename, '')) = '')`;
+}
+
+function isShown(shape: Shape): string {
+  return shape.hasColumn('attachment', 'hide_attachment') ? 'ifnull(a.hide_attachment, 0) = 0' : '1';
+}

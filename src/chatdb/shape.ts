@@ -1,0 +1,77 @@
+import { AppError } from '../domain/errors.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+
+/** What this database has. Found by looking, never by the version of macOS (B1). */
+export interface Shape {
+  hasTable(table: string): boolean;
+  hasColumn(table: string, column: string): boolean;
+  /** True when an index begins with these columns, so that a search by them is fast. */
+  hasIndex(table: string, ...columns: readonly string[]): boolean;
+}
+
+const TABLES = [
+  'message',
+  'chat',
+  'handle',
+  'attachment',
+  'chat_message_join',
+  'chat_handle_join',
+  'message_attachment_join',
+  'chat_recoverable_message_join',
+  'sqlite_sequence',
+] as const;
+
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],
+  chat: ['guid'],
+  handle: ['id'],
+  chat_message_join: ['chat_id', 'message_id'],
+};
+/** Tables that are of no use without these columns. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  chat_handle_join: ['chat_id', 'handle_id'],
+  message_attachment_join: ['message_id', 'attachment_id'],
+  attachment: ['filename'],
+  chat_recoverable_message_join: ['chat_id', 'message_id'],
+};
+
+/** Throws AppError `unavailable` when something is missing that nothing works without. */
+export function probe(sqlite: Sqlite): Shape {
+  const tables = new Map<string, ReadonlySet<string>>();
+  const indexes = new Map<string, readonly string[]>();
+  for (const table of TABLES) {
+    const columns = names(sqlite, `PRAGMA table_info(${table})`, 1);
+    if (columns.length === 0) continue;
+    tables.set(table, new Set(columns));
+    for (const index of names(sqlite, `PRAGMA index_list(${table})`, 1)) {
+      const quoted = `"${index.replaceAll('"', '""')}"`;
+      indexes.set(`${table} ${index}`, names(sqlite, `PRAGMA index_info(${quoted})`, 2));
+    }
+  }
+  for (const [table, columns] of Object.entries(REQUIRED)) {
+    if (!tables.has(table)) throw missing(`table ${table}`);
+    for (const column of columns) if (!tables.get(table)?.has(column)) throw missing(`column ${table}.${column}`);
+  }
+  for (const [table, columns] of Object.entries(NEEDED)) {
+    if (!columns.every((column) => tables.get(table)?.has(column))) tables.delete(table);
+  }
+  return {
+    hasTable: (table) => tables.has(table),
+    hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
+    hasIndex: (table, ...columns) =>
+      [...indexes].some(([index, of]) => index.startsWith(`${table} `) && columns.every((name, at) => of[at] === name)),
+  };
+}
+
+function names(sqlite: Sqlite, pragma: string, at: number): string[] {
+  return sqlite
+    .prepare(pragma)
+    .all()
+    .map((row) => String(row[at]).toLowerCase());
+}
+
+function missing(what: string): AppError {
+  return new AppError('unavailable', 'chat_db_unavailable', `The Messages database has no ${what}.`, {
+    hint: 'Check that backend.chat_db_path names the chat.db of Messages.',
+  });
+}

@@ -1,0 +1,83 @@
+import { API, ROUTES } from '../wire/routes.ts';
+import type { Answer, Headers } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { Guard, type GuardSettings, originNotAllowed } from './guard.ts';
+import { Key, unauthorized } from './key.ts';
+import { Limit } from './limit.ts';
+
+export interface DoorSettings extends GuardSettings {
+  readonly rateLimitPerMinute: number;
+}
+
+export interface DoorParts {
+  readonly settings: DoorSettings;
+  readonly apiKey: string;
+  /** Paths of pages without data: neither counted nor locked (E9). */
+  readonly openPaths: ReadonlySet<string>;
+}
+
+/** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
+const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
+  Object.values(ROUTES).flatMap(({ path, key }) => (key === 'header' ? [] : [[API + path, key]])),
+);
+
+const EXPOSED = 'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed';
+
+/** What a browser is told that asks on behalf of a listed page. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, DELETE',
+    'Access-Control-Allow-Headers': 'X-API-Key, Content-Type, Idempotency-Key, X-Request-Id',
+    'Access-Control-Max-Age': '600',
+  },
+};
+
+/** Decision E3: the guard, then the limit, then the key. */
+export class Door {
+  readonly guard: Guard;
+  readonly #limit: Limit;
+  readonly #key: Key;
+  readonly #openPaths: ReadonlySet<string>;
+
+  constructor({ settings, apiKey, openPaths }: DoorParts) {
+    this.guard = new Guard(settings);
+    this.#limit = new Limit(settings.rateLimitPerMinute);
+    this.#key = new Key(apiKey);
+    this.#openPaths = openPaths;
+  }
+
+  /** Throws the refusal; gives the answer to a preflight, which is over at the door; else the request is in. */
+  async admit({ request, method, path, rawQuery, headers }: Exchange): Promise<Answer | undefined> {
+    this.guard.checkHost(request);
+    const source = this.guard.source(request);
+    if (source === 'foreign') throw originNotAllowed();
+    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
+    const isReading = method === 'GET' || method === 'HEAD';
+    if (isReading && this.#openPaths.has(path)) return undefined;
+    await this.#limit.count(headers);
+    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+    if (isPreflight && source === 'listed') return PREFLIGHT;
+    const place = KEY_PLACES.get(path);
+    if (place === 'none' && isReading) return undefined;
+    const hasKey = place === 'query' ? this.#key.isInQuery(rawQuery) : this.#key.isInHeader(request);
+    if (!hasKey) throw unauthorized();
+    return undefined;
+  }
+
+  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (E4). */
+  async admitHandshake({ request, rawQuery, headers }: Exchange): Promise<void> {
+    this.guard.checkHost(request);
+    const hasKey = this.#key.isInQuery(rawQuery);
+    // Uncounted, so that no strange page can use up the limit.
+    if (!hasKey && this.guard.source(request) === 'foreign') throw unauthorized();
+    await this.#limit.count(headers);
+    if (!hasKey) throw unauthorized();
+  }
+}
+
+function allowOrigin(headers: Headers, origin: string): void {
+  headers['Access-Control-Allow-Origin'] = origin;
+  headers['Access-Control-Expose-Headers'] = EXPOSED;
+  headers.Vary = 'Origin';
+}

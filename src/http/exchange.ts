@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { isAppError } from '../domain/errors.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { type Answer, complete, type Headers, rawAnswer } from './answer.ts';
+import { problemAnswer } from './problem.ts';
+
+/** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
+const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
+/** How long the rest of a refused client's input is still read. */
+const LINGER_MS = 2000;
+
+const NO_QUERY = new URLSearchParams();
+
+/** What all exchanges of one server share. */
+export interface ExchangeContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** True once the server closes: every answer is the last on its connection. */
+  readonly isClosing: boolean;
+}
+
+/** One request and the answer to it, which goes to the response, or as bare bytes to the socket of a handshake. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  /** The request target up to its query, as it was sent. */
+  readonly path: string;
+  /** The query as it was sent, without the question mark. */
+  readonly rawQuery: string;
+  readonly id: string;
+  /** Headers every answer to this request will have. */
+  readonly headers: Headers;
+  /** Pattern of the matched path; the path itself may hold an address and is never logged. */
+  route = '-';
+  params: Readonly<Record<string, string>> = {};
+  query: URLSearchParams = NO_QUERY;
+  readonly #context: ExchangeContext;
+  readonly #output: ServerResponse | Duplex;
+  readonly #startedAtMs: number;
+
+  constructor(context: ExchangeContext, request: IncomingMessage, output: ServerResponse | Duplex) {
+    const { url = '/', method = 'GET' } = request;
+    const mark = url.indexOf('?');
+    this.#context = context;
+    this.#output = output;
+    this.#startedAtMs = context.clock.monotonic();
+    this.request = request;
+    this.method = method;
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.rawQuery = mark === -1 ? '' : url.slice(mark + 1);
+    this.id = requestId(request);
+    this.headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': this.id };
+  }
+
+  /** The segment of the path that stands for `name`, decoded. */
+  param(name: string): string {
+    return this.params[name] ?? '';
+  }
+
+  /** The one value of a header, undefined when it is missing. */
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  send(answer: Answer): void {
+    const { headers } = this;
+    const text = complete(answer, headers);
+    const output = this.#output;
+    if ('writeHead' in output) {
+      if (this.#context.isClosing) headers.Connection = 'close';
+      output.writeHead(answer.status, headers).end(text);
+    } else {
+      endSocket(output, rawAnswer(answer.status, headers, text), this.#context.clock);
+    }
+    this.done(answer.status);
+  }
+
+  /** Answers with the problem that `error` is. */
+  fail(error: unknown): void {
+    if (!isAppError(error)) this.#context.log.error('a request failed', { requestId: this.id, error });
+    if ('headersSent' in this.#output && this.#output.headersSent) this.#output.destroy();
+    else this.send(problemAnswer(error));
+  }
+
+  /** Writes the one line a finished request leaves in the log (E8). */
+  done(status: number): void {
+    const { clock, log } = this.#context;
+    const ms = Math.round((clock.monotonic() - this.#startedAtMs) * 10) / 10;
+    log.info('request', { requestId: this.id, method: this.method, route: this.route, status, ms });
+  }
+}
+
+function requestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && HARMLESS_ID.test(given) ? given : randomUUID();
+}
+
+/**
+ * Ends a socket with a last answer and still reads for a moment: closing while input is unread would reset the
+ * connection, and the client might never see the answer.
+ */
+export function endSocket(socket: Duplex, text: string, clock: Clock): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(text);
+  socket.resume();
+  socket.once(
+    'close',
+    clock.after(LINGER_MS, () => socket.destroy()),
+  );
+}

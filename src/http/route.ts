@@ -1,0 +1,94 @@
+import { App, type Request, type Response } from '@tinyhttp/app';
+import { AppError } from '../domain/errors.ts';
+import { parseQuery } from '../wire/query.ts';
+import { API, ROUTES, type RouteId } from '../wire/routes.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Carries out one operation; throws AppError for what the client is to be told. */
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** A handler for every operation of the contract. */
+export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+interface RoutedRequest extends Request {
+  exchange: Exchange;
+}
+
+/** Finds the handler of a request that the door has let in. */
+export class Router {
+  readonly #app: App<RoutedRequest, Response>;
+
+  constructor(handlers: Handlers) {
+    this.#app = new App<RoutedRequest, Response>({
+      settings: { xPoweredBy: false },
+      // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
+      applyExtensions: (_request, _response, next) => next?.(),
+      noMatchHandler: ({ exchange }) => exchange.fail(new AppError('not_found', 'not_found', 'There is no such path.')),
+      onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
+    });
+    for (const [path, methods] of byPath(handlers)) {
+      this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
+    }
+  }
+
+  run(exchange: Exchange, response: Response): void {
+    try {
+      checkPath(exchange.path);
+      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery);
+    } catch (error) {
+      exchange.fail(error);
+      return;
+    }
+    const request = exchange.request as RoutedRequest;
+    request.exchange = exchange;
+    this.#app.handler(request, response);
+  }
+}
+
+/** The one async wrapper: tinyhttp catches rejections of functions declared `async` alone. */
+function route(path: string, methods: ReadonlyMap<string, Handler>) {
+  return async ({ exchange, params }: RoutedRequest): Promise<void> => {
+    exchange.route = path;
+    exchange.params = params;
+    try {
+      const { method } = exchange;
+      const handler = methods.get(method === 'HEAD' ? 'GET' : method);
+      if (handler === undefined) throw methodNotAllowed(methods);
+      exchange.send(await handler(exchange));
+    } catch (error) {
+      exchange.fail(error);
+    }
+  };
+}
+
+function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+  const paths = new Map<string, Map<string, Handler>>();
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    const { path, method } = ROUTES[id];
+    const methods = paths.get(API + path) ?? new Map<string, Handler>();
+    paths.set(API + path, methods.set(method, handlers[id]));
+  }
+  return paths;
+}
+
+function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return new AppError('method_not_allowed', 'method_not_allowed', `This path allows ${allowed.join(', ')}.`, {
+    headers: { Allow: allowed.join(', ') },
+  });
+}
+
+/** tinyhttp is only given what it can decode: a path, in percent-encoded UTF-8, without NUL. */
+function checkPath(path: string): void {
+  try {
+    if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw new AppError(
+    'invalid',
+    'invalid_path',
+    'The path is not one: it must begin with / and be percent-encoded UTF-8.',
+  );
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../domain/errors.ts';
+import type { MessageReader } from '../../domain/ports.ts';
+import { conversationQuery } from '../../wire/conversation.ts';
+import { readQuery } from '../../wire/query.ts';
+import { API } from '../../wire/routes.ts';
+import { nextPage } from '../paging.ts';
+import type { Handlers } from '../route.ts';
+
+export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listConversations' | 'getConversation'> {
+  return {
+    async listConversations(exchange) {
+      const { limit, offset } = readQuery(conversationQuery, exchange.query);
+      const page = await reader.listConversations({ limit, offset });
+      if (page.next === undefined) return { status: 200, body: page.items };
+      const link = nextPage(`${API}/conversations`, [
+        ['limit', String(limit)],
+        ['offset', page.next],
+      ]);
+      return { status: 200, body: page.items, headers: { Link: link } };
+    },
+
+    getConversation(exchange) {
+      const conversation = reader.conversation(exchange.param('id'));
+      if (conversation === undefined) {
+        throw new AppError('not_found', 'conversation_not_found', 'There is no conversation with this id.', {
+          hint: 'The id is the whole chat guid that a list of conversations shows.',
+        });
+      }
+      return { status: 200, body: conversation };
+    },
+  };
+}

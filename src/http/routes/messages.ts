@@ -1,0 +1,94 @@
+import { AppError, type Mistake } from '../../domain/errors.ts';
+import type { MessageReader, MessageSender } from '../../domain/ports.ts';
+import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody } from '../../wire/message.ts';
+import { checkBody, invalidRequest } from '../../wire/mistakes.ts';
+import { readQuery } from '../../wire/query.ts';
+import { API } from '../../wire/routes.ts';
+import { readJson } from '../body.ts';
+import type { Exchange } from '../exchange.ts';
+import { nextPage } from '../paging.ts';
+import type { Handlers } from '../route.ts';
+
+export function messageRoutes(
+  reader: MessageReader,
+  sender: MessageSender,
+): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
+  return {
+    async listMessages({ query }) {
+      const { conversation_id: conversationId, since: sinceNs, cursor, ...rest } = readQuery(messageQuery, query);
+      const page = await reader.listMessages({
+        ...rest,
+        ...(conversationId !== undefined && { conversationId }),
+        ...(sinceNs !== undefined && { sinceNs }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      if (page.next === undefined) return { status: 200, body: page.items };
+      const same = ['conversation_id', 'since', 'order'].flatMap((name) => {
+        const value = query.get(name);
+        return value === null ? [] : [[name, value] as const];
+      });
+      const link = nextPage(`${API}/messages`, [...same, ['limit', String(rest.limit)], ['cursor', page.next]]);
+      return { status: 200, body: page.items, headers: { Link: link } };
+    },
+
+    getMessage(exchange) {
+      const id = exchange.param('id');
+      const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id)) : undefined;
+      if (message === undefined) {
+        throw new AppError('not_found', 'message_not_found', 'There is no message with this id.', {
+          hint: 'The id is the row id that a list of messages shows.',
+        });
+      }
+      return { status: 200, body: message };
+    },
+
+    async sendMessage(exchange) {
+      const idempotencyKey = exchange.header('idempotency-key');
+      const request = await readSend(exchange, sender);
+      const { confirmed, message, replayed } = await sender.send({
+        ...request,
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+      });
+      return {
+        status: confirmed ? 201 : 202,
+        body: message,
+        headers: {
+          ...(confirmed && { Location: `${API}/messages/${message.id}` }),
+          ...(replayed && { 'Idempotent-Replayed': 'true' }),
+        },
+      };
+    },
+  };
+}
+
+/** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (D7). */
+async function readSend(exchange: Exchange, sender: MessageSender) {
+  const body = await readJson(exchange.request);
+  const checked = checkBody(sendBody, body);
+  const inHeader = headerMistakes(exchange.header('idempotency-key'));
+  if (checked.ok && inHeader.length === 0) return checked.value;
+  const inBody = checked.ok ? [] : checked.mistakes;
+  throw invalidRequest([...inHeader, ...inBody, ...(await attachmentMistakes(body, sender))]);
+}
+
+/** Decision D9. */
+function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] {
+  if (idempotencyKey === undefined || /^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return [];
+  const message = 'The Idempotency-Key must be 1 to 255 printable ASCII characters.';
+  return [{ pointer: 'Idempotency-Key', message }];
+}
+
+/** What the disk says of those attachments that are paths at all, under the places they have in the body. */
+async function attachmentMistakes(body: unknown, sender: MessageSender): Promise<readonly Mistake[]> {
+  const given = (body as { readonly attachments?: unknown } | null)?.attachments;
+  if (!Array.isArray(given)) return [];
+  const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, place) => {
+    const path = attachmentPath.safeParse(item);
+    return path.success ? [{ path: path.data, place }] : [];
+  });
+  const found = await sender.attachmentMistakes(paths.map(({ path }) => path));
+  return found.map(({ pointer, message }) => {
+    const place = paths[Number(pointer.slice('/attachments/'.length))]?.place;
+    return { pointer: place === undefined ? pointer : `/attachments/${place}`, message };
+  });
+}

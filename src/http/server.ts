@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Response } from '@tinyhttp/app';
+import type { BackendHealth, Clock, Log, MessageReader, MessageSender, WebhookRegistry } from '../domain/ports.ts';
+import { parseQuery } from '../wire/query.ts';
+import { API, ROUTES } from '../wire/routes.ts';
+import { refuseUnreadable, withoutUpgrade } from './connection.ts';
+import { Door, type DoorSettings } from './door.ts';
+import { Exchange, type ExchangeContext } from './exchange.ts';
+import { Router } from './route.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { healthRoutes } from './routes/health.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import { webSocketRoutes } from './routes/websocket.ts';
+
+/**
+ * Takes over a socket whose handshake has passed the door. May throw AppError, before it has written anything,
+ * to refuse it.
+ */
+export type AcceptWebSocket = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  query: URLSearchParams,
+) => void | Promise<void>;
+
+export interface HttpTimeouts {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often connections are looked at for the two above. */
+  readonly checkMs: number;
+}
+
+export interface HttpServerParts {
+  readonly settings: DoorSettings;
+  readonly apiKey: string;
+  readonly reader: MessageReader;
+  readonly sender: MessageSender;
+  readonly webhooks: WebhookRegistry;
+  readonly health: () => BackendHealth;
+  readonly acceptWebSocket: AcceptWebSocket;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Paths of pages without data (E9). */
+  readonly openPaths?: ReadonlySet<string>;
+  readonly timeouts?: HttpTimeouts;
+}
+
+/** Decision E7. They bound the arrival of a request, not the work on it. */
+const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
+const MAX_HEADER_BYTES = 16 * 1024;
+
+const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
+
+/** The HTTP side of the service: every request and handshake passes the door, then the router or the WebSocket hub. */
+export class HttpServer implements ExchangeContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly #door: Door;
+  readonly #router: Router;
+  readonly #acceptWebSocket: AcceptWebSocket;
+  readonly #server: Server;
+  #running = 0;
+  #onIdle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: HttpServerParts) {
+    const { settings, apiKey, reader, sender, webhooks, health, openPaths = new Set(), timeouts = TIMEOUTS } = parts;
+    this.clock = parts.clock;
+    this.log = parts.log;
+    this.#acceptWebSocket = parts.acceptWebSocket;
+    this.#door = new Door({ settings, apiKey, openPaths });
+    this.#router = new Router({
+      ...healthRoutes(health),
+      ...messageRoutes(reader, sender),
+      ...conversationRoutes(reader),
+      ...webhookRoutes(webhooks),
+      ...webSocketRoutes(),
+    });
+    this.#server = createServer({
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      connectionsCheckingInterval: timeouts.checkMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The guard answers a missing Host, with a problem.
+      requireHostHeader: false,
+    });
+    this.#listenToServer();
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Resolves with the base address. Rejects with the error of the socket, whose `code` may be `EADDRINUSE`. */
+  async listen(host: string, port: number): Promise<string> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    const { address, family, port: actualPort } = this.#server.address() as AddressInfo;
+    this.#door.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
+    const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+    return `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
+  }
+
+  /**
+   * Takes no more connections, lets running requests finish, and cuts off what is left after `deadlineMs`.
+   * Accepted WebSockets are not waited for: they belong to the hub.
+   */
+  close(deadlineMs: number): Promise<void> {
+    this.#closing ??= new Promise<void>((resolve) => {
+      const finish = (): void => {
+        cancel();
+        this.#server.closeAllConnections();
+        resolve();
+      };
+      const cancel = this.clock.after(deadlineMs, finish);
+      this.#server.close();
+      this.#server.closeIdleConnections();
+      this.#onIdle = finish;
+      if (this.#running === 0) finish();
+    });
+    return this.#closing;
+  }
+
+  #listenToServer(): void {
+    const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#running += 1;
+      response.once('close', this.#onAnswered);
+      void this.#receive(new Exchange(this, request, response), response);
+    };
+    this.#server.on('request', receive);
+    // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
+    this.#server.on('checkExpectation', receive);
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (isHandshake(request)) void this.#receiveHandshake(new Exchange(this, request, socket), socket, head);
+      else withoutUpgrade(this.#server, request, socket, head);
+    });
+    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnreadable(this, socket));
+    this.#server.on('clientError', (error: unknown, socket: Duplex) => refuseUnreadable(this, socket, error));
+  }
+
+  readonly #onAnswered = (): void => {
+    this.#running -= 1;
+    if (this.#running === 0) this.#onIdle?.();
+  };
+
+  async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
+    try {
+      const answer = await this.#door.admit(exchange);
+      if (answer === undefined) this.#router.run(exchange, response as Response);
+      else exchange.send(answer);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  async #receiveHandshake(exchange: Exchange, socket: Socket, head: Buffer): Promise<void> {
+    const destroy = (): void => void socket.destroy();
+    socket.on('error', destroy);
+    exchange.route = WEBSOCKET_PATH;
+    try {
+      await this.#door.admitHandshake(exchange);
+      await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery));
+      exchange.done(101);
+    } catch (error) {
+      exchange.fail(error);
+    } finally {
+      socket.off('error', destroy);
+    }
+  }
+}
+
+/** A WebSocket handshake on the one path for it. */
+function isHandshake({ method, headers, url = '' }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;
+}

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Cancel, Clock, Log } from '../domain/ports.ts';
+
+/** Between two looks of a fresh process. */
+const LOOK_EVERY_MS = 5000;
+const LOOK_LIMIT_MS = 10_000;
+
+export interface GrantWatchOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onGranted: () => void;
+  /** Whether a process that starts now can read the database. */
+  readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
+}
+
+/**
+ * Full Disk Access is read when a process starts: one that was refused stays refused. While chat.db cannot be
+ * opened, a fresh process tries now and then; when it can and we cannot, a start anew is all that is missing (C6).
+ */
+export class GrantWatch {
+  readonly #options: GrantWatchOptions;
+  #isAway = false;
+  #isClosed = false;
+  #cancel: Cancel | undefined;
+
+  constructor(options: GrantWatchOptions) {
+    this.#options = options;
+  }
+
+  set({ isAway }: { readonly isAway: boolean }): void {
+    if (isAway === this.#isAway || this.#isClosed) return;
+    this.#isAway = isAway;
+    this.#cancel?.();
+    if (isAway) this.#again();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#isAway = false;
+    this.#cancel?.();
+  }
+
+  #again(): void {
+    this.#cancel = this.#options.clock.after(LOOK_EVERY_MS, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const { path, log, onGranted, freshProcessCanOpen = canOpen } = this.#options;
+    const can = await freshProcessCanOpen(path);
+    if (!this.#isAway) return;
+    if (!can) return this.#again();
+    // Once: the next process decides anew.
+    this.close();
+    log.warn('a fresh process can read chat.db and this one cannot: starting again');
+    onGranted();
+  }
+}
+
+function canOpen(path: string): Promise<boolean> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const script = fileURLToPath(new URL(`./open-once.${extension}`, import.meta.url));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, path], { env: {}, timeout: LOOK_LIMIT_MS }, (error) => resolve(error === null));
+  });
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../domain/errors.ts';
+import { eventJson, type LogEntry } from '../domain/event.ts';
+import type { Clock, EventFeed, Log, NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import { deliveryId } from './delivery-id.ts';
+import { Lane, type LaneParts } from './lane.ts';
+import type { Poster, Sending } from './poster.ts';
+import { postRecord } from './record.ts';
+
+export interface DispatcherParts {
+  readonly feed: EventFeed;
+  readonly store: WebhookStore;
+  readonly poster: Poster;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The JSON for a webhook that asked for details (section H); without it everyone gets the plain event. */
+  readonly detailedJson?: (entry: LogEntry) => string;
+}
+
+/** Every registered webhook and its lane (F3): adding starts one, removing ends it before it answers (F5). */
+export class Dispatcher implements WebhookRegistry {
+  readonly #parts: DispatcherParts;
+  readonly #laneParts: LaneParts;
+  readonly #lanes = new Map<string, Lane>();
+  /** Test posts under way, by webhook. */
+  readonly #tests = new Map<Sending, string>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: DispatcherParts) {
+    const { detailedJson = eventJson } = parts;
+    this.#parts = parts;
+    this.#laneParts = {
+      ...parts,
+      jsonOf: (entry, webhook) => (webhook.includeDetails ? detailedJson(entry) : eventJson(entry)),
+    };
+  }
+
+  /** Takes up every lane where it was left (F4). */
+  start(): void {
+    for (const webhook of this.#parts.store.list()) this.#open(webhook);
+  }
+
+  list(): readonly StoredWebhook[] {
+    return this.#parts.store.list();
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    return this.#parts.store.get(id);
+  }
+
+  add(webhook: NewWebhook): StoredWebhook {
+    if (this.#closing !== undefined) throw shuttingDown();
+    const { store, feed } = this.#parts;
+    const stored = store.add(webhook, feed.lastPublished());
+    this.#open(stored);
+    return stored;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    if (!this.#parts.store.remove(id)) return false;
+    const lane = this.#lanes.get(id);
+    this.#lanes.delete(id);
+    lane?.cancel();
+    const tests = [...this.#tests].filter(([, webhookId]) => webhookId === id).map(([sending]) => sending);
+    for (const { posting } of tests) posting.cancel();
+    await Promise.allSettled([lane?.ended, ...tests.map(({ result }) => result)]);
+    return true;
+  }
+
+  status(id: string): WebhookStatus {
+    const { store, feed } = this.#parts;
+    const rowId = this.#lanes.get(id)?.rowId ?? this.#existing(id).rowId;
+    return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished() - rowId) };
+  }
+
+  deliveries(id: string): readonly DeliveryRecord[] {
+    this.#existing(id);
+    return this.#parts.store.deliveries(id);
+  }
+
+  async test(id: string): Promise<WebhookTestResult> {
+    const { poster, store, clock } = this.#parts;
+    const { url, secret } = this.#existing(id);
+    const testId = deliveryId(id, randomUUID());
+    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
+    const sending = poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });
+    this.#tests.set(sending, id);
+    const result = await sending.result.finally(() => this.#tests.delete(sending));
+    const now = store.get(id);
+    if (now === undefined) throw notFound();
+    if (result.outcome === 'interrupted') throw shuttingDown();
+    const record = postRecord(testId, 'webhook.test', now.rowId, result, clock);
+    store.advance(id, now.rowId, record);
+    return {
+      id: testId,
+      delivered: result.outcome === 'delivered',
+      status: result.status,
+      error: result.error,
+      duration_ms: result.durationMs,
+      answer: result.answer === '' ? null : result.answer,
+    };
+  }
+
+  replay(id: string, after: number): StoredWebhook {
+    const webhook = this.#existing(id);
+    const rowId = this.#lanes.get(id)?.rowId ?? webhook.rowId;
+    if (!Number.isSafeInteger(after) || after < 0 || after > rowId) {
+      const message = `"after" must be a row id from 0 to ${rowId}, where the webhook is now.`;
+      throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '/after', message }] });
+    }
+    this.#parts.store.advance(id, after);
+    this.#lanes.get(id)?.goTo(after);
+    return { ...webhook, rowId: after };
+  }
+
+  /** Decision A7: running tries are finished, no other one begins; after `withinMs` they are ended. Twice is fine. */
+  close(withinMs: number): Promise<void> {
+    this.#closing ??= this.#close(withinMs);
+    return this.#closing;
+  }
+
+  async #close(withinMs: number): Promise<void> {
+    const lanes = [...this.#lanes.values()];
+    const tests = [...this.#tests.keys()];
+    for (const lane of lanes) lane.finish();
+    for (const { posting } of tests) posting.finish();
+    const cancelDeadline = this.#parts.clock.after(withinMs, () => {
+      for (const lane of lanes) lane.cancel();
+      for (const { posting } of tests) posting.cancel();
+    });
+    await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(({ result }) => result)]);
+    cancelDeadline();
+    this.#parts.poster.close();
+  }
+
+  #open(webhook: StoredWebhook): void {
+    this.#lanes.set(webhook.id, new Lane(webhook, this.#laneParts));
+  }
+
+  #existing(id: string): StoredWebhook {
+    const webhook = this.#parts.store.get(id);
+    if (webhook === undefined) throw notFound();
+    return webhook;
+  }
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'webhook_not_found', 'There is no webhook with this id.');
+}
+
+function shuttingDown(): AppError {
+  return new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
+}

@@ -1,0 +1,29 @@
+import { errorCode } from '../domain/errors.ts';
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The receiver refused the connection.',
+  ECONNRESET: 'The receiver closed the connection without an answer.',
+  EPIPE: 'The receiver closed the connection without an answer.',
+  ETIMEDOUT: 'The receiver did not accept the connection in time.',
+  ENOTFOUND: 'The host name of the receiver is unknown.',
+  EAI_AGAIN: 'The host name of the receiver could not be looked up.',
+  // macOS answers this, too, while Local Network access is not allowed (Apple TN3179).
+  EHOSTUNREACH: 'The receiver cannot be reached; on a Mac, check Local Network in Privacy & Security.',
+  ENETUNREACH: 'The network of the receiver cannot be reached.',
+};
+
+/** What went wrong with a try that got no answer, as one sentence. Never holds the url: its path may be a secret (A6). */
+export function failureSentence(error: unknown): string {
+  const code = errorCode(error) ?? 'unknown';
+  const sentence = SENTENCES[code];
+  if (sentence !== undefined) return sentence;
+  if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
+  if (/CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return `A secure connection could not be made (${code}).`;
+  return `The request failed (${code}).`;
+}
+
+/** What an answer outside 2xx means, as one sentence. */
+export function refusalSentence(status: number): string {
+  const what = `The receiver answered ${status}`;
+  return status >= 300 && status < 400 ? `${what}; redirects are not followed.` : `${what}.`;
+}

@@ -1,0 +1,23 @@
+const NS_PER_SECOND = 1_000_000_000n;
+const NS_PER_MS = 1_000_000n;
+
+const ISO_8601 =
+  /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
+
+/**
+ * Decision B10: an ISO 8601 instant with `Z` or an offset and any number of decimals, or a plain date, which is
+ * midnight UTC. Gives nanoseconds since the Unix epoch (finer decimals are cut), undefined for anything else,
+ * for days and times there are not, and for a time without a zone, which is no instant.
+ */
+export function parseInstant(text: string): bigint | undefined {
+  const parts = ISO_8601.exec(text)?.groups;
+  if (parts === undefined) return undefined;
+  const { day, minute = '00:00', second = '00', fraction = '', sign, hours = '0', minutes = '0' } = parts;
+  const shown = `${day}T${minute}:${second}`;
+  const ms = Date.parse(`${shown}Z`);
+  // The engine lets 30 February roll over into March.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);
+  return BigInt(ms) * NS_PER_MS - offsetSeconds * NS_PER_SECOND + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { Message } from '../domain/message.ts';
+import { limit, offset, order, since } from './query.ts';
+import { shapeOf } from './shape.ts';
+import { list, text } from './text.ts';
+
+/** The contract's Message. */
+export const messageSchema = shapeOf<Message>()(
+  z
+    .object({
+      id: z.string().meta({ description: 'Row id in chat.db; "" in a provisional answer to a send (D6).' }),
+      guid: z.string(),
+      conversation_id: z.string().meta({ description: 'Chat guid of the conversation; "" when it is in none.' }),
+      sender: z.string(),
+      body: z.string(),
+      attachments: z.array(z.string()).readonly().meta({ description: 'Absolute paths on the host.' }),
+      timestamp: z.iso.datetime({ precision: 0 }),
+      is_from_me: z.boolean(),
+      status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
+    })
+    .meta({ id: 'Message' }),
+);
+
+/** Parameters of `GET /messages` (B9, B10). */
+export const messageQuery = z.object({
+  conversation_id: z.string().optional().meta({ description: 'Chat guid, in any of its spellings.' }),
+  since: since.optional(),
+  order,
+  limit: limit(50, 200),
+  offset,
+  cursor: z.string().optional().meta({ description: 'From a Link header, in place of offset.' }),
+});
+
+/** Decision D7. */
+export const MAX_ATTACHMENTS = 10;
+
+/** One item of `attachments`: what can be said of a path without looking at the disk. */
+export const attachmentPath = text('An attachment').refine(
+  (path) => path.startsWith('/'),
+  'An attachment must be an absolute path.',
+);
+
+/** Body of `POST /messages` (D7). What only the disk can tell about attachments, the sender checks. */
+export const sendBody = z
+  .object(
+    {
+      recipient: text('The recipient', 512)
+        .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
+        // NUL has its own sentence.
+        .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
+        .meta({ description: 'Phone number, e-mail address, chat guid, or what else Messages accepts.' }),
+      body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
+      attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
+        .default([])
+        .meta({ description: 'Absolute paths of files on the host.' }),
+    },
+    { error: 'The body must be a JSON object.' },
+  )
+  .refine(({ body, attachments }) => body !== '' || attachments.length > 0, {
+    path: ['body'],
+    error: 'There is nothing to send: the body is empty and there are no attachments.',
+    // Also when something else is wrong: every mistake is named at once.
+    when: ({ value }) => isSendLike(value),
+  })
+  .meta({ id: 'SendRequest' });
+
+function isSendLike(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'attachments' in value && Array.isArray(value.attachments);
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { Mistake } from '../domain/errors.ts';
+import { parseInstant } from './instant.ts';
+import { invalidRequest } from './mistakes.ts';
+
+/**
+ * Decodes a raw query string. A raw `+` is a plus in every parameter (B11): people paste addresses as they
+ * are written. Throws AppError `invalid` naming every parameter with malformed percent-encoding or a NUL.
+ */
+export function parseQuery(raw: string): URLSearchParams {
+  const query = new URLSearchParams();
+  const mistakes: Mistake[] = [];
+  for (const part of raw.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    const name = decode(equals === -1 ? part : part.slice(0, equals));
+    const value = decode(equals === -1 ? '' : part.slice(equals + 1));
+    if (name === undefined || value === undefined) {
+      const message = 'The query must be percent-encoded UTF-8 without a NUL character.';
+      mistakes.push({ pointer: `?${name ?? ''}`, message });
+    } else {
+      query.append(name, value);
+    }
+  }
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  return query;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    const decoded = text.includes('%') ? decodeURIComponent(text) : text;
+    return decoded.includes('\0') ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The known parameters, as the program uses them; unknown ones are ignored (B9). Throws naming every mistake. */
+export function readQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  query: URLSearchParams,
+): z.output<z.ZodObject<Shape>> {
+  const given: Record<string, string> = {};
+  const mistakes: Mistake[] = [];
+  for (const name of Object.keys(schema.shape)) {
+    const values = query.getAll(name);
+    if (values[0] !== undefined) given[name] = values[0];
+    if (values.length > 1) mistakes.push({ pointer: `?${name}`, message: `The parameter ${name} is given twice.` });
+  }
+  const result = schema.safeParse(given);
+  if (result.success && mistakes.length === 0) return result.data;
+  const issues = result.error?.issues ?? [];
+  throw invalidRequest([
+    ...mistakes,
+    ...issues.map(({ path, message }) => ({ pointer: `?${String(path[0])}`, message })),
+  ]);
+}
+
+/** Decision B9: more than `maximum` is treated as `maximum`. */
+export function limit(fallback: number, maximum: number) {
+  return wholeNumber('limit', 1)
+    .transform((value) => Math.min(value, maximum))
+    .default(fallback)
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      description: `${fallback} when it is not given; more than ${maximum} is treated as ${maximum}.`,
+    });
+}
+
+export const offset = wholeNumber('offset', 0)
+  .default(0)
+  .meta({ type: 'integer', minimum: 0, description: 'How many to leave out first; 0 when it is not given.' });
+
+function wholeNumber(name: string, minimum: number) {
+  return z.string().transform((text, context) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    // What is past 2^53 means the same as 2^53 here: more than there is.
+    if (value >= minimum) return Math.min(value, Number.MAX_SAFE_INTEGER);
+    context.issues.push({
+      code: 'custom',
+      input: text,
+      message: `The ${name} must be a whole number, ${minimum} or more.`,
+    });
+    return z.NEVER;
+  });
+}
+
+export const since = z
+  .string()
+  .transform((text, context) => {
+    const instant = parseInstant(text);
+    if (instant !== undefined) return instant;
+    const message =
+      'The parameter since must be a date or a time with its zone, as in 2026-01-31, 2026-01-31T09:30:00Z or 2026-01-31T09:30:00.5+02:00.';
+    context.issues.push({ code: 'custom', input: text, message });
+    return z.NEVER;
+  })
+  .meta({ description: 'ISO 8601: an instant with Z or an offset, or a date (midnight UTC). Strictly after it.' });
+
+export const order = z
+  .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
+  .default('desc')
+  .meta({ description: 'desc: newest first.' });

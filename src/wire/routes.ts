@@ -1,0 +1,28 @@
+/** What every path of the contract begins with. */
+export const API = '/api/v1';
+
+/** One method on one path of the contract. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Beneath `API`; `{name}` stands for one segment. */
+  readonly path: `/${string}`;
+  /** Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. */
+  readonly key: 'header' | 'query' | 'none';
+}
+
+/** The contract's table of endpoints, by operation. HEAD works where GET does (E7). */
+export const ROUTES = {
+  getHealth: { method: 'GET', path: '/health', key: 'none' },
+  sendMessage: { method: 'POST', path: '/messages', key: 'header' },
+  listMessages: { method: 'GET', path: '/messages', key: 'header' },
+  getMessage: { method: 'GET', path: '/messages/{id}', key: 'header' },
+  listConversations: { method: 'GET', path: '/conversations', key: 'header' },
+  getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header' },
+  registerWebhook: { method: 'POST', path: '/webhooks', key: 'header' },
+  listWebhooks: { method: 'GET', path: '/webhooks', key: 'header' },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header' },
+  openWebSocket: { method: 'GET', path: '/ws', key: 'query' },
+} as const satisfies Record<string, Route>;
+
+/** The name of an operation in the table. */
+export type RouteId = keyof typeof ROUTES;

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/**
+ * A required string without NUL and without half a surrogate pair: neither survives the way to Messages or into
+ * a database. Lengths are counted in Unicode characters (code points), as JSON Schema counts them, so that one
+ * emoji is one character.
+ */
+export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
+  const schema = z
+    .string({ error: ({ input }) => (input === undefined ? `${what} is missing.` : `${what} must be a string.`) })
+    .refine((value) => !value.includes('\0'), `${what} must not contain a NUL character.`)
+    .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain half of a surrogate pair.`);
+  if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
+  return schema
+    .refine(
+      (value) => isAtMost(value, maxCharacters),
+      `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
+    )
+    .meta({ maxLength: maxCharacters });
+}
+
+function isAtMost(value: string, characters: number): boolean {
+  return value.length <= characters || (value.length <= 2 * characters && [...value].length <= characters);
+}
+
+/** An array of at most `max` items; one that is longer is refused before its items are looked at. */
+export function list<Item extends z.ZodType>(what: string, item: Item, max: number) {
+  return z
+    .array(item, {
+      error: ({ input }) => (input === undefined ? `${what} are missing.` : `${what} must be an array.`),
+    })
+    .max(max, `${what} must not be more than ${max}.`);
+}

@@ -1,0 +1,96 @@
+import type { LogEntry } from '../domain/event.ts';
+import type { FeedReader } from '../domain/ports.ts';
+import type { Outlet } from './outlet.ts';
+import type { Runs } from './run.ts';
+
+/** Entries taken from the feed at a time: what the publisher publishes at a stretch (C7). */
+const TAKE = 256;
+/** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
+const PATIENCE_PINGS = 2;
+
+export interface ClientParts {
+  readonly outlet: Outlet;
+  readonly runs: Runs;
+  readonly join: (onMore: () => void) => FeedReader;
+  /** A plain client: when it is too slow it loses the oldest (G2). */
+  readonly mayMiss: boolean;
+  /** Asks for `serve` to be called soon. */
+  readonly wake: (client: Client) => void;
+  /** The events this client lost in one burst, once it is over (C7). */
+  readonly onMissed: (missed: number) => void;
+}
+
+/** One WebSocket client: its place in the feed, what it has been handed, and whether it is still there. */
+export class Client {
+  readonly outlet: Outlet;
+  readonly #parts: ClientParts;
+  readonly #reader: FeedReader;
+  /** Taken from the feed and not handed over: what did not fit into the last run. */
+  #held: readonly LogEntry[] = [];
+  #isSending = false;
+  #missedInBurst = 0;
+  #isHeard = true;
+  #silentPings = 0;
+  /** Runs handed over, and how many it was at the last ping. */
+  #runs = 0;
+  #runsAtPing = 0;
+  #stuckPings = 0;
+
+  constructor(parts: ClientParts) {
+    this.outlet = parts.outlet;
+    this.#parts = parts;
+    this.#reader = parts.join(() => parts.wake(this));
+  }
+
+  /** Hands over the next run, unless the client has yet to take the one before. Throws what the feed throws. */
+  serve(): void {
+    if (this.#isSending || !this.outlet.isOpen()) return;
+    if (this.#held.length === 0) {
+      const { entries, missed } = this.#reader.take(TAKE);
+      this.#held = entries;
+      this.#missedInBurst += missed;
+    }
+    const run = this.#parts.runs.front(this.#held);
+    if (run === undefined) return;
+    this.#held = this.#held.slice(run.texts.length);
+    this.#isSending = true;
+    this.#runs += 1;
+    this.outlet.send(run, (hadToWait) => this.#noteTaken(hadToWait));
+  }
+
+  /** Something came from the client. */
+  noteHeard(): void {
+    this.#isHeard = true;
+  }
+
+  /** Called at every ping: what makes the client one to be dropped, if anything does (G1). */
+  fault(): string | undefined {
+    this.#reportMissed();
+    this.#silentPings = this.#isHeard ? 0 : this.#silentPings + 1;
+    this.#isHeard = false;
+    this.#stuckPings = this.#isSending && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;
+    this.#runsAtPing = this.#runs;
+    if (this.#silentPings >= PATIENCE_PINGS) return 'it is silent';
+    return this.#stuckPings >= PATIENCE_PINGS ? 'it reads nothing' : undefined;
+  }
+
+  leave(): void {
+    this.#reportMissed();
+    this.#reader.close();
+  }
+
+  /** Also what a client that takes nothing has lost by now. */
+  #reportMissed(): void {
+    if (this.#parts.mayMiss) this.#missedInBurst += this.#reader.take(0).missed;
+    if (this.#missedInBurst > 0) this.#parts.onMissed(this.#missedInBurst);
+    this.#missedInBurst = 0;
+  }
+
+  #noteTaken(hadToWait: boolean): void {
+    this.#isSending = false;
+    // Only reading makes room: whoever catches up slowly is alive though its pongs stand behind the events.
+    if (hadToWait) this.#isHeard = true;
+    if (this.#held.length > 0 || !this.#reader.isLevel()) this.#parts.wake(this);
+    else this.#reportMissed();
+  }
+}

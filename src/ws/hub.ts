@@ -1,0 +1,210 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { AppError, isAppError } from '../domain/errors.ts';
+import { eventJson, type LogEntry } from '../domain/event.ts';
+import type { Cancel, Clock, EventFeed, Log } from '../domain/ports.ts';
+import { Client } from './client.ts';
+import { openOutlet } from './outlet.ts';
+import { Runs } from './run.ts';
+
+/** Decision G1. */
+const PING_EVERY_MS = 30_000;
+const MAX_FRAME_BYTES = 4 * 1024;
+/** RFC 6455, 7.4.1. */
+const GOING_AWAY = 1001;
+const INTERNAL_ERROR = 1011;
+/** Clients are served this long at a stretch, then requests have their turn. */
+const PASS_MS = 8;
+/** Until the feed is asked again after chat.db was away (G3). */
+const AGAIN_MS = 1000;
+
+export interface HubParts {
+  readonly feed: EventFeed;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The JSON for a client that asked for details (section H); without it everyone gets the plain event. */
+  readonly detailedJson?: (entry: LogEntry) => string;
+}
+
+/** The query of the upgrade request, in which a raw + is a plus. */
+export interface Query {
+  get(name: string): string | null;
+}
+
+/**
+ * Every WebSocket client. Who may have something to read is noted as events are published, and all of
+ * them are served in one pass soon after: a run of events is framed once for all who stand at its place.
+ */
+export class Hub {
+  readonly #parts: HubParts;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+  });
+  readonly #plainRuns = new Runs(eventJson);
+  readonly #detailedRuns: Runs;
+  readonly #clients = new Set<Client>();
+  readonly #awake = new Set<Client>();
+  /** Clients whose reader threw `unavailable`. */
+  readonly #waiting = new Set<Client>();
+  #isPassScheduled = false;
+  #cancelPing: Cancel | undefined;
+  #cancelAgain: Cancel | undefined;
+  #accepted = 0;
+  #missed = 0;
+  #closing: Promise<void> | undefined;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(parts: HubParts) {
+    this.#parts = parts;
+    this.#detailedRuns = parts.detailedJson === undefined ? this.#plainRuns : new Runs(parts.detailedJson);
+    this.#server.on('wsClientError', (error) => {
+      // Emitted inside handleUpgrade: what is thrown here comes out of `accept`.
+      throw new AppError('invalid', 'bad_handshake', `This is no WebSocket handshake: ${error.message}.`, {
+        headers: { 'Sec-WebSocket-Version': '13, 8' },
+        cause: error,
+      });
+    });
+  }
+
+  /** Clients connected now, and events lost by slow ones since the start (C7). */
+  get counts(): { readonly clients: number; readonly missed: number } {
+    return { clients: this.#clients.size, missed: this.#missed };
+  }
+
+  /** Upgrades a request that has passed the door. Throws an AppError before anything was answered (G1, G3). */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: Query): void {
+    if (this.#closing !== undefined) {
+      throw new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
+    }
+    const after = readAfter(query.get('after'));
+    if (after !== undefined) this.#parts.feed.admit(after);
+    const isDetailed = query.get('include')?.split(',').includes('details') ?? false;
+    const runs = isDetailed ? this.#detailedRuns : this.#plainRuns;
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, runs, after));
+  }
+
+  /** Closes every client with 1001 (A7); who has not gone after `withinMs` is cut off. Twice is fine. */
+  close(withinMs: number): Promise<void> {
+    this.#closing ??= this.#close(withinMs);
+    return this.#closing;
+  }
+
+  #welcome(webSocket: WebSocket, socket: Duplex, runs: Runs, after: number | undefined): void {
+    const { feed, log } = this.#parts;
+    this.#accepted += 1;
+    const number = this.#accepted;
+    const client = new Client({
+      outlet: openOutlet(webSocket, socket),
+      runs,
+      join: (onMore) => (after === undefined ? feed.live(onMore) : feed.resume(after, onMore, { pacing: true })),
+      mayMiss: after === undefined,
+      wake: (woken) => this.#wake(woken),
+      onMissed: (missed) => {
+        this.#missed += missed;
+        log.warn('a slow WebSocket client lost events', { client: number, missed });
+      },
+    });
+    this.#clients.add(client);
+    for (const sign of ['message', 'ping', 'pong'] as const) webSocket.on(sign, () => client.noteHeard());
+    // What goes wrong on the way closes the client, and `close` follows.
+    webSocket.on('error', (error) => log.debug('a WebSocket client made a mistake', { client: number, error }));
+    webSocket.on('close', () => this.#leave(client));
+    this.#wake(client);
+    this.#cancelPing ??= this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
+  }
+
+  #leave(client: Client): void {
+    client.leave();
+    for (const set of [this.#clients, this.#awake, this.#waiting]) set.delete(client);
+    if (this.#clients.size > 0) return;
+    this.#cancelPing?.();
+    this.#cancelPing = undefined;
+    this.#onEmpty?.();
+  }
+
+  #wake(client: Client): void {
+    this.#awake.add(client);
+    if (this.#isPassScheduled) return;
+    this.#isPassScheduled = true;
+    setImmediate(() => this.#pass());
+  }
+
+  #pass(): void {
+    this.#isPassScheduled = false;
+    const { clock } = this.#parts;
+    const endsAtMs = clock.monotonic() + PASS_MS;
+    for (const client of this.#awake) {
+      this.#awake.delete(client);
+      this.#serve(client);
+      if (clock.monotonic() < endsAtMs) continue;
+      const [next] = this.#awake;
+      if (next !== undefined) this.#wake(next);
+      return;
+    }
+    this.#plainRuns.forget();
+    this.#detailedRuns.forget();
+  }
+
+  #serve(client: Client): void {
+    try {
+      client.serve();
+    } catch (error) {
+      if (isAppError(error) && error.kind === 'unavailable') {
+        this.#waiting.add(client);
+        this.#cancelAgain ??= this.#parts.clock.after(AGAIN_MS, () => this.#wakeWaiting());
+        return;
+      }
+      this.#parts.log.error('a WebSocket client could not be served', { error });
+      client.outlet.close(INTERNAL_ERROR, 'Something went wrong here.');
+    }
+  }
+
+  #wakeWaiting(): void {
+    this.#cancelAgain = undefined;
+    for (const client of this.#waiting) this.#wake(client);
+    this.#waiting.clear();
+  }
+
+  #pingAll(): void {
+    for (const client of this.#clients) {
+      const fault = client.fault();
+      if (fault === undefined) client.outlet.ping();
+      else {
+        this.#parts.log.info('a WebSocket client was dropped', { reason: fault });
+        client.outlet.terminate();
+      }
+    }
+    this.#cancelPing = this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
+  }
+
+  async #close(withinMs: number): Promise<void> {
+    this.#cancelAgain?.();
+    this.#pass();
+    const emptied = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+      if (this.#clients.size === 0) resolve();
+    });
+    for (const client of this.#clients) client.outlet.close(GOING_AWAY, 'The service is shutting down.');
+    const cancelDeadline = this.#parts.clock.after(withinMs, () => {
+      for (const client of this.#clients) client.outlet.terminate();
+    });
+    await emptied;
+    cancelDeadline();
+    this.#server.close();
+  }
+}
+
+/** The `after` of decision G3; throws `invalid` for what is no row id. */
+function readAfter(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const after = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(after)) return after;
+  const message = 'must be a row id: a whole number from 0.';
+  throw new AppError('invalid', 'invalid_request', `"after" ${message}`, {
+    mistakes: [{ pointer: '?after', message }],
+  });
+}

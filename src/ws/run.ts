@@ -1,0 +1,115 @@
+import type { LogEntry } from '../domain/event.ts';
+
+/** Decision C7: at most this much is handed to one socket at a time; only a larger event goes alone. */
+const MAX_BYTES = 256 * 1024;
+/** Runs remembered while clients are served: enough for the places they commonly stand at. */
+const REMEMBERED = 16;
+/** First byte of an unfragmented text frame (RFC 6455, 5.2). */
+const TEXT_FRAME = 0x81;
+
+/** Events that go to a socket in one piece, one unmasked text frame each. */
+export class Run {
+  readonly texts: readonly string[];
+  readonly last: LogEntry;
+  /** True when the next event would not have fitted. */
+  readonly isFull: boolean;
+  readonly #size: number;
+  #bytes: Buffer | undefined;
+
+  constructor(texts: readonly string[], last: LogEntry, size: number, isFull: boolean) {
+    this.texts = texts;
+    this.last = last;
+    this.isFull = isFull;
+    this.#size = size;
+  }
+
+  /** The frames, made once for all clients that stand at the same place. */
+  get bytes(): Buffer {
+    this.#bytes ??= this.#frame();
+    return this.#bytes;
+  }
+
+  #frame(): Buffer {
+    const bytes = Buffer.allocUnsafe(this.#size);
+    let at = 0;
+    for (const text of this.texts) {
+      const length = Buffer.byteLength(text);
+      at = writeHeader(bytes, at, length);
+      at += bytes.write(text, at);
+    }
+    return bytes;
+  }
+}
+
+/** Makes runs, and remembers the newest so that a thousand clients cost one. */
+export class Runs {
+  readonly #jsonOf: (entry: LogEntry) => string;
+  readonly #remembered = new Map<LogEntry, Run>();
+
+  constructor(jsonOf: (entry: LogEntry) => string) {
+    this.#jsonOf = jsonOf;
+  }
+
+  /** The run at the front of `entries`; undefined when there are none. */
+  front(entries: readonly LogEntry[]): Run | undefined {
+    const [first] = entries;
+    if (first === undefined) return undefined;
+    const known = this.#remembered.get(first);
+    if (known !== undefined && isFrontOf(known, entries)) return known;
+    const run = this.#make(entries, first);
+    this.#remembered.delete(first);
+    this.#remembered.set(first, run);
+    for (const [oldest] of this.#remembered) {
+      if (this.#remembered.size <= REMEMBERED) break;
+      this.#remembered.delete(oldest);
+    }
+    return run;
+  }
+
+  forget(): void {
+    this.#remembered.clear();
+  }
+
+  #make(entries: readonly LogEntry[], first: LogEntry): Run {
+    const texts: string[] = [];
+    let last = first;
+    let size = 0;
+    for (const entry of entries) {
+      const text = this.#jsonOf(entry);
+      const length = Buffer.byteLength(text);
+      const frameSize = headerSize(length) + length;
+      if (texts.length > 0 && size + frameSize > MAX_BYTES) return new Run(texts, last, size, true);
+      texts.push(text);
+      last = entry;
+      size += frameSize;
+    }
+    return new Run(texts, last, size, false);
+  }
+}
+
+/** Events have one order and no gaps, so the same first and last at the same distance are the same run. */
+function isFrontOf(run: Run, entries: readonly LogEntry[]): boolean {
+  const count = run.texts.length;
+  return entries[count - 1] === run.last && (run.isFull || count === entries.length);
+}
+
+function headerSize(length: number): number {
+  if (length < 126) return 2;
+  return length < 65536 ? 4 : 10;
+}
+
+/** Writes the frame header of RFC 6455, 5.2; returns where the payload begins. */
+function writeHeader(bytes: Buffer, at: number, length: number): number {
+  bytes[at] = TEXT_FRAME;
+  if (length < 126) {
+    bytes[at + 1] = length;
+    return at + 2;
+  }
+  if (length < 65536) {
+    bytes[at + 1] = 126;
+    return bytes.writeUInt16BE(length, at + 2);
+  }
+  bytes[at + 1] = 127;
+  bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
+  return bytes.writeUInt32BE(length % 2 ** 32, at + 6);
+}

@@ -1,0 +1,418 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Arrival, Event, EventType } from '../../src/domain/event.ts';
+import type { NewWebhook, WebhookStore } from '../../src/domain/ports.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { Dispatcher, type DispatcherParts } from '../../src/webhooks/dispatcher.ts';
+import { Poster } from '../../src/webhooks/poster.ts';
+import { eventually } from '../support/eventually.ts';
+import { collectingLog } from '../support/log.ts';
+import { arrival, MemoryLog } from '../support/memory-log.ts';
+import { Receiver } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+let files = 0;
+
+/** A log, a channel, a state database and a dispatcher, as the service wires them. */
+class House {
+  readonly log = new MemoryLog();
+  readonly channel = new Channel();
+  readonly feed = new Feed(this.channel, this.log);
+  readonly logger = collectingLog();
+  readonly store: WebhookStore;
+  dispatcher: Dispatcher;
+  #path: string;
+  #parts: Partial<DispatcherParts>;
+  #retryWaitsMs: readonly number[];
+
+  constructor(retryWaitsMs: readonly number[] = [10, 10], parts: Partial<DispatcherParts> = {}) {
+    files += 1;
+    this.#path = join(folder, `state-${files}.db`);
+    this.#parts = parts;
+    this.#retryWaitsMs = retryWaitsMs;
+    const database = openStateDatabase(this.#path);
+    closers.push(() => database.close());
+    this.store = webhookStore(database, systemClock);
+    this.dispatcher = this.restart();
+  }
+
+  /** Another dispatcher over the same state, as after a restart. */
+  restart(): Dispatcher {
+    const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: this.#retryWaitsMs });
+    const { feed, store } = this;
+    this.dispatcher = new Dispatcher({ feed, store, poster, clock: systemClock, log: this.logger, ...this.#parts });
+    this.dispatcher.start();
+    const { dispatcher } = this;
+    closers.push(() => dispatcher.close(0));
+    return dispatcher;
+  }
+
+  /** Rows that appear and are published. */
+  publish(from: number, to: number, type: EventType = 'message.received'): void {
+    for (let first = from; first <= to; first += 256) {
+      const rows: Arrival[] = [];
+      for (let rowId = first; rowId <= Math.min(to, first + 255); rowId += 1) {
+        const row = arrival(rowId);
+        rows.push({ ...row, event: { ...row.event, type } as Event });
+      }
+      this.log.add(...rows);
+      this.channel.publish(rows);
+    }
+  }
+}
+
+const received: readonly EventType[] = ['message.received'];
+const hook = (url: string, options: Partial<NewWebhook> = {}): NewWebhook => ({
+  url,
+  events: received,
+  secret: null,
+  includeDetails: false,
+  ...options,
+});
+
+async function newReceiver(answer?: Parameters<Receiver['answerWith']>[0]): Promise<Receiver> {
+  const receiver = await Receiver.start(answer);
+  closers.push(() => receiver.close());
+  return receiver;
+}
+
+const rowsAt = (receiver: Receiver): number[] => receiver.deliveries.map(({ event }) => Number(event.data.id));
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describe('a webhook', () => {
+  test('gets what is published after it was registered, in order, once', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    house.publish(1, 5);
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(6, 40);
+    await eventually(() => receiver.deliveries.length === 35);
+    expect(rowsAt(receiver)).toEqual(range(6, 40));
+    expect(receiver.deliveries[0]?.event).toEqual(arrival(6).event);
+    await eventually(() => house.store.get(id)?.rowId === 40);
+    expect(house.dispatcher.status(id)).toMatchObject({ state: 'healthy', row_id: 40, behind: 0 });
+    expect(house.dispatcher.deliveries(id)).toHaveLength(35);
+    expect(house.dispatcher.deliveries(id)[0]).toMatchObject({
+      row_id: 40,
+      outcome: 'delivered',
+      attempts: 1,
+      status: 204,
+    });
+  });
+
+  test('is sent only the types it asked for, and is done with the others', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    const { id } = house.dispatcher.add(hook(receiver.url, { events: ['message.sent'] }));
+    house.publish(1, 3);
+    house.publish(4, 4, 'message.sent');
+    house.publish(5, 6);
+    await eventually(() => receiver.deliveries.length === 1);
+    expect(rowsAt(receiver)).toEqual([4]);
+    await eventually(() => house.dispatcher.status(id).row_id === 6);
+    await house.dispatcher.close(1000);
+    expect(house.store.get(id)?.rowId).toBe(6);
+  });
+
+  test('that takes its time is never sent two events at once', async () => {
+    const house = new House();
+    let open = 0;
+    let most = 0;
+    const receiver = await newReceiver((response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= 1;
+        response.end();
+      }, 5);
+    });
+    house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 10);
+    await eventually(() => receiver.deliveries.length === 10);
+    expect(most).toBe(1);
+  });
+
+  test('that is dead has its events dropped after three failures each, and says so', async () => {
+    const house = new House();
+    const receiver = await newReceiver((response) => void response.writeHead(500).end());
+    const { id } = house.dispatcher.add(hook(`${receiver.url}?token=sesame`));
+    house.publish(1, 2);
+    await eventually(() => house.dispatcher.status(id).row_id === 2);
+    expect(rowsAt(receiver)).toEqual([1, 1, 1, 2, 2, 2]);
+    expect(house.dispatcher.status(id)).toMatchObject({ state: 'failing', consecutive_failures: 2 });
+    const error = 'The receiver answered 500.';
+    expect(house.dispatcher.deliveries(id)).toMatchObject([
+      { row_id: 2, outcome: 'dropped', attempts: 3, status: 500, error },
+      { row_id: 1, outcome: 'dropped', attempts: 3, status: 500, error },
+    ]);
+    const warnings = house.logger.lines.filter(({ level }) => level === 'warn');
+    expect(warnings).toHaveLength(2);
+    expect(JSON.stringify(house.logger.lines)).not.toContain('sesame');
+    expect(JSON.stringify(house.logger.lines)).not.toContain('text 1');
+  });
+
+  test('that is dead does not delay another one', async () => {
+    const house = new House([60_000, 60_000]);
+    const hanging = await newReceiver(() => undefined);
+    const failing = await newReceiver((response) => void response.writeHead(500).end());
+    const receiver = await newReceiver();
+    for (const { url } of [hanging, failing, receiver]) house.dispatcher.add(hook(url));
+    house.publish(1, 100);
+    await eventually(() => receiver.deliveries.length === 100);
+    expect(hanging.deliveries).toHaveLength(1);
+    expect(failing.deliveries).toHaveLength(1);
+  });
+
+  test('that fell behind the channel by more than it holds catches up from the database', async () => {
+    const house = new House();
+    let answer: (() => void) | undefined;
+    const receiver = await newReceiver((response) => {
+      answer = () => void response.end();
+    });
+    house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 1);
+    await eventually(() => answer);
+    house.publish(2, 3000);
+    receiver.answerWith((response) => void response.end());
+    answer?.();
+    await eventually(() => receiver.deliveries.length === 3000);
+    expect(rowsAt(receiver)).toEqual(range(1, 3000));
+    expect(house.log.reads).toBeGreaterThan(0);
+  });
+
+  test('goes on where it was after a restart', async () => {
+    const house = new House([60_000, 60_000]);
+    const receiver = await newReceiver();
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 3);
+    await eventually(() => receiver.deliveries.length === 3);
+    receiver.answerWith((response) => void response.writeHead(500).end());
+    house.publish(4, 6);
+    await eventually(() => receiver.deliveries.length === 4);
+    await house.dispatcher.close(1000);
+    expect(house.store.get(id)?.rowId).toBe(3);
+    receiver.answerWith((response) => void response.end());
+    house.restart();
+    await eventually(() => receiver.deliveries.length === 7);
+    expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 4, 5, 6]);
+    const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
+    expect(ids[3]).toBe(ids[4]);
+    expect(new Set(ids).size).toBe(6);
+  });
+
+  test('waits while the database is away and then goes on', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    house.publish(1, 2000);
+    const { id } = house.store.add(hook(receiver.url), 0);
+    house.log.isAway = true;
+    house.restart();
+    expect(house.dispatcher.status(id).behind).toBe(2000);
+    house.log.isAway = false;
+    house.channel.wake();
+    await eventually(() => receiver.deliveries.length === 2000);
+    expect(rowsAt(receiver)).toEqual(range(1, 2000));
+    expect(house.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('has rows that were deleted in between recorded as gone, once a range', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    house.publish(1, 1100);
+    for (const rowId of [2, 3, 4, 6, 1099, 1100]) house.log.rows.delete(rowId);
+    house.channel.restart(1100);
+    const { id } = house.store.add(hook(receiver.url), 0);
+    for (const rowId of range(9, 1098)) house.log.rows.delete(rowId);
+    house.restart();
+    await eventually(() => house.dispatcher.status(id).row_id === 1100);
+    expect(rowsAt(receiver)).toEqual([1, 5, 7, 8]);
+    const gone = house.dispatcher.deliveries(id).filter(({ outcome }) => outcome === 'gone');
+    expect(gone.map(({ error }) => error)).toEqual([
+      'Rows 9 to 1100 are no longer there.',
+      'Row 6 is no longer there.',
+      'Rows 2 to 4 are no longer there.',
+    ]);
+  });
+
+  test('starts over with a replaced database, and no old row id is stored', async () => {
+    const house = new House();
+    let answer: (() => void) | undefined;
+    const receiver = await newReceiver((response) => {
+      answer = () => void response.end();
+    });
+    house.publish(1000, 1000);
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1001, 1010);
+    await eventually(() => answer);
+    house.store.advance(id, 20); // as CursorStore.restart does for every webhook
+    house.channel.restart(20);
+    house.publish(21, 23);
+    receiver.answerWith((response) => void response.end());
+    answer?.();
+    await eventually(() => house.dispatcher.status(id).row_id === 23);
+    expect(rowsAt(receiver)).toEqual([1001, 21, 22, 23]);
+    expect(house.store.get(id)?.rowId).toBe(23);
+  });
+
+  test('loses nothing when publishing takes up its place after the lanes did', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    for (const rowId of range(1, 8)) house.log.add(arrival(rowId));
+    house.store.add(hook(receiver.url), 5);
+    house.restart();
+    house.channel.restart(8);
+    await eventually(() => receiver.deliveries.length === 3);
+    expect(rowsAt(receiver)).toEqual([6, 7, 8]);
+  });
+
+  test('gets details only if it asked for them', async () => {
+    const house = new House([1, 1], { detailedJson: (entry) => `{"data":{"id":"details of ${entry.rowId}"}}` });
+    const [plain, detailed] = [await newReceiver(), await newReceiver()];
+    house.dispatcher.add(hook(plain.url));
+    house.dispatcher.add(hook(detailed.url, { includeDetails: true }));
+    house.publish(1, 1);
+    await eventually(() => plain.deliveries.length + detailed.deliveries.length === 2);
+    expect(plain.deliveries[0]?.event.data.id).toBe('1');
+    expect(detailed.deliveries[0]?.event.data.id).toBe('details of 1');
+  });
+});
+
+describe('removing a webhook', () => {
+  test('ends a running try: nothing is sent afterwards', async () => {
+    const house = new House();
+    let closed = false;
+    const receiver = await newReceiver((response) => {
+      response.on('close', () => {
+        closed = true;
+      });
+    });
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 5);
+    await eventually(() => receiver.deliveries.length === 1);
+    expect(await house.dispatcher.remove(id)).toBe(true);
+    await eventually(() => closed);
+    house.publish(6, 9);
+    await new Promise<void>((resolve) => void setTimeout(resolve, 50));
+    expect(receiver.deliveries).toHaveLength(1);
+    expect(house.dispatcher.get(id)).toBeUndefined();
+  });
+
+  test('ends a waiting retry', async () => {
+    const house = new House([60_000, 60_000]);
+    const receiver = await newReceiver((response) => void response.writeHead(500).end());
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 1);
+    await eventually(() => receiver.deliveries.length === 1);
+    await new Promise<void>((resolve) => void setTimeout(resolve, 30));
+    expect(await house.dispatcher.remove(id)).toBe(true);
+    expect(receiver.deliveries).toHaveLength(1);
+  });
+
+  test('that nobody registered says so', async () => {
+    const house = new House();
+    expect(await house.dispatcher.remove('unknown')).toBe(false);
+    expect(() => house.dispatcher.deliveries('unknown')).toThrow('no webhook');
+    await expect(house.dispatcher.test('unknown')).rejects.toMatchObject({ kind: 'not_found' });
+  });
+});
+
+describe('a test event', () => {
+  test('is sent once and answered with what the receiver said', async () => {
+    const house = new House();
+    const receiver = await newReceiver((response) => void response.writeHead(500).end('out of order'));
+    const { id } = house.dispatcher.add(hook(receiver.url, { secret: 's' }));
+    const result = await house.dispatcher.test(id);
+    expect(result).toMatchObject({ delivered: false, status: 500, answer: 'out of order' });
+    expect(receiver.deliveries).toHaveLength(1);
+    expect(receiver.deliveries[0]?.event).toEqual({ type: 'webhook.test', data: { webhook_id: id } });
+    expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=/);
+    expect(house.dispatcher.deliveries(id)).toMatchObject([
+      { id: result.id, event: 'webhook.test', outcome: 'dropped' },
+    ]);
+    expect(house.store.get(id)?.rowId).toBe(0);
+  });
+});
+
+describe('a replay', () => {
+  test('goes back durably, live events behind it, under the same delivery ids', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 5);
+    await eventually(() => house.dispatcher.status(id).row_id === 5);
+    expect(house.dispatcher.replay(id, 2).rowId).toBe(2);
+    expect(house.store.get(id)?.rowId).toBe(2);
+    house.publish(6, 7);
+    await eventually(() => receiver.deliveries.length === 10);
+    expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 5, 3, 4, 5, 6, 7]);
+    const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
+    expect(ids.slice(2, 5)).toEqual(ids.slice(5, 8));
+  });
+
+  test('holds also when a try was under way', async () => {
+    const house = new House();
+    let answer: (() => void) | undefined;
+    const receiver = await newReceiver((response) => void response.end());
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 2);
+    await eventually(() => house.dispatcher.status(id).row_id === 2);
+    receiver.answerWith((response) => {
+      answer = () => void response.end();
+    });
+    house.publish(3, 3);
+    await eventually(() => answer);
+    house.dispatcher.replay(id, 0);
+    receiver.answerWith((response) => void response.end());
+    answer?.();
+    await eventually(() => receiver.deliveries.length === 6);
+    expect(rowsAt(receiver)).toEqual([1, 2, 3, 1, 2, 3]);
+    await eventually(() => house.store.get(id)?.rowId === 3);
+  });
+
+  test('ahead of where the webhook is, is refused', () => {
+    const house = new House();
+    house.publish(1, 5);
+    const { id } = house.dispatcher.add(hook('http://127.0.0.1:9/'));
+    for (const after of [6, -1, 1.5, Number.NaN, 2 ** 60]) {
+      expect(() => house.dispatcher.replay(id, after)).toThrow(expect.objectContaining({ kind: 'invalid' }));
+    }
+  });
+});
+
+describe('closing', () => {
+  test('finishes the running try and begins no other one', async () => {
+    const house = new House();
+    let answer: (() => void) | undefined;
+    const receiver = await newReceiver((response) => {
+      answer = () => void response.end();
+    });
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 5);
+    await eventually(() => answer);
+    const closed = house.dispatcher.close(10_000);
+    answer?.();
+    await closed;
+    expect(house.store.get(id)?.rowId).toBe(1);
+    expect(receiver.deliveries).toHaveLength(1);
+    expect(() => house.dispatcher.add(hook(receiver.url))).toThrow('shutting down');
+  });
+
+  test('ends a try that takes longer than the deadline, which comes again', async () => {
+    const house = new House();
+    const receiver = await newReceiver(() => undefined);
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    house.publish(1, 5);
+    await eventually(() => receiver.deliveries.length === 1);
+    await house.dispatcher.close(20);
+    expect(house.store.get(id)?.rowId).toBe(0);
+  });
+});

@@ -1,0 +1,392 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
+import { type AppError, isAppError } from '../../src/domain/errors.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { Hub, type HubParts } from '../../src/ws/hub.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { arrival, MemoryLog } from '../support/memory-log.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A hub behind a real HTTP server, with a log to publish from. */
+class House {
+  readonly log = new MemoryLog();
+  readonly channel = new Channel();
+  readonly clock = new FakeClock();
+  readonly logger = collectingLog();
+  readonly hub: Hub;
+  readonly #server: Server = createServer();
+
+  constructor(parts: Partial<HubParts> = {}) {
+    const feed = new Feed(this.channel, this.log);
+    this.hub = new Hub({ feed, clock: this.clock, log: this.logger, ...parts });
+    this.#server.on('upgrade', (request, socket, head) => {
+      try {
+        this.hub.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams);
+      } catch (error) {
+        const { kind, code, mistakes } = error as AppError;
+        if (!isAppError(error)) throw error;
+        const body = JSON.stringify({ kind, code, mistakes });
+        socket.end(`HTTP/1.1 400 No\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+      }
+    });
+  }
+
+  static async open(parts?: Partial<HubParts>): Promise<House> {
+    const house = new House(parts);
+    house.#server.listen(0, '127.0.0.1');
+    await once(house.#server, 'listening');
+    closers.push(async () => {
+      const closed = house.hub.close(1000);
+      await house.clock.advance(1000);
+      await closed;
+      house.#server.closeAllConnections();
+      house.#server.close();
+    });
+    return house;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${this.port}/api/v1/ws`;
+  }
+
+  publish(from: number, to: number): void {
+    for (let first = from; first <= to; first += 256) {
+      const last = Math.min(to, first + 255);
+      this.log.addMany(first, last);
+      this.channel.publish(this.log.entries(first - 1, last, 256));
+    }
+  }
+
+  async client(query = '', onText?: (text: string) => void): Promise<Listener> {
+    const listener = new Listener(new WebSocket(`${this.url}${query}`), onText);
+    const before = this.hub.counts.clients;
+    await once(listener.socket, 'open');
+    await eventually(() => this.hub.counts.clients > before || listener.socket.readyState !== WebSocket.OPEN);
+    return listener;
+  }
+}
+
+/** What one client sees. */
+class Listener {
+  readonly socket: WebSocket;
+  readonly texts: string[] = [];
+  closedWith: number | undefined;
+
+  constructor(socket: WebSocket, onText?: (text: string) => void) {
+    this.socket = socket;
+    socket.on('message', (data: Buffer, isBinary) => {
+      expect(isBinary).toBe(false);
+      const text = data.toString('utf8');
+      this.texts.push(text);
+      onText?.(text);
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', (code) => {
+      this.closedWith = code;
+    });
+    closers.push(() => socket.terminate());
+  }
+
+  get rows(): number[] {
+    return this.texts.map((text) => Number((JSON.parse(text) as { data: { id: string } }).data.id));
+  }
+}
+
+/** A client that upgrades and then reads and says nothing by itself. */
+async function dumbClient(house: House, query = ''): Promise<Socket> {
+  const socket = connect(house.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  closers.push(() => socket.destroy());
+  const before = house.hub.counts.clients;
+  socket.write(
+    `GET /api/v1/ws${query} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  await eventually(() => house.hub.counts.clients > before);
+  return socket;
+}
+
+/** An empty frame as a client sends it: masked, with a mask of zeros. */
+const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0]);
+
+/** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
+const bulky: Partial<HubParts> = {
+  detailedJson: (entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } }),
+};
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+async function refusal(house: House, query: string): Promise<unknown> {
+  const socket = new WebSocket(`${house.url}${query}`);
+  socket.on('error', () => undefined);
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, NodeJS.ReadableStream];
+  let body = '';
+  for await (const chunk of response) body += String(chunk);
+  return JSON.parse(body);
+}
+
+describe('a plain client', () => {
+  test('gets every event from now on, one frame each, in the very envelope', async () => {
+    const house = await House.open();
+    house.publish(1, 3);
+    const client = await house.client();
+    house.publish(4, 4);
+    house.publish(5, 700);
+    await eventually(() => client.texts.length === 697);
+    expect(client.rows).toEqual(range(4, 700));
+    expect(client.texts[0]).toBe(JSON.stringify(arrival(4).event));
+  });
+
+  test('shares every event with a hundred others', async () => {
+    const house = await House.open();
+    const clients = await Promise.all(range(1, 100).map(() => house.client()));
+    house.publish(1, 50);
+    house.publish(51, 51);
+    await eventually(() => clients.every(({ texts }) => texts.length === 51));
+    for (const { rows } of clients) expect(rows).toEqual(range(1, 51));
+    expect(house.hub.counts).toEqual({ clients: 100, missed: 0 });
+  });
+
+  test('gets events larger than a socket takes at once', async () => {
+    const house = await House.open({
+      detailedJson: (entry) => JSON.stringify({ data: { id: entry.rowId, x: 'ü'.repeat(200_000) } }),
+    });
+    const client = await house.client('?include=details');
+    const plain = await house.client();
+    house.publish(1, 20);
+    await eventually(() => client.texts.length === 20 && plain.texts.length === 20);
+    expect(client.rows).toEqual(range(1, 20));
+    expect(client.texts[0]).toHaveLength(JSON.stringify({ data: { id: 1, x: 'ü'.repeat(200_000) } }).length);
+    expect(plain.texts[0]).toBe(JSON.stringify(arrival(1).event));
+  });
+
+  test('may say what it likes: text, binary and pings are ignored', async () => {
+    const house = await House.open();
+    const client = await house.client();
+    client.socket.send('hello');
+    client.socket.send(Buffer.alloc(4096, 1));
+    client.socket.ping();
+    await once(client.socket, 'pong');
+    house.publish(1, 2);
+    await eventually(() => client.texts.length === 2);
+    expect(client.closedWith).toBeUndefined();
+  });
+
+  test('that sends a frame over 4 KiB is closed with 1009', async () => {
+    const house = await House.open();
+    const [other, client] = [await house.client(), await house.client()];
+    client.socket.send('x'.repeat(4097));
+    await eventually(() => client.closedWith === 1009);
+    await eventually(() => house.hub.counts.clients === 1);
+    house.publish(1, 1);
+    await eventually(() => other.texts.length === 1);
+  });
+
+  test('that is too slow loses the oldest, stays connected and is counted, while others lose nothing', async () => {
+    const house = await House.open(bulky);
+    const slow = await house.client('?include=details');
+    const quick = await house.client('?include=details');
+    slow.socket.pause();
+    let last = 0;
+    while (last < 4000) {
+      house.publish(last + 1, last + 512);
+      last += 512;
+      await eventually(() => quick.texts.length === last);
+    }
+    expect(quick.rows).toEqual(range(1, last));
+    slow.socket.resume();
+    await eventually(() => slow.rows.at(-1) === last);
+    const { missed } = house.hub.counts;
+    expect(missed).toBeGreaterThan(0);
+    expect(slow.texts).toHaveLength(last - missed);
+    expect(slow.rows).toEqual([...new Set(slow.rows)].sort((a, b) => a - b));
+    const warnings = house.logger.lines.filter(({ level }) => level === 'warn');
+    expect(warnings).toMatchObject([{ message: 'a slow WebSocket client lost events', fields: { missed } }]);
+    house.publish(last + 1, last + 1);
+    await eventually(() => slow.rows.at(-1) === last + 1);
+  });
+});
+
+describe('a client that says where it was', () => {
+  test('gets everything after that row and then what happens, without gap or repeat', async () => {
+    const house = await House.open();
+    house.publish(1, 3000);
+    const clients = [
+      await house.client('?after=0'),
+      await house.client('?after=2990'),
+      await house.client('?after=3000'),
+    ];
+    for (let first = 3001; first < 5000; first += 10) {
+      house.publish(first, first + 9);
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    }
+    await eventually(() => clients.every(({ rows }) => rows.at(-1) === 5000));
+    expect(clients.map(({ rows }) => rows)).toEqual([range(1, 5000), range(2991, 5000), range(3001, 5000)]);
+  });
+
+  test('is never skipped, however slowly it reads', async () => {
+    const house = await House.open(bulky);
+    const client = await house.client('?after=0&include=details');
+    client.socket.pause();
+    for (let first = 1; first < 4000; first += 512) {
+      house.publish(first, first + 511);
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    }
+    const last = house.channel.last;
+    client.socket.resume();
+    await eventually(() => client.texts.length === last);
+    expect(client.rows).toEqual(range(1, last));
+    expect(house.hub.counts.missed).toBe(0);
+  });
+
+  test('waits while the database is away', async () => {
+    const house = await House.open();
+    house.publish(1, 2000);
+    const texts: string[] = [];
+    const client = await house.client('?after=0', (text) => {
+      texts.push(text);
+      if (texts.length === 100) house.log.isAway = true;
+    });
+    await eventually(() => house.log.isAway);
+    await house.clock.advance(1000);
+    const before = client.texts.length;
+    expect(before).toBeLessThan(2000);
+    house.log.isAway = false;
+    await house.clock.advance(1000);
+    await eventually(() => client.texts.length === 2000);
+    expect(client.rows).toEqual(range(1, 2000));
+    expect(house.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('before what has not been published yet, gets it when it is', async () => {
+    const house = await House.open();
+    house.publish(1, 5);
+    house.log.addMany(6, 10);
+    const client = await house.client('?after=8');
+    house.channel.publish(house.log.entries(5, 10, 100));
+    await eventually(() => client.texts.length === 2);
+    expect(client.rows).toEqual([9, 10]);
+  });
+
+  test.each(['?after=', '?after=abc', '?after=-1', '?after=1.5', '?after=1e3', '?after=99999999999999999'])(
+    'is refused %p before the upgrade',
+    async (query) => {
+      const house = await House.open();
+      expect(await refusal(house, query)).toMatchObject({ kind: 'invalid', mistakes: [{ pointer: '?after' }] });
+    },
+  );
+
+  test('is refused a row nobody ever saw, and any while the database is away', async () => {
+    const house = await House.open();
+    house.publish(1, 5);
+    expect(await refusal(house, '?after=6')).toMatchObject({ kind: 'gone' });
+    house.log.isAway = true;
+    expect(await refusal(house, '?after=1')).toMatchObject({ kind: 'unavailable' });
+    expect(house.hub.counts.clients).toBe(0);
+  });
+});
+
+describe('a handshake that is none', () => {
+  test('is refused before the upgrade', async () => {
+    const house = await House.open();
+    const socket = connect(house.port, '127.0.0.1');
+    closers.push(() => socket.destroy());
+    socket.write(
+      'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: no\r\n\r\n',
+    );
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += String(chunk);
+    });
+    await eventually(() => answer.includes('bad_handshake'));
+  });
+});
+
+describe('a client that is gone', () => {
+  test('is pinged every 30 seconds and dropped when it leaves two unanswered', async () => {
+    const house = await House.open();
+    const socket = await dumbClient(house);
+    const pings: number[] = [];
+    socket.on('data', (chunk: Buffer) => {
+      if (chunk[0] === 0x89) pings.push(house.clock.monotonic());
+    });
+    const answering = await house.client();
+    let answered = 0;
+    answering.socket.on('ping', () => {
+      answered += 1;
+    });
+    for (const count of [1, 2]) {
+      await house.clock.advance(30_000);
+      await eventually(() => pings.length === count && answered === count);
+    }
+    expect(house.hub.counts.clients).toBe(2);
+    await house.clock.advance(30_000);
+    await eventually(() => house.hub.counts.clients === 1);
+    await eventually(() => socket.closed);
+    expect(answering.closedWith).toBeUndefined();
+  });
+
+  test('leaves no timer and no place in the channel behind', async () => {
+    const house = await House.open();
+    const client = await house.client();
+    expect(house.clock.pending).toBe(1);
+    client.socket.close();
+    await eventually(() => house.hub.counts.clients === 0);
+    expect(house.clock.pending).toBe(0);
+    house.publish(1, 1);
+    expect(client.closedWith).not.toBe(1006);
+  });
+
+  test('though it talks, is dropped when it reads nothing for 60 seconds', async () => {
+    const house = await House.open(bulky);
+    const socket = await dumbClient(house, '?include=details');
+    socket.pause();
+    for (let first = 1; house.hub.counts.clients === 1; first += 1024) {
+      house.publish(first, first + 1023);
+      socket.write(emptyFrame(0xa));
+      await new Promise<void>((resolve) => void setTimeout(resolve, 20)); // for the frame to arrive
+      await house.clock.advance(30_000);
+    }
+    expect(house.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect(house.logger.lines).toContainEqual(expect.objectContaining({ fields: { reason: 'it reads nothing' } }));
+    expect(house.hub.counts.missed).toBeGreaterThan(0);
+  });
+});
+
+describe('closing', () => {
+  test('says 1001 to everyone and refuses newcomers', async () => {
+    const house = await House.open();
+    const clients = [await house.client(), await house.client('?after=0')];
+    house.publish(1, 3);
+    await house.hub.close(1000);
+    await eventually(() => clients.every(({ closedWith }) => closedWith === 1001));
+    expect(clients.map(({ rows }) => rows)).toEqual([range(1, 3), range(1, 3)]);
+    expect(await refusal(house, '')).toMatchObject({ kind: 'unavailable' });
+    expect(house.clock.pending).toBe(0);
+  });
+
+  test('cuts off whoever does not go in time', async () => {
+    const house = await House.open();
+    const socket = await dumbClient(house);
+    const closed = house.hub.close(2000);
+    await house.clock.advance(2000);
+    await closed;
+    socket.resume();
+    await eventually(() => socket.closed);
+    expect(house.hub.counts.clients).toBe(0);
+  });
+});

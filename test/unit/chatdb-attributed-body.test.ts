@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeAttributedBody, LARGEST_BODY_BYTES } from '../../src/chatdb/attributed-body.ts';
+import { typedstream } from '../support/chat-fixture.ts';
+
+const vectors = JSON.parse(
+  readFileSync(new URL('../support/typedstream-vectors.json', import.meta.url), 'utf8'),
+) as readonly { readonly name: string; readonly text: string; readonly hex: string }[];
+const blobs = vectors.map(({ hex }) => Buffer.from(hex, 'hex'));
+
+describe('the attributedBody decoder', () => {
+  test.each(vectors)('reads $name exactly', ({ text, hex }) => {
+    expect(decodeAttributedBody(Buffer.from(hex, 'hex'))).toBe(text);
+    expect(decodeAttributedBody(Uint8Array.from(Buffer.from(hex, 'hex')))).toBe(text);
+  });
+
+  test('reads any text it is given', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), fc.boolean(), (text, isMutable) => {
+        const stored = Buffer.from(text, 'utf8').toString('utf8');
+        expect(decodeAttributedBody(typedstream(text, { isMutable }))).toBe(stored);
+      }),
+    );
+  });
+
+  test('walks an archive whose beginning is not the usual one', () => {
+    // A subclass above the usual chain moves every reference by two.
+    const blob = typedstream('still found + here', { extraClass: 'IMAttributedString' });
+    expect(decodeAttributedBody(blob)).toBe('still found + here');
+  });
+
+  test('is not misled by a dictionary before the string', () => {
+    expect(decodeAttributedBody(typedstream('the text', { leading: true }))).toBe('the text');
+  });
+
+  test('reads UTF-16 text with its byte order mark', () => {
+    const text = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('hé 👋', 'utf16le')]);
+    expect(decodeAttributedBody(typedstream(text))).toBe('hé 👋');
+  });
+
+  test('gives nothing for what is no typedstream', () => {
+    expect(decodeAttributedBody(new Uint8Array())).toBeUndefined();
+    expect(decodeAttributedBody(Buffer.from('bplist00 keyed archive'))).toBeUndefined();
+    expect(decodeAttributedBody(Buffer.alloc(LARGEST_BODY_BYTES + 1, 4))).toBeUndefined();
+  });
+
+  test('never throws on a blob cut anywhere, and never invents text', () => {
+    for (const [index, blob] of blobs.entries()) {
+      const text = vectors[index]?.text;
+      const step = blob.length > 2000 ? 997 : 1;
+      for (let end = 0; end < blob.length; end += step) {
+        expect([undefined, text]).toContain(decodeAttributedBody(blob.subarray(0, end)));
+      }
+    }
+  });
+
+  test('never throws or hangs on mutated blobs', () => {
+    const small = blobs.filter((blob) => blob.length < 2000);
+    const change = fc.record({ at: fc.nat(1999), value: fc.integer({ min: 0, max: 255 }) });
+    fc.assert(
+      fc.property(fc.constantFrom(...small), fc.array(change, { minLength: 1, maxLength: 8 }), (blob, changes) => {
+        const mutated = Buffer.from(blob);
+        for (const { at, value } of changes) mutated[at % mutated.length] = value;
+        const text = decodeAttributedBody(mutated);
+        expect(['string', 'undefined']).toContain(typeof text);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  test('ends soon on archives built to make it work', () => {
+    const head = blobs[0]?.subarray(0, 16) ?? Buffer.alloc(0);
+    const group = (types: string) =>
+      Buffer.from([0x84, 0x81, types.length & 255, types.length >> 8, ...Buffer.from(types)]);
+    const hostile = [
+      Buffer.concat([head, group('[9999999[9999999{=}]]'), Buffer.alloc(1000)]),
+      Buffer.concat([head, group('{='.repeat(100) + '}'.repeat(100)), Buffer.alloc(500_000, 0x92)]),
+      Buffer.concat([head, group(''), Buffer.alloc(900_000, 0x92)]),
+      Buffer.concat([head, Buffer.from([0x84, 1, 0x40]), Buffer.alloc(900_000, 0x84)]),
+    ];
+    for (const blob of hostile) expect(decodeAttributedBody(blob)).toBeUndefined();
+  });
+});

@@ -1,0 +1,236 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { type ConfigReading, createConfig, readConfig } from '../../src/config/file.ts';
+import { configFolder, demoFolder, logLevel, surroundings } from '../../src/config/surroundings.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const around = surroundings({ HOME: '/Users/jane' }, 'darwin');
+const GOOD = '[auth]\napi_key = "k"\n';
+let count = 0;
+
+function newFolder(): string {
+  count += 1;
+  return join(root, `folder-${count}`);
+}
+
+function folderWith(content: string | Uint8Array, mode = 0o600): string {
+  const folder = newFolder();
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'config.toml'), content, { mode });
+  return folder;
+}
+
+function mistakesIn(reading: ConfigReading): readonly string[] {
+  return reading.state === 'unusable' ? reading.mistakes : [];
+}
+
+describe('where the configuration is', () => {
+  test.each([
+    ['darwin', {}, undefined, '/home/jo/Library/Application Support/Postern'],
+    ['linux', {}, undefined, '/home/jo/.config/postern'],
+    ['linux', { XDG_CONFIG_HOME: '/xdg' }, undefined, '/xdg/postern'],
+    ['linux', { XDG_CONFIG_HOME: 'relative' }, undefined, '/home/jo/.config/postern'],
+    ['darwin', { XDG_CONFIG_HOME: '/xdg' }, undefined, '/home/jo/Library/Application Support/Postern'],
+    ['darwin', { POSTERN_CONFIG_DIR: '/by/env' }, undefined, '/by/env'],
+    ['linux', { POSTERN_CONFIG_DIR: '' }, undefined, '/home/jo/.config/postern'],
+    ['darwin', { POSTERN_CONFIG_DIR: '/by/env' }, '/by/option', '/by/option'],
+    ['linux', {}, 'relative', join(process.cwd(), 'relative')],
+  ])('%s %j --config-dir %s', (platform, env, option, folder) => {
+    expect(configFolder(option, surroundings({ HOME: '/home/jo', ...env }, platform))).toBe(folder);
+  });
+
+  test('the demo lives beside it', () => {
+    expect(demoFolder(undefined, surroundings({ HOME: '/home/jo' }, 'linux'))).toBe('/home/jo/.config/postern-demo');
+    expect(demoFolder(undefined, around)).toBe('/Users/jane/Library/Application Support/Postern Demo');
+  });
+
+  test.each([{}, { HOME: '' }, { HOME: 'relative' }])(
+    'without a usable HOME the account says where home is: %j',
+    (env) => {
+      expect(surroundings(env, 'linux').homeFolder).toMatch(/^\//);
+    },
+  );
+});
+
+test.each([
+  [undefined, 'info', 0],
+  ['', 'info', 0],
+  ['DEBUG', 'debug', 0],
+  ['error', 'error', 0],
+  ['loud', 'info', 1],
+])('the log level %s', (wish, level, warnings) => {
+  const found = logLevel(surroundings(wish === undefined ? {} : { POSTERN_LOG_LEVEL: wish }, 'linux'));
+  expect([found.level, found.warnings.length]).toEqual([level, warnings]);
+});
+
+describe('the first launch', () => {
+  test('makes a folder and a file for the owner alone, whatever the umask', () => {
+    const folder = join(newFolder(), 'deep', 'down');
+    const umask = process.umask(0);
+    try {
+      createConfig(folder, around);
+    } finally {
+      process.umask(umask);
+    }
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, 'config.toml')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['config.toml']);
+  });
+
+  test('writes what the second launch reads, with a UUID as the key and the documented defaults', () => {
+    const folder = newFolder();
+    createConfig(folder, around);
+    const reading = readConfig(folder, around);
+    if (reading.state !== 'usable') throw new Error(JSON.stringify(reading));
+    expect(reading.warnings).toEqual([]);
+    expect(reading.config.auth.apiKey).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    const { auth, ...rest } = reading.config;
+    const bare = readConfig(folderWith(GOOD), around);
+    if (bare.state !== 'usable') throw new Error(JSON.stringify(bare));
+    const { auth: _, ...restOfBare } = bare.config;
+    expect({ ...rest, dir: '' }).toEqual({ ...restOfBare, dir: '' });
+  });
+
+  test('explains every key, and each commented one is right when its comment sign is taken away', () => {
+    const folder = newFolder();
+    const text = readFileSync(createConfig(folder, around), 'utf8');
+    const active = text.replace(/^# (?=\w+ = )/gm, '');
+    expect([...active.matchAll(/^(\w+) = /gm)].map((found) => found[1])).toEqual([
+      'host',
+      'port',
+      'rate_limit_per_minute',
+      'allowed_hosts',
+      'allowed_origins',
+      'api_key',
+      'chat_db_path',
+      'poll_interval_ms',
+      'osascript_path',
+      'confirm_ms',
+      'attachment_roots',
+    ]);
+    writeFileSync(join(folder, 'config.toml'), active);
+    expect(readConfig(folder, around)).toMatchObject({ state: 'usable', warnings: [] });
+  });
+
+  test('gives another key each time', () => {
+    const keys = [newFolder(), newFolder()].map((folder) => readFileSync(createConfig(folder, around), 'utf8'));
+    expect(keys[0]).not.toBe(keys[1]);
+  });
+
+  test('never touches a file that is there', () => {
+    const folder = folderWith('precious');
+    expect(() => createConfig(folder, around)).toThrow(/could not be written/);
+    expect(readFileSync(join(folder, 'config.toml'), 'utf8')).toBe('precious');
+    expect(readdirSync(folder)).toEqual(['config.toml']);
+  });
+
+  test('does not follow a link that leads nowhere', () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    const target = join(root, 'elsewhere.toml');
+    symlinkSync(target, join(folder, 'config.toml'));
+    expect(readConfig(folder, around)).toMatchObject({
+      state: 'unusable',
+      mistakes: [expect.stringContaining('ENOENT')],
+    });
+    expect(() => createConfig(folder, around)).toThrow(/could not be written/);
+    expect(existsSync(target)).toBe(false);
+    expect(lstatSync(join(folder, 'config.toml')).isSymbolicLink()).toBe(true);
+  });
+
+  test('says so when the folder cannot be made', () => {
+    const file = join(root, 'a-file');
+    writeFileSync(file, '');
+    expect(() => createConfig(join(file, 'config'), around)).toThrow(/could not be written: ENOTDIR/);
+  });
+
+  test('takes values for the settings it is given', () => {
+    const folder = newFolder();
+    createConfig(
+      folder,
+      around,
+      new Map<string, string | number>([
+        ['backend.poll_interval_ms', 250],
+        ['backend.osascript_path', '/demo "x" \\ y/osascript'],
+      ]),
+    );
+    expect(readConfig(folder, around)).toMatchObject({
+      config: { backend: { pollIntervalMs: 250, osascriptPath: '/demo "x" \\ y/osascript' } },
+    });
+  });
+});
+
+describe('a file that is there', () => {
+  test.each([
+    ['a byte order mark', `\uFEFF${GOOD}`],
+    ['Windows line ends', GOOD.replaceAll('\n', '\r\n')],
+    ['no line end', GOOD.trimEnd()],
+  ])('may have %s', (_, text) => {
+    expect(readConfig(folderWith(text), around)).toMatchObject({ state: 'usable', config: { auth: { apiKey: 'k' } } });
+  });
+
+  test('is followed when it is a link', () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    symlinkSync(join(folderWith(GOOD), 'config.toml'), join(folder, 'config.toml'));
+    expect(readConfig(folder, around)).toMatchObject({ state: 'usable' });
+  });
+
+  test.each([
+    ['', 'auth.api_key is missing'],
+    ['x'.repeat(10_000_000), 'This is 10000000 bytes long; a configuration is at most 1048576.'],
+    [new Uint8Array([0xff, 0xfe, 0x41, 0]), 'This is not text in UTF-8.'],
+    ['\0\0\0', 'Line 1, column 1'],
+  ])('unusable content %#', (content, sentence) => {
+    expect(mistakesIn(readConfig(folderWith(content), around))).toEqual([expect.stringContaining(sentence)]);
+  });
+
+  test('which is a folder', () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'config.toml'), { recursive: true });
+    expect(mistakesIn(readConfig(folder, around))).toEqual(['This is not a file.']);
+  });
+
+  test('which is a pipe that nobody writes to', () => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    execFileSync('mkfifo', [join(folder, 'config.toml')]);
+    expect(mistakesIn(readConfig(folder, around))).toEqual(['This is not a file.']);
+  });
+
+  const asRoot = process.getuid?.() === 0;
+  (asRoot ? test.skip : test)('which this user may not read (not to be seen as root)', () => {
+    expect(mistakesIn(readConfig(folderWith(GOOD, 0o000), around))).toEqual([expect.stringContaining('EACCES')]);
+  });
+
+  test('is a warning when others may read it', () => {
+    const folder = folderWith(GOOD);
+    for (const [mode, warnings] of [
+      [0o600, 0],
+      [0o400, 0],
+      [0o640, 1],
+      [0o604, 1],
+    ] as const) {
+      chmodSync(join(folder, 'config.toml'), mode);
+      expect(readConfig(folder, around)).toMatchObject({ state: 'usable', warnings: { length: warnings } });
+    }
+  });
+
+  test('is not there', () => {
+    expect(readConfig(newFolder(), around)).toMatchObject({ state: 'absent' });
+    expect(readConfig(join(root, 'no', 'such'), around)).toMatchObject({ state: 'absent' });
+  });
+});

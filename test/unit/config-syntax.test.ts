@@ -1,0 +1,44 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseToml } from '../../src/config/syntax.ts';
+
+describe('a syntax error', () => {
+  test.each([
+    ['[server\nport = 1', 'Line 1, column 1: this is opened and never closed.'],
+    ['[auth]\napi_key = "abc', 'Line 2, column 11: this text is not closed'],
+    ['[auth]\n  api_key = abc', 'Line 2, column 13: this is not a value (text stands in double quotes).'],
+    ['[auth]\r\napi_key = "abc" x', 'Line 2, column 17: this is not TOML.'],
+    ['port = 30a1', 'Line 1, column 10: '],
+    ['\n\nroots = ["/a",\n  "/b"', 'Line 3, column 9: this is opened and never closed.'],
+    ['roots = [\n  "/a",\n  oops\n]', 'Line 3, column 3: '],
+    ['[a]\nb = 1\nb = 2', 'Line 3, column 1: this stands there a second time.'],
+    ['port = 99999999999999999999', 'Line 1, column 26: this number is out of range.'],
+    ['path = "C:\\Users"', 'Line 1, column 8: this text is not closed, or has an unknown escape'],
+    ['just words', 'Line 1, column 1: a setting is written as name = value.'],
+  ])('%j names line and column', (text, sentence) => {
+    expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining(sentence) });
+  });
+
+  test.each([
+    'api_key = KEY',
+    'api_key = "KEY',
+    'api_key = "KEY" x',
+    'api_key = "KEY\\q"',
+    'api_key = """\nKEY',
+    "api_key = 'KEY",
+    'KEY',
+    'api_key = 1979-KEY',
+    'api_key KEY',
+    '[KEY',
+    'a = 1\na = "KEY"',
+  ])('never quotes the file: %s', (text) => {
+    const parsed = parseToml(text.replaceAll('KEY', '7-secret-key'));
+    expect(parsed).toHaveProperty('syntaxError');
+    expect(JSON.stringify(parsed)).not.toMatch(/secret|1979/);
+  });
+
+  test('is found in a moment, however long the line', () => {
+    expect(parseToml(`a = "${'x'.repeat(500_000)}`)).toEqual({
+      syntaxError: expect.stringContaining('Line 1, column 5'),
+    });
+  });
+});

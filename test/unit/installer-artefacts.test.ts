@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inflateSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'plist';
+import { agentPlist } from '../../installer/agent-plist.ts';
+import { infoPlist } from '../../installer/app-bundle.ts';
+import { icns } from '../../installer/icon.ts';
+import { layoutOf } from '../../installer/layout.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const template = readFileSync(
+  fileURLToPath(new URL('../../launchd/local.postern.agent.plist', import.meta.url)),
+  'utf8',
+);
+const hasPlistutil = spawnSync('plistutil', ['--version']).status === 0;
+
+/** Has Apple's format read by a second implementation. */
+function passesPlistutil(xml: string): boolean {
+  const file = join(folder, 'checked.plist');
+  writeFileSync(file, xml);
+  return spawnSync('plistutil', ['-i', file, '-f', 'bin', '-o', join(folder, 'checked.bin')]).status === 0;
+}
+
+const HOMES = ['/Users/jane', '/Users/jane & "joe" <x>', "/Users/O'Neil Zoë", '/Users/日本 ]]> {{main}}'];
+
+describe("the agent's property list", () => {
+  test.each(HOMES)('has the keys launchd needs, for the home folder %s', (home) => {
+    const layout = layoutOf(home);
+    expect(parse(agentPlist(template, layout))).toEqual({
+      Label: 'local.postern.agent',
+      ProgramArguments: [layout.executable, layout.main, 'serve', '--supervised', '--config-dir', layout.support],
+      AssociatedBundleIdentifiers: ['local.postern'],
+      WorkingDirectory: layout.support,
+      RunAtLoad: true,
+      KeepAlive: { SuccessfulExit: false },
+      ThrottleInterval: 10,
+      ExitTimeOut: 20,
+      ProcessType: 'Interactive',
+      LimitLoadToSessionType: 'Aqua',
+      Umask: 63,
+      EnvironmentVariables: { LANG: 'en_US.UTF-8' },
+      StandardOutPath: layout.logFiles[0],
+      StandardErrorPath: layout.logFiles[1],
+    });
+  });
+
+  (hasPlistutil ? test : test.skip)('is one for plistutil too (skipped where it is not installed)', () => {
+    expect(passesPlistutil('<plist><dict><key>x</dict>')).toBe(false);
+    for (const home of HOMES) expect(passesPlistutil(agentPlist(template, layoutOf(home)))).toBe(true);
+    expect(passesPlistutil(infoPlist('0.1.0'))).toBe(true);
+  });
+});
+
+describe('the bundle', () => {
+  test('says why it wants what it wants, and shows no icon in the Dock', () => {
+    expect(parse(infoPlist('0.1.0'))).toMatchObject({
+      CFBundleIdentifier: 'local.postern',
+      CFBundleExecutable: 'Postern',
+      CFBundlePackageType: 'APPL',
+      LSUIElement: true,
+      NSAppleEventsUsageDescription: expect.stringContaining('Messages'),
+      NSLocalNetworkUsageDescription: expect.stringContaining('network'),
+    });
+  });
+
+  test('has an icon whose images are whole', () => {
+    const file = icns();
+    expect(file.readUInt32BE(4)).toBe(file.length);
+    const names: string[] = [];
+    for (let at = 8; at < file.length; at += file.readUInt32BE(at + 4)) {
+      names.push(file.toString('latin1', at, at + 4));
+      const png = file.subarray(at + 8, at + file.readUInt32BE(at + 4));
+      const side = png.readUInt32BE(16);
+      const data = png.indexOf('IDAT');
+      expect(inflateSync(png.subarray(data + 4, data + 4 + png.readUInt32BE(data - 4)))).toHaveLength(
+        (side * 4 + 1) * side,
+      );
+    }
+    expect(names).toEqual(['ic11', 'ic12', 'ic07', 'ic08']);
+  });
+});

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { buildFolder, writeWhole } from '../../installer/staging.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let isMounted = false;
+// Before the folder's own removal, which it would stand in the way of.
+afterAll(() => {
+  if (isMounted) spawnSync('umount', [disk]);
+});
+const folder = temporaryFolder();
+const disk = join(folder, 'disk');
+mkdirSync(disk);
+// A disk that is really full; where a test may not mount one, these tests are skipped.
+isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0;
+const onFullDisk = isMounted ? test : test.skip;
+
+describe('a disk that becomes full', () => {
+  onFullDisk('leaves the old file whole and nothing of the new one', () => {
+    const file = join(disk, 'local.postern.agent.plist');
+    writeFileSync(file, 'old');
+    expect(() => writeWhole(file, 'x'.repeat(1_000_000), 0o644)).toThrow('The disk is full');
+    expect(readFileSync(file, 'utf8')).toBe('old');
+    expect(readdirSync(disk)).toEqual(['local.postern.agent.plist']);
+  });
+
+  onFullDisk('leaves the old folder whole and nothing of the new one', async () => {
+    const app = join(disk, 'Postern.app');
+    mkdirSync(app);
+    writeFileSync(join(app, 'program'), 'old');
+    const filled = buildFolder(app, (staging) => writeFileSync(join(staging, 'program'), Buffer.alloc(1_000_000)));
+    await expect(filled).rejects.toMatchObject({ code: 'disk_full' });
+    expect(readFileSync(join(app, 'program'), 'utf8')).toBe('old');
+    expect(readdirSync(disk)).not.toContain('.postern-new');
+  });
+});
+
+describe('a folder that is built', () => {
+  test('takes the place of the old one when it is complete', async () => {
+    const place = join(folder, 'place', 'app');
+    for (const content of ['one', 'two']) {
+      await buildFolder(place, (staging) => writeFileSync(join(staging, content), content));
+      expect(readdirSync(place)).toEqual([content]);
+    }
+    expect(readdirSync(join(folder, 'place'))).toEqual(['app']);
+  });
+});

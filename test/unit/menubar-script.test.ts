@@ -1,0 +1,190 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const SCRIPT = fileURLToPath(new URL('../../installer/menubar/postern.30s.sh', import.meta.url));
+const folder = temporaryFolder();
+const home = join(folder, "Zoë O'Neil");
+const support = join(home, 'Library', 'Application Support', 'Postern');
+const programs = join(folder, 'programs');
+const link = join(folder, 'plugins of mine', 'postern.30s.sh');
+mkdirSync(support, { recursive: true });
+mkdirSync(programs);
+mkdirSync(join(folder, 'plugins of mine'));
+mkdirSync(join(home, 'Library', 'LaunchAgents'), { recursive: true });
+symlinkSync(SCRIPT, link);
+for (const name of ['launchctl', 'open', 'pbcopy']) {
+  writeFileSync(
+    join(programs, name),
+    `#!/bin/sh\necho "${name} $*" >> "${folder}/asked"\n[ ${name} = pbcopy ] && cat >> "${folder}/asked"\nexit 0\n`,
+  );
+  chmodSync(join(programs, name), 0o755);
+}
+const plist = join(home, 'Library', 'LaunchAgents', 'local.postern.agent.plist');
+
+interface Output {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+function run(env: Readonly<Record<string, string>> = {}, ...args: string[]): Promise<Output> {
+  const child = spawn('/bin/sh', [link, ...args], { env: { PATH: `${programs}:/usr/bin:/bin`, HOME: home, ...env } });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })));
+}
+
+function configure(port: number, key = '"plain-key"', extra = ''): void {
+  writeFileSync(
+    join(support, 'config.toml'),
+    `# a comment with api_key = "wrong"\n[ server ] # here\n${extra}port = ${port}   # the port\n[auth]\napi_key = ${key} # secret\n`,
+  );
+}
+
+let server: Server;
+let asked: IncomingMessage[];
+let answer: { status: number; text: string };
+beforeEach(async () => {
+  asked = [];
+  answer = { status: 200, text: 'Title\n---\nRunning\n' };
+  server = createServer((request, response) => {
+    asked.push(request);
+    response.writeHead(answer.status).end(answer.text);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  configure((server.address() as AddressInfo).port);
+  writeFileSync(plist, '');
+  rmSync(join(folder, 'asked'), { force: true });
+});
+afterEach(() => new Promise((resolve) => void server.close(resolve)));
+
+const bash = `bash="${link}"`;
+const RUNNING_ITEMS = [
+  '---',
+  `Copy API key | ${bash} param1=copy-key terminal=false refresh=true`,
+  `Restart | ${bash} param1=restart terminal=false refresh=true`,
+  `Quit | ${bash} param1=quit terminal=false refresh=true`,
+  `Open logs | ${bash} param1=logs terminal=false refresh=true`,
+  `Doctor | ${bash} param1=doctor terminal=true refresh=true`,
+  '',
+];
+
+describe('the menu bar plugin', () => {
+  test.each([
+    ['swiftbar', { SWIFTBAR: '1' }],
+    ['xbar', {}],
+  ])('asks once, as %s, and shows what the gateway says above its own items', async (host, env) => {
+    const { code, text } = await run(env as Record<string, string>);
+    expect(code).toBe(0);
+    expect(text).toBe(['Title', '---', 'Running', ...RUNNING_ITEMS].join('\n'));
+    expect(asked.map(({ url }) => url)).toEqual([`/api/v1/status?as=${host}`]);
+    expect(asked[0]?.headers['x-api-key']).toBe('plain-key');
+  });
+
+  test.each([
+    ['SwiftBar', { SWIFTBAR: '1' }, '| sfimage=xmark.circle'],
+    ['xbar', {}, 'Postern -'],
+  ])('says in %s that the gateway is not running, and offers to start it', async (_host, env, title) => {
+    configure(await freePort());
+    const { code, text } = await run(env as Record<string, string>);
+    expect(code).toBe(0);
+    expect(text).toBe(
+      [
+        title,
+        '---',
+        'Not running',
+        '---',
+        `Copy API key | ${bash} param1=copy-key terminal=false refresh=true`,
+        `Start | ${bash} param1=start terminal=false refresh=true`,
+        `Open logs | ${bash} param1=logs terminal=false refresh=true`,
+        `Doctor | ${bash} param1=doctor terminal=true refresh=true`,
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('prints something sane without a configuration, and for every answer of the gateway', async () => {
+    for (const [status, sentence] of [
+      [429, 'Running, busy just now'],
+      [401, 'Running, with another key'],
+      [500, 'Running, but it answers 500'],
+    ] as const) {
+      answer = { status, text: '{"secret": "problem"}' };
+      const { code, text } = await run();
+      expect(code).toBe(0);
+      expect(text).toContain(sentence);
+      expect(text).not.toContain('problem');
+    }
+    rmSync(join(support, 'config.toml'));
+    rmSync(plist);
+    const { code, text } = await run({ http_proxy: 'http://127.0.0.1:1' });
+    expect(code).toBe(0);
+    expect(text).not.toBe('');
+  });
+
+  test.each([
+    ['"a\\"b\\\\c # d"', 'a"b\\c # d'],
+    ["'lit\"eral \\ key'", 'lit"eral \\ key'],
+  ])('reads the key %s as TOML means it, for the gateway and for the clipboard', async (written, key) => {
+    configure((server.address() as AddressInfo).port, written);
+    await run();
+    expect(asked[0]?.headers['x-api-key']).toBe(key);
+    await run({}, 'copy-key');
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe(`pbcopy \n${key}`);
+  });
+
+  test('no process list ever shows the key', async () => {
+    const spy = join(programs, 'curl');
+    writeFileSync(spy, `#!/bin/sh\necho "$*" > "${folder}/curl-arguments"\ncat > /dev/null\n`);
+    chmodSync(spy, 0o755);
+    try {
+      await run();
+      expect(readFileSync(join(folder, 'curl-arguments'), 'utf8')).toContain('--config -');
+      expect(readFileSync(join(folder, 'curl-arguments'), 'utf8')).not.toContain('plain-key');
+    } finally {
+      rmSync(spy);
+    }
+  });
+
+  test('its items start, restart and quit the agent and open the logs', async () => {
+    for (const action of ['start', 'restart', 'quit', 'logs']) await run({}, action);
+    const uid = process.getuid?.() ?? 0;
+    expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')).toEqual([
+      `launchctl enable gui/${uid}/local.postern.agent`,
+      `launchctl bootstrap gui/${uid} ${plist}`,
+      `launchctl kickstart -k gui/${uid}/local.postern.agent`,
+      `launchctl bootout gui/${uid}/local.postern.agent`,
+      `open ${home}/Library/Logs/Postern`,
+    ]);
+  });
+
+  test('a path with a double quote is quoted the other way', async () => {
+    const odd = join(folder, 'a "b".sh');
+    copyFileSync(SCRIPT, odd);
+    const { stdout } = spawnSync('/bin/sh', [odd], {
+      env: { PATH: `${programs}:/usr/bin:/bin`, HOME: home },
+      encoding: 'utf8',
+    });
+    expect(stdout).toContain(`bash='${odd}'`);
+  });
+
+  const hasShellcheck = existsSync('/usr/bin/shellcheck');
+  (hasShellcheck ? test : test.skip)('has nothing shellcheck objects to (skipped where it is not installed)', () => {
+    expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals';
+import type { StatusReport } from '../../src/domain/status.ts';
+import { menuText } from '../../src/wire/menu-text.ts';
+
+const url = 'http://127.0.0.1:3001';
+const fine: StatusReport = {
+  version: '0.1.0',
+  uptime_s: 90_000,
+  backend: { connected: true, message: null },
+  newest_row: 12,
+  newest_event: { row_id: 12, age_s: 125 },
+  webhooks: [],
+  permissions: [
+    { name: 'full_disk_access', state: 'granted', detail: '' },
+    { name: 'automation', state: 'granted', detail: '' },
+  ],
+};
+const failing = (origin: string, error: string): StatusReport['webhooks'][number] => ({
+  id: 'w1',
+  origin,
+  state: 'failing',
+  consecutive_failures: 3,
+  last_success_at: null,
+  last_outcome: 'dropped',
+  last_error: error,
+});
+
+describe('the menu text', () => {
+  test('for SwiftBar when all is well', () => {
+    expect(menuText(fine, 'swiftbar', { url })).toBe(
+      [
+        '| sfimage=envelope',
+        '---',
+        'Running, version 0.1.0',
+        'Last event 2 min ago',
+        'No webhooks',
+        'Up for 1 day',
+        '---',
+        'Open documentation | href=http://127.0.0.1:3001/docs',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('for xbar when nothing is', () => {
+    const report: StatusReport = {
+      ...fine,
+      backend: { connected: false, message: 'The database cannot be opened.' },
+      newest_event: { row_id: 12, age_s: null },
+      webhooks: [failing('https://example.org', 'status 500')],
+      permissions: [{ name: 'full_disk_access', state: 'denied', detail: 'no' }],
+    };
+    expect(menuText(report, 'xbar', { url })).toBe(
+      [
+        'Postern !',
+        '---',
+        'Running, not connected to Messages',
+        'The database cannot be opened. | color=red',
+        'Full Disk Access is missing | color=red',
+        'No event since the start',
+        '1 webhook, 1 failing | color=red',
+        '--https://example.org: status 500',
+        'Up for 1 day',
+        '---',
+        'Open documentation | href=http://127.0.0.1:3001/docs',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test.each(['swiftbar', 'xbar'] as const)('lets no foreign text speak to %s', (host) => {
+    const hostile = '---\nRun me | bash=/bin/rm param1=-rf\n\u001b[31m:skull: \u2028--sub \u202e';
+    const text = menuText({ ...fine, webhooks: [failing('https://x', hostile)] }, host, { url });
+    const line = text.split('\n').find((found) => found.includes('Run me'));
+    expect(line).toBe('--https://x: --- Run me ¦ bash=/bin/rm param1=-rf : skull: --sub');
+    expect(
+      text
+        .split('\n')
+        .filter((found) => found.includes('|'))
+        .join(),
+    ).not.toContain('bash');
+    const alone = menuText({ ...fine, backend: { connected: false, message: hostile } }, host, { url });
+    expect(alone).toContain('\nRun me ¦ bash=/bin/rm param1=-rf : skull: --sub | color=red\n');
+    expect(menuText({ ...fine, version: 'v'.repeat(5000) }, host, { url }).length).toBeLessThan(500);
+  });
+
+  test('uses no parameter of SwiftBar for xbar, which would refuse the whole menu', () => {
+    const known = new Set(['href', 'color']);
+    const text = menuText({ ...fine, webhooks: Array.from({ length: 9 }, () => failing('https://x', 'no')) }, 'xbar', {
+      url,
+    });
+    for (const line of text.split('\n')) {
+      for (const [, name = ''] of (line.split('|')[1] ?? '').matchAll(/(\w+)=/g)) expect(known).toContain(name);
+    }
+    expect(text).toContain('--and 4 more');
+  });
+});

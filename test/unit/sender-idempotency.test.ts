@@ -1,6 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { IdempotencyStore, SendRequest } from '../../src/domain/ports.ts';
 import { Sender } from '../../src/sender/sender.ts';
@@ -173,7 +172,11 @@ test('a repeat is answered although its attachment is gone by now', async () => 
 describe('a crash', () => {
   test('before the claim leaves the key free', async () => {
     const { messages, start } = setUp();
-    start((store) => ({ find: (...find) => store.find(...find), claim: crash, finish: (...finish) => store.finish(...finish) }))().catch(() => {});
+    start((store) => ({
+      find: (...find) => store.find(...find),
+      claim: crash,
+      finish: (...finish) => store.finish(...finish),
+    }))().catch(() => {});
     expect((await start()()).replayed).toBe(false);
     expect(messages.runs).toHaveLength(1);
   });
@@ -193,7 +196,11 @@ describe('a crash', () => {
 
   test('between the run and the stored outcome leaves it unknown too', async () => {
     const { messages, start } = setUp();
-    void start((store) => ({ find: (...find) => store.find(...find), claim: (...claim) => store.claim(...claim), finish: crash }))().catch(() => {});
+    void start((store) => ({
+      find: (...find) => store.find(...find),
+      claim: (...claim) => store.claim(...claim),
+      finish: crash,
+    }))().catch(() => {});
     await eventually(() => messages.runs.length === 1);
     await expect(start()()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);

@@ -1,3 +1,7 @@
+import { SETTINGS, type Setting } from './config/settings.ts';
+import { isDate, shown } from './config/shown.ts';
+import type { Surroundings } from './config/surroundings.ts';
+
 /** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {
   /** The folder that holds config.toml and state.db. */
@@ -16,4 +20,106 @@ export interface Config {
     readonly osascriptPath: string;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
+}
+
+export type Checked =
+  | { readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[]; readonly warnings: readonly string[] };
+
+const NAMES = Object.values(SETTINGS).map(({ name }) => name);
+const SECTIONS = new Set(NAMES.map(sectionOf));
+
+/** Checks all that a parsed config.toml says, and names every mistake. */
+export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, around: Surroundings): Checked {
+  const mistakes: string[] = [];
+  const written = new Map<string, unknown>();
+  for (const [section, content] of Object.entries(tables)) {
+    if (!SECTIONS.has(section)) written.set(section, content);
+    else if (!isTable(content)) mistakes.push(`${section} must be a section: [${section}].`);
+    else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
+  }
+  const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
+  const warnings = unknown.map(
+    (name) => `${name} is not known and is ignored; the nearest known name is ${near(name)}.`,
+  );
+
+  const given = ({ name, standard }: Setting): unknown => (written.has(name) ? written.get(name) : standard(around));
+  const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
+    const meaning = setting.read(value, around);
+    if (meaning === undefined) mistakes.push(mistake(setting, value, name));
+    // Nobody sees the undefined: with a mistake there is no Config.
+    return meaning as Value;
+  };
+  const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
+  const all = <Value>(setting: Setting<Value>): readonly Value[] => {
+    const list = given(setting);
+    if (Array.isArray(list)) return list.map((item, index) => read(setting, item, `${setting.name}[${index}]`));
+    mistakes.push(`${setting.name} is ${shown(list)}; it must be a list, each item of it ${setting.allowed}.`);
+    return [];
+  };
+
+  const config: Config = {
+    dir,
+    server: {
+      host: one(SETTINGS.host),
+      port: one(SETTINGS.port),
+      rateLimitPerMinute: one(SETTINGS.rateLimitPerMinute),
+      allowedHosts: all(SETTINGS.allowedHosts),
+      allowedOrigins: all(SETTINGS.allowedOrigins),
+    },
+    auth: { apiKey: one(SETTINGS.apiKey) },
+    backend: {
+      chatDbPath: one(SETTINGS.chatDbPath),
+      pollIntervalMs: one(SETTINGS.pollIntervalMs),
+      osascriptPath: one(SETTINGS.osascriptPath),
+    },
+    send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
+  };
+  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
+}
+
+function mistake(setting: Setting, value: unknown, name: string): string {
+  if (value === undefined) return `${name} is missing; it must be ${setting.allowed}.`;
+  if (setting.isSecret) return `${name} cannot be used as it is; it must be ${setting.allowed}.`;
+  return `${name} is ${shown(value)}; it must be ${setting.allowed}.`;
+}
+
+/** The known section or key that takes the fewest changes of letters; a key counts more than its section. */
+function near(name: string): string {
+  const cost = (known: string): number =>
+    name.includes('.') || known.includes('.')
+      ? 2 * distance(keyOf(name), keyOf(known)) + distance(sectionOf(name), sectionOf(known))
+      : 2 * distance(name, known);
+  return [...SECTIONS, ...NAMES].reduce((best, known) => (cost(known) < cost(best) ? known : best));
+}
+
+/** Levenshtein's edit distance. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j += 1) {
+      const swap = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
+      next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}
+
+function sectionOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('.')));
+}
+
+function keyOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
+}
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value);
+}
+
+function frozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part as object);
+  return Object.freeze(value);
 }

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { KEY, Service } from '../support/service.ts';
 
@@ -138,7 +139,7 @@ describe('every answer', () => {
   test('carries a request id, the given one if there was one', async () => {
     expect((await service.get('/health')).headers.get('x-request-id')).toMatch(/\S{8,}/);
     expect((await service.get('/health', { 'x-request-id': 'abc-123' })).headers.get('x-request-id')).toBe('abc-123');
-    expect(service.output).toContain('abc-123');
+    await eventually(() => service.output.includes('abc-123'));
   });
 
   test('tells the limit and what is left of it', async () => {

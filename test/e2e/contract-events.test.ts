@@ -117,6 +117,7 @@ describe('events', () => {
     for (let count = 0; count < 3000; count += 1) {
       const row = database.insert('message', {
         guid: `BURST-${count}`,
+        service: 'iMessage',
         text: `n ${count}`,
         date: appleDate('2020-01-01'),
       });

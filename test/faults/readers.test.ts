@@ -13,7 +13,7 @@ function burst(count: number, bytes: number): void {
   const text = 'x'.repeat(bytes);
   const date = appleDate('2020-01-01');
   const message = sqlite.prepare(
-    'INSERT INTO message (guid, text, date, handle_id, is_sent, is_finished) VALUES (?, ?, ?, 1, 1, 1)',
+    "INSERT INTO message (guid, text, date, handle_id, service, is_sent, is_finished) VALUES (?, ?, ?, 1, 'iMessage', 1, 1)",
   );
   const join = sqlite.prepare(
     'INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, last_insert_rowid(), ?)',

@@ -22,7 +22,9 @@ const hasPlistutil = spawnSync('plistutil', ['--version']).status === 0;
 function passesPlistutil(xml: string): boolean {
   const file = join(folder, 'checked.plist');
   writeFileSync(file, xml);
-  return spawnSync('plistutil', ['-i', file, '-f', 'bin', '-o', join(folder, 'checked.bin')]).status === 0;
+  // It ends with 0 even when it refuses a file; then it writes none.
+  const { stdout } = spawnSync('plistutil', ['-i', file, '-f', 'bin']);
+  return stdout.subarray(0, 8).toString() === 'bplist00';
 }
 
 const HOMES = ['/Users/jane', '/Users/jane & "joe" <x>', "/Users/O'Neil Zoë", '/Users/日本 ]]> {{main}}'];

@@ -1,0 +1,45 @@
+# Works with GNU make 3.81, which is the one macOS has. `make` alone says what there is.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help run demo build test lint typecheck check clean
+
+PACKAGES := node_modules/.package-lock.json
+PROGRAM := dist/main.js
+SOURCES := $(shell find src installer -type f ! -name '.*') package.json tsconfig.json tsconfig.build.json
+
+help: ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+run: $(PROGRAM) ## serve: on a Mac with Messages the real thing, elsewhere the demo
+	@node $(PROGRAM) run
+
+demo: $(PROGRAM) ## serve a simulated Mac
+	@node $(PROGRAM) demo
+
+build: $(PROGRAM) ## compile into dist/
+
+test: $(PROGRAM) ## run every test
+	npm test --silent
+
+lint: $(PACKAGES) ## check style and the habits of the house
+	npm run --silent lint
+
+typecheck: $(PACKAGES) ## check the types
+	npm run --silent typecheck
+
+check: typecheck lint ## types, style, and code nobody uses
+	npm run --silent unused
+
+clean: ## remove what was built and installed here
+	rm -rf dist node_modules
+
+# npm writes this file last, so it is there only when everything is.
+$(PACKAGES): package-lock.json
+	@node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
+	  || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
+	npm ci --no-audit --no-fund
+	@touch $@
+
+$(PROGRAM): $(PACKAGES) $(SOURCES)
+	npm run --silent build
+	@touch $@

@@ -1,0 +1,91 @@
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import { configPath, createConfig, readConfig } from '../config/file.ts';
+import { demoFolder } from '../config/surroundings.ts';
+import type { Config } from '../config.ts';
+import { isAppError } from '../domain/errors.ts';
+import { startSimulatedMac } from '../simulator/mac.ts';
+import { type CommonOptions, type Context, EXIT, quoted } from './command.ts';
+import { type Refusal, refuse, runService, withLog } from './service.ts';
+
+export interface DemoOptions extends CommonOptions {
+  readonly dir?: string;
+  readonly port?: number;
+}
+
+/** Sooner than the documented second: the demo is there to be watched. */
+const POLL_INTERVAL_MS = 250;
+
+/** `postern demo`: a simulated Mac, and the real gateway in front of it. */
+export function demo(options: DemoOptions, context: Context): Promise<number> {
+  const folder = options.dir === undefined ? demoFolder(options.configDir, context.around) : resolve(options.dir);
+  return withLog(context, async (log) => {
+    const found = demoConfig(folder, context);
+    if ('refusal' in found) return refuse(found.refusal, false, log, context);
+    for (const warning of found.warnings) log.warn(warning);
+
+    const mac = await startSimulatedMac({ dir: folder, macosVersion: '26' });
+    const { server, backend } = found.config;
+    const config: Config = {
+      ...found.config,
+      server: { ...server, port: options.port ?? server.port },
+      // Whatever the file says: the demo never touches a real Mac.
+      backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
+    };
+    try {
+      return await runService(config, log, context, {
+        supervised: false,
+        platform: 'simulated',
+        homeFolder: mac.homeFolder,
+        onStart: (url) => context.say(...introduction(url, folder)),
+      });
+    } finally {
+      await mac.stop();
+    }
+  });
+}
+
+type Found = { readonly config: Config; readonly warnings: readonly string[] } | { readonly refusal: Refusal };
+
+/** The demo's own configuration, made at its first start. */
+function demoConfig(folder: string, { around }: Context): Found {
+  const exitCode = EXIT.config;
+  try {
+    if (readConfig(folder, around).state === 'absent') {
+      createConfig(folder, around, new Map([['backend.poll_interval_ms', POLL_INTERVAL_MS]]));
+    }
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { refusal: { exitCode, sentence: error.message } };
+  }
+  const reading = readConfig(folder, around);
+  if (reading.state === 'usable') return reading;
+  const mistakes = reading.state === 'unusable' ? reading.mistakes : [];
+  return {
+    refusal: { exitCode, sentence: `The demo does not start: ${reading.path} cannot be used.`, mistakes },
+  };
+}
+
+/** What to try. The key is read from its file by the shell, and so is in no line that we print. */
+function introduction(url: string, folder: string): readonly string[] {
+  const ws = dirname(createRequire(import.meta.url).resolve('ws'));
+  const listen = `new (require(process.argv[1]))(process.argv[2]).on("message", (frame) => console.log(String(frame)))`;
+  return [
+    '',
+    `This is a simulation: a Mac made of cardboard in ${folder}. No real message is read or sent.`,
+    'A few simulated people write to it, react, and answer what you send them.',
+    '',
+    'In another terminal:',
+    `  KEY=$(sed -n 's/^api_key = "\\(.*\\)"/\\1/p' ${quoted(configPath(folder))})`,
+    `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
+    '',
+    'Events on a WebSocket (the first comes within seconds):',
+    `  node -e '${listen}' ${quoted(ws)} "${url.replace(/^http/, 'ws')}/api/v1/ws?api_key=$KEY"`,
+    '',
+    'Send something, and the answer comes as an event:',
+    `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
+    '',
+    'Ctrl+C ends it.',
+    '',
+  ];
+}

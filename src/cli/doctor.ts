@@ -1,0 +1,74 @@
+import { Gateway } from '../../installer/gateway.ts';
+import { layoutOf } from '../../installer/layout.ts';
+import { type Machine, pause } from '../../installer/machine.ts';
+import { portState } from '../../installer/port.ts';
+import { readConfig } from '../config/file.ts';
+import { configFolder } from '../config/surroundings.ts';
+import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { chatDatabase, configuration, diskSpace, fileModes } from './doctor/files.ts';
+import { type Finding, finding, ok } from './doctor/finding.ts';
+import { macFindings } from './doctor/mac.ts';
+import { askService } from './doctor/service.ts';
+import { thisMachine } from './this-machine.ts';
+
+export interface DoctorOptions extends CommonOptions {
+  readonly json?: boolean;
+  /** Lets macOS ask the person for what is missing. */
+  readonly prompt?: boolean;
+}
+
+const SIGNS = { ok: '✓', warning: '!', problem: '✗', unknown: '?' } as const;
+
+/** `postern doctor`: looks at everything that could keep the gateway from working. 1 when there is a problem. */
+export async function doctor(
+  options: DoctorOptions,
+  context: Context,
+  machine = thisMachine(context),
+): Promise<number> {
+  const findings = await examine(options, context, machine);
+  if (options.json === true) context.say(JSON.stringify({ findings }, null, 2));
+  else for (const found of findings) context.say(...lines(found));
+  return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
+}
+
+async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+  const { around, version } = context;
+  const prompt = options.prompt ?? false;
+  const folder = configFolder(options.configDir, around);
+  const reading = readConfig(folder, around);
+  const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
+  findings.push(...configuration(reading), ...fileModes(folder), diskSpace(around.homeFolder));
+  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine, prompt)));
+  if (reading.state !== 'usable') return findings;
+
+  const { server, auth, backend } = reading.config;
+  const gateway = new Gateway({ host: server.host, port: server.port, apiKey: auth.apiKey });
+  const asked = await askService(gateway, {
+    program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
+    prompt,
+    pauseMs: (ms) => pause(machine.clock, ms),
+  });
+  findings.push(...asked.findings);
+  if (!asked.isUp) findings.push(await port(machine, server.host, server.port));
+  findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
+  return findings;
+}
+
+async function port(machine: Machine, host: string, number: number): Promise<Finding> {
+  const state = await portState(machine.run, host, number);
+  if (state.kind === 'free') return ok('port', `Port ${number} is free.`);
+  if (state.kind === 'impossible') {
+    return finding(
+      'problem',
+      'port',
+      `Nothing can listen on ${host}:${number} (${state.code}).`,
+      'Change server.host or server.port.',
+    );
+  }
+  const who = `${state.program ?? 'another program'}${state.pid === null ? '' : `, process ${state.pid}`}`;
+  return finding('problem', 'port', `Port ${number} is taken by ${who}.`, 'Stop it, or set another server.port.');
+}
+
+function lines({ state, name, sentence, what_to_do: whatToDo }: Finding): readonly string[] {
+  return [`${SIGNS[state]} ${name}: ${sentence}`, ...(whatToDo === null ? [] : [`    ${whatToDo}`])];
+}

@@ -1,0 +1,122 @@
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConfigReading } from '../../config/file.ts';
+import { errorCode } from '../../domain/errors.ts';
+import { openSqlite } from '../../runtime/sqlite.ts';
+import { quoted } from '../command.ts';
+import { type Finding, finding, ok } from './finding.ts';
+
+const MIB = 1024 * 1024;
+const LITTLE_ROOM_MIB = 1024;
+const NO_ROOM_MIB = 100;
+
+/** Is there a configuration, and is it one the service starts with? */
+export function configuration(reading: ConfigReading): readonly Finding[] {
+  if (reading.state === 'absent') {
+    return [
+      finding(
+        'problem',
+        'configuration',
+        `There is no configuration at ${reading.path}.`,
+        'Start Postern once: it writes one.',
+      ),
+    ];
+  }
+  const warnings = reading.warnings.map((sentence) =>
+    finding('warning', 'configuration', sentence, `Edit ${reading.path} and restart Postern.`),
+  );
+  if (reading.state === 'usable') return [ok('configuration', `${reading.path} can be used.`), ...warnings];
+  const mistakes = reading.mistakes.map((sentence) =>
+    finding('problem', 'configuration', sentence, `Mend it in ${reading.path} and restart Postern.`),
+  );
+  return [...mistakes, ...warnings];
+}
+
+/** Decision A1: the folder is 0700; what is in it 0600. */
+export function fileModes(folder: string): readonly Finding[] {
+  const open = [
+    { path: folder, mode: 0o700 },
+    { path: join(folder, 'config.toml'), mode: 0o600 },
+    { path: join(folder, 'state.db'), mode: 0o600 },
+  ].filter(({ path }) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
+  if (open.length === 0) return [ok('file_modes', 'Nobody else on this machine can read the key or the state.')];
+  return open.map(({ path, mode }) =>
+    finding(
+      'warning',
+      'file_modes',
+      `Others on this machine can read ${path}.`,
+      `Run: chmod ${mode.toString(8)} ${quoted(path)}`,
+    ),
+  );
+}
+
+export function diskSpace(folder: string): Finding {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    const freeMib = Math.floor((bavail * bsize) / MIB);
+    const sentence = `${freeMib} MiB are free on the disk.`;
+    if (freeMib < NO_ROOM_MIB)
+      return finding('problem', 'disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
+    if (freeMib < LITTLE_ROOM_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
+    return ok('disk_space', sentence);
+  } catch {
+    return finding('unknown', 'disk_space', 'It cannot be told how much room the disk has.', null);
+  }
+}
+
+/** Columns of the message table that came with a macOS, newest first. The shape, not the system: upgraded databases keep old ones. */
+const SHAPES: readonly (readonly [column: string, macos: string])[] = [
+  ['date_recovered', '26'],
+  ['schedule_type', '15'],
+  ['is_kt_verified', '14'],
+  ['date_edited', '13'],
+  ['is_corrupt', '12'],
+  ['thread_originator_guid', '11'],
+];
+
+/** Opens chat.db here, which on a Mac tells about the terminal's permission, not the agent's. */
+export function chatDatabase(path: string, isReadByService: boolean): Finding {
+  try {
+    const database = openSqlite(path, { readonly: true });
+    try {
+      const columns = new Set(
+        database
+          .prepare('PRAGMA table_info(message)')
+          .all()
+          .map((row) => row[1]),
+      );
+      if (columns.size === 0) {
+        return finding(
+          'problem',
+          'chat_database',
+          `${path} is not a messages database.`,
+          'Look at backend.chat_db_path.',
+        );
+      }
+      const macos = SHAPES.find(([column]) => columns.has(column))?.[1];
+      return ok('chat_database', `${path} can be read; it has the shape of macOS ${macos ?? '10.13 or older'}.`);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (isReadByService)
+      return ok(
+        'chat_database',
+        `${path} is read by the service; this terminal itself may not, which does not matter.`,
+      );
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+      return finding(
+        'problem',
+        'chat_database',
+        `${path} is not there.`,
+        'Open Messages once and sign in, or look at backend.chat_db_path.',
+      );
+    }
+    return finding(
+      'unknown',
+      'chat_database',
+      `${path} cannot be read from this terminal (${errorCode(error) ?? 'unknown'}).`,
+      'Start the service: whether it may read it is what counts.',
+    );
+  }
+}

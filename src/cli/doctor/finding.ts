@@ -1,0 +1,17 @@
+/** One thing doctor looked at. `unknown`: it could not look, which is no fault by itself. */
+export interface Finding {
+  /** Stable, snake_case. */
+  readonly name: string;
+  readonly state: 'ok' | 'warning' | 'problem' | 'unknown';
+  readonly sentence: string;
+  /** One or two sentences, null when there is nothing to do. */
+  readonly what_to_do: string | null;
+}
+
+export function ok(name: string, sentence: string): Finding {
+  return { name, state: 'ok', sentence, what_to_do: null };
+}
+
+export function finding(state: Finding['state'], name: string, sentence: string, whatToDo: string | null): Finding {
+  return { name, state, sentence, what_to_do: whatToDo };
+}

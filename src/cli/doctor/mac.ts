@@ -1,0 +1,116 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { signatureOf } from '../../../installer/app-bundle.ts';
+import { LABEL, layoutOf } from '../../../installer/layout.ts';
+import type { Machine } from '../../../installer/machine.ts';
+import { Launchd } from '../../mac/launchd.ts';
+import { type Finding, finding, ok } from './finding.ts';
+
+const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
+
+/** What only a Mac has: the agent, the program the permissions belong to, Messages. Never makes macOS ask unless `prompt`. */
+export async function macFindings(machine: Machine, prompt: boolean): Promise<readonly Finding[]> {
+  return [await agent(machine), await program(machine), await messages(machine), await account(machine, prompt)];
+}
+
+async function agent(machine: Machine): Promise<Finding> {
+  const layout = layoutOf(machine.home);
+  const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
+  const job = await launchd.state();
+  switch (job.kind) {
+    case 'running':
+      return ok('agent', `The agent runs as process ${job.pid}.`);
+    case 'loaded':
+      return finding(
+        'problem',
+        'agent',
+        `The agent is loaded but does not run${job.lastExitCode === null ? '' : `; it ended with code ${job.lastExitCode}`}.`,
+        `Look into ${layout.logs}, then start it again from the menu bar.`,
+      );
+    case 'no_session':
+      return finding(
+        'problem',
+        'agent',
+        'Nobody is logged in at the screen, so no agent can run.',
+        'Log in at the screen; for a Mac without one, switch on automatic login.',
+      );
+    case 'unknown':
+      return finding('unknown', 'agent', job.detail, null);
+    case 'absent':
+      if (!existsSync(layout.plist))
+        return finding('problem', 'agent', 'The agent is not installed.', 'Run: make install');
+      return (await launchd.isDisabled()) === true
+        ? finding(
+            'problem',
+            'agent',
+            'The agent is disabled for this user.',
+            `Run: launchctl enable ${launchd.target} — then: make install`,
+          )
+        : finding(
+            'problem',
+            'agent',
+            'The agent is installed but not loaded: it was quit, or switched off.',
+            'Look in System Settings under General > Login Items & Extensions whether Postern is on, then start it from the menu bar.',
+          );
+  }
+}
+
+async function program(machine: Machine): Promise<Finding> {
+  const layout = layoutOf(machine.home);
+  if (!existsSync(layout.executable))
+    return finding('problem', 'program', `${layout.app} is not there.`, 'Run: make install');
+  const signature = await signatureOf(machine, layout.app);
+  if (signature === undefined)
+    return finding('problem', 'program', `${layout.app} is damaged: its signature is gone.`, 'Run: make install');
+  if (signature.isHardened) {
+    return finding(
+      'problem',
+      'program',
+      `${layout.executable} has the hardened runtime, so macOS refuses Automation without asking.`,
+      `Run: node dist/main.js install --renew-runtime. To watch macOS decide: ${TCC_LOG}`,
+    );
+  }
+  const isLinked = lstatSync(layout.current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  const version = isLinked ? readlinkSync(layout.current).replace(/^versions\//, '') : null;
+  if (version === null || !existsSync(layout.main))
+    return finding('problem', 'program', 'The installed code is gone.', 'Run: make install');
+  return ok(
+    'program',
+    `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}); its code is version ${version}.`,
+  );
+}
+
+async function messages({ run }: Machine): Promise<Finding> {
+  const found = await run('pgrep', ['-x', 'Messages']);
+  if (found.code === 0) return ok('messages', 'Messages is running.');
+  if (found.code === 1)
+    return finding(
+      'warning',
+      'messages',
+      'Messages is not running.',
+      'Postern opens it to send; to receive, keep it open.',
+    );
+  return finding('unknown', 'messages', 'It cannot be told whether Messages runs.', null);
+}
+
+async function account({ run }: Machine, prompt: boolean): Promise<Finding> {
+  const name = 'messages_account';
+  if (!prompt) {
+    return finding(
+      'unknown',
+      name,
+      'Whether Messages is signed in was not asked, because macOS might ask you first.',
+      'To ask: postern doctor --prompt',
+    );
+  }
+  const asked = await run('osascript', ['-e', 'tell application "Messages" to get enabled of every account']);
+  if (asked.code !== 0)
+    return finding('unknown', name, 'Messages did not tell this terminal whether it is signed in.', null);
+  return asked.stdout.includes('true')
+    ? ok(name, 'Messages is signed in.')
+    : finding(
+        'problem',
+        name,
+        'Messages is not signed in to any account.',
+        'Open Messages, Settings, iMessage, and sign in.',
+      );
+}

@@ -1,0 +1,168 @@
+import type { Gateway, Reply } from '../../../installer/gateway.ts';
+import type { PermissionReport } from '../../domain/ports.ts';
+import type { StatusReport, WebhookStatus } from '../../domain/status.ts';
+import { type Finding, finding, ok } from './finding.ts';
+
+/** What the running service said; undefined when it is not there to ask. */
+export interface Asked {
+  readonly findings: readonly Finding[];
+  readonly isUp: boolean;
+  readonly isConnected: boolean;
+}
+
+/** Asks the service itself: at most three requests, no more than one a second apart from one another. */
+export async function askService(
+  gateway: Gateway,
+  {
+    program,
+    prompt,
+    pauseMs,
+  }: { readonly program: string; readonly prompt: boolean; readonly pauseMs: (ms: number) => Promise<void> },
+): Promise<Asked> {
+  const health = await gateway.health();
+  const trouble = troubleOf(health, gateway.url);
+  if (trouble !== undefined) return { findings: [trouble], isUp: false, isConnected: false };
+  if (health.kind !== 'answer') {
+    const busy = ok(
+      'service',
+      `The service answers at ${gateway.url}; it is busy (429), so it could not be asked more.`,
+    );
+    return { findings: [busy], isUp: true, isConnected: false };
+  }
+  const { connected, message } = health.body.backend;
+  const findings: Finding[] = [ok('service', `The service answers at ${gateway.url}.`)];
+  findings.push(
+    connected
+      ? ok('connection', message ?? 'The service reads the messages database.')
+      : finding(
+          'problem',
+          'connection',
+          message ?? 'The service cannot read the messages database.',
+          'See full_disk_access and chat_database.',
+        ),
+  );
+
+  await pauseMs(1000);
+  const status = await gateway.status();
+  if (status.kind === 'answer') findings.push(...eventFindings(status.body), ...webhookFindings(status.body.webhooks));
+  else
+    findings.push(
+      troubleOf(status, gateway.url) ??
+        finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null),
+    );
+
+  let reports = status.kind === 'answer' ? status.body.permissions : [];
+  if (prompt) {
+    await pauseMs(1000);
+    const checked = await gateway.checkPermissions();
+    if (checked.kind === 'answer') reports = checked.body.permissions;
+  }
+  findings.push(...reports.map((report) => permission(report, program, prompt)));
+  return { findings, isUp: true, isConnected: connected };
+}
+
+function troubleOf(reply: Reply<unknown>, url: string): Finding | undefined {
+  switch (reply.kind) {
+    case 'away':
+      return finding(
+        'problem',
+        'service',
+        `Nothing answers at ${url}.`,
+        'Start the agent from the menu bar, or run: make install',
+      );
+    case 'stranger':
+      return finding(
+        'problem',
+        'service',
+        `Another program answers at ${url}.`,
+        'Stop it, or set another server.port.',
+      );
+    case 'refused':
+      return reply.status === 401
+        ? finding(
+            'problem',
+            'service',
+            'The service runs with another key than the configuration has.',
+            'Restart it: the key is read at the start.',
+          )
+        : finding('problem', 'service', `The service answers ${reply.status}.`, 'Look into its log.');
+    default:
+      return undefined;
+  }
+}
+
+function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
+  const running = ok('running_version', `Version ${version} is running.`);
+  if (row === null) return [running, finding('unknown', 'events', 'The newest row cannot be told.', 'See connection.')];
+  const behind = row - event.row_id;
+  if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
+  const sentence = `The newest row is ${row}, the newest event ${event.row_id}.`;
+  return [
+    running,
+    finding(
+      'warning',
+      'events',
+      sentence,
+      'A new row waits two seconds at most: run doctor again. If it stays, look into the log.',
+    ),
+  ];
+}
+
+function webhookFindings(webhooks: readonly WebhookStatus[]): readonly Finding[] {
+  if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
+  return webhooks.map((webhook) => {
+    const name = `webhook ${webhook.id}`;
+    if (webhook.state === 'healthy') {
+      return ok(
+        name,
+        `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
+      );
+    }
+    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'no answer'}.`;
+    return isOnLocalNetwork(webhook.origin)
+      ? finding('problem', name, sentence, LOCAL_NETWORK)
+      : finding(
+          'problem',
+          name,
+          sentence,
+          'Look at the receiver. Its last deliveries: GET /api/v1/webhooks/{id}/deliveries',
+        );
+  });
+}
+
+const LOCAL_NETWORK =
+  'The receiver is in your own network: from macOS 15 on, switch on Postern in System Settings under Privacy & Security > Local Network.';
+
+/** True for what macOS guards as the local network: private and link-local addresses, `.local` and bare names. Loopback is free. */
+export function isOnLocalNetwork(origin: string): boolean {
+  const host = hostOf(origin);
+  if (host === 'localhost' || host.startsWith('127.') || host === '[::1]') return false;
+  return (
+    /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host) ||
+    /^\[f(e[89ab]|[cd])/.test(host) ||
+    host.endsWith('.local') ||
+    !/[.:]/.test(host)
+  );
+}
+
+function hostOf(origin: string): string {
+  try {
+    return new URL(origin).hostname;
+  } catch {
+    return '';
+  }
+}
+
+function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
+  if (state === 'granted') return ok(name, `${detail} It belongs to ${program}.`);
+  if (state === 'unknown')
+    return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: postern doctor --prompt');
+  const pane =
+    name === 'automation' ? 'Automation: switch on Messages below Postern' : 'Full Disk Access: switch on Postern';
+  return finding(
+    'problem',
+    name,
+    `${detail} It concerns ${program}.`,
+    `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,
+  );
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Config, checkConfig } from '../config.ts';
+import { AppError, errorCode } from '../domain/errors.ts';
+import type { Surroundings } from './surroundings.ts';
+import { parseToml } from './syntax.ts';
+import { configTemplate } from './template.ts';
+
+/** Far above any real one, and small enough to parse in a moment. */
+const MOST_BYTES = 1024 * 1024;
+
+export type ConfigReading =
+  | { readonly state: 'absent'; readonly path: string }
+  | { readonly state: 'usable'; readonly path: string; readonly config: Config; readonly warnings: readonly string[] }
+  | {
+      readonly state: 'unusable';
+      readonly path: string;
+      /** Every mistake, a sentence each; none of them quotes the key. */
+      readonly mistakes: readonly string[];
+      readonly warnings: readonly string[];
+    };
+
+export function configPath(folder: string): string {
+  return join(folder, 'config.toml');
+}
+
+/** Reads and checks the configuration in `folder`; what is wrong with it is an answer, never thrown. */
+export function readConfig(folder: string, around: Surroundings): ConfigReading {
+  const path = configPath(folder);
+  if (!exists(path)) return { state: 'absent', path };
+  const text = readText(path);
+  if ('mistake' in text) return { state: 'unusable', path, mistakes: [text.mistake], warnings: [] };
+  const parsed = parseToml(text.text);
+  if ('syntaxError' in parsed) {
+    return { state: 'unusable', path, mistakes: [parsed.syntaxError], warnings: text.warnings };
+  }
+  const checked = checkConfig(parsed.tables, folder, around);
+  const warnings = [...text.warnings, ...checked.warnings];
+  return 'config' in checked
+    ? { state: 'usable', path, config: checked.config, warnings }
+    : { state: 'unusable', path, mistakes: checked.mistakes, warnings };
+}
+
+function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
+  try {
+    const { size, mode } = statSync(path);
+    // Opening a pipe would wait for a writer.
+    if (!statSync(path).isFile()) return { mistake: 'This is not a file.' };
+    if (size > MOST_BYTES) return { mistake: `This is ${size} bytes long; a configuration is at most ${MOST_BYTES}.` };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    const warnings =
+      (mode & 0o077) === 0 ? [] : [`Other users of this machine may read ${path} and the key in it: chmod 600 it.`];
+    return { text, warnings };
+  } catch (error) {
+    if (errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { mistake: 'This is not text in UTF-8.' };
+    return { mistake: `It cannot be read (${(error as Error).message}).` };
+  }
+}
+
+/** True for a link that leads nowhere, too: such a file must not be taken for a first launch. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/**
+ * First launch (A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all.
+ * Throws AppError when that cannot be done, also when there is a file already: it is never overwritten.
+ */
+export function createConfig(
+  folder: string,
+  around: Surroundings,
+  values: ReadonlyMap<string, string | number> = new Map(),
+): string {
+  const path = configPath(folder);
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    try {
+      writeDraft(draft, configTemplate(new Map([...values, ['auth.api_key', randomUUID()]]), around));
+      publish(draft, path);
+    } finally {
+      removeIfThere(draft);
+    }
+    syncFolder(folder);
+    return path;
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      'config_not_written',
+      `${path} could not be written: ${(error as Error).message}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function writeDraft(draft: string, text: string): void {
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    // Whatever the umask is.
+    fchmodSync(file, 0o600);
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A link refuses where a rename would replace; some file systems (exFAT, SMB) have none. */
+function publish(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' || exists(path)) throw error;
+    renameSync(draft, path);
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Renamed, or never made.
+  }
+}
+
+/** Makes the new name itself durable, where the platform can. */
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } catch {
+    // Some file systems refuse; the file's content is safe all the same.
+  } finally {
+    closeSync(handle);
+  }
+}

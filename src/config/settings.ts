@@ -1,0 +1,155 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Surroundings } from './surroundings.ts';
+
+const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
+const PATH = 'an absolute path (it may begin with ~ or $HOME)';
+
+/** One key of config.toml. `Value` is what the program uses, which is not always what is written. */
+export interface Setting<Value = unknown> {
+  /** `section.key` as the file has it. */
+  readonly name: string;
+  /** What it is for, as the template's comment. */
+  readonly about: string;
+  /** What may stand there: the end of a sentence that begins with "it must be". */
+  readonly allowed: string;
+  /** What counts when it is not written; undefined: it must be written. */
+  readonly standard: (around: Surroundings) => unknown;
+  /** What the written value, or one item of a list, means; undefined when it may not stand there. Integers are bigint. */
+  readonly read: (written: unknown, around: Surroundings) => Value | undefined;
+  readonly isSecret?: boolean;
+}
+
+/** Every key there is (A4), in the order of the template. */
+export const SETTINGS = {
+  host: {
+    name: 'server.host',
+    about: 'The address to listen on. "0.0.0.0" lets other machines in.',
+    allowed: 'a host name or an IP address (IPv6 without brackets)',
+    standard: () => '127.0.0.1',
+    read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
+  },
+  port: integer('server.port', 1, 65_535, 3001, 'The TCP port of the HTTP server.'),
+  rateLimitPerMinute: integer(
+    'server.rate_limit_per_minute',
+    1,
+    1_000_000_000,
+    60,
+    'How many requests a minute are answered, those of all clients together. What is more gets 429.',
+  ),
+  allowedHosts: {
+    name: 'server.allowed_hosts',
+    about: 'Names besides localhost under which clients may reach a service that listens on a loopback address.',
+    allowed: 'a host name or an IP address, with or without a port',
+    standard: () => [],
+    read: (written) => (typeof written === 'string' && isHostHeader(written) ? written.toLowerCase() : undefined),
+  },
+  allowedOrigins: {
+    name: 'server.allowed_origins',
+    about: 'Origins of web pages, besides its own, that may use the service.',
+    allowed: 'an origin as browsers send it, such as "https://home.example", without a slash at its end',
+    standard: () => [],
+    read: (written) => (typeof written === 'string' && isOrigin(written) ? written : undefined),
+  },
+  apiKey: {
+    name: 'auth.api_key',
+    about: 'Every request carries it in the header X-API-Key. Any text will do.',
+    allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
+    standard: () => undefined,
+    read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
+    isSecret: true,
+  },
+  chatDbPath: {
+    name: 'backend.chat_db_path',
+    about: 'The database of Messages. It is only ever read.',
+    allowed: PATH,
+    standard: () => '$HOME/Library/Messages/chat.db',
+    read: absolutePath,
+  },
+  pollIntervalMs: integer(
+    'backend.poll_interval_ms',
+    10,
+    60_000,
+    1000,
+    'How often to look for new messages, in milliseconds. Less is sooner, and more work for the machine.',
+  ),
+  osascriptPath: {
+    name: 'backend.osascript_path',
+    about: 'The program that drives Messages.',
+    allowed: PATH,
+    standard: osascript,
+    read: absolutePath,
+  },
+  confirmMs: integer(
+    'send.confirm_ms',
+    0,
+    60_000,
+    3000,
+    'How long a send waits to see its message in the database, in milliseconds.',
+  ),
+  attachmentRoots: {
+    name: 'send.attachment_roots',
+    about: 'Folders that attachments may be sent from. An empty list means any.',
+    allowed: PATH,
+    standard: () => [],
+    read: absolutePath,
+  },
+} satisfies Readonly<Record<string, Setting>>;
+
+function integer(name: string, least: number, most: number, standard: number, about: string): Setting<number> {
+  return {
+    name,
+    about,
+    allowed: `a whole number from ${least} to ${most}`,
+    standard: () => BigInt(standard),
+    read: (written) =>
+      typeof written === 'bigint' && written >= least && written <= most ? Number(written) : undefined,
+  };
+}
+
+/** The path with `~`, `$HOME` and `${HOME}` expanded, undefined when it is not absolute then. */
+function absolutePath(written: unknown, { homeFolder }: Surroundings): string | undefined {
+  if (typeof written !== 'string' || written.includes('\0')) return undefined;
+  const path = written.replace(/^~(?=\/|$)/, () => homeFolder).replace(/\$(?:HOME(?!\w)|\{HOME\})/g, () => homeFolder);
+  return isAbsolute(path) ? path : undefined;
+}
+
+/** macOS has it in one place; elsewhere a stand-in may be anywhere on PATH (A4). */
+function osascript({ env, platform }: Surroundings): string {
+  const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A name whose last part is all digits would be read as an IPv4 address, and is none here. */
+function isHost(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const labels = text.split('.');
+  const isName = labels.every((label) => /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/i.test(label));
+  return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+function isHostHeader(text: string): boolean {
+  if (isHost(text)) return true;
+  const { ipv6 = '', name = '', port } = HOST_HEADER.exec(text)?.groups ?? {};
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
+  return isPort && (isIP(ipv6) === 6 || isHost(name));
+}
+
+function isOrigin(text: string): boolean {
+  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+$/.test(text);
+}
+
+function fitsHeader(key: string): boolean {
+  return key !== '' && key === key.trim() && !/\p{Cc}/u.test(key) && Buffer.byteLength(key) <= 8192;
+}

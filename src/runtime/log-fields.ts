@@ -1,0 +1,81 @@
+/** How much a log line may tell (A6). */
+export interface Candour {
+  /** Whole phone numbers and addresses: only at level debug. */
+  readonly showsAddresses: boolean;
+  readonly showsStacks: boolean;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that hold an address, or a chat guid with one in it. */
+const ADDRESSES =
+  /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
+/** Never logged, whatever stands in them. */
+const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
+const URLS = /url$|^(?:path|target)$/i;
+/** A phone number or an e-mail address in running text, also percent-encoded. */
+const IN_TEXT = /(?:\+|%2B)\d{6,}|[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+/gi;
+const DEEPEST = 4;
+
+/** The fields of a log line without keys and texts, with addresses shortened and errors taken apart. */
+export function presentable(fields: Fields, candour: Candour): Record<string, unknown> {
+  return members(fields, candour, 0);
+}
+
+/**
+ * `+1555…67` for `+15551234567`: enough to recognise one's own contacts, not enough to call them. A chat guid
+ * keeps its service, a group's own id stays whole.
+ */
+export function shortened(address: string): string {
+  const [, prefix = '', identifier = ''] = /^([A-Za-z]+;[-+];)?(.*)$/s.exec(address) ?? [];
+  if (/^chat\d/.test(identifier) || identifier.length < 4) return address;
+  const head = Math.min(5, Math.floor(identifier.length / 2.4));
+  const tail = identifier.length < 8 ? 0 : 2;
+  return `${prefix}${identifier.slice(0, head)}…${tail === 0 ? '' : identifier.slice(-tail)}`;
+}
+
+function members(fields: Fields, candour: Candour, depth: number): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, told(name, value, candour, depth)]));
+}
+
+function told(name: string, value: unknown, candour: Candour, depth: number): unknown {
+  if (SECRETS.test(name)) return '(not logged)';
+  if (typeof value === 'string') return toldText(name, value, candour);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === DEEPEST) return '…';
+  if (Array.isArray(value)) return value.map((item) => told(name, item, candour, depth + 1));
+  return isError(value) ? toldError(value, candour, depth) : members(value as Fields, candour, depth + 1);
+}
+
+function toldText(name: string, text: string, { showsAddresses }: Candour): string {
+  const rest = URLS.test(name) ? withoutQuery(text) : text;
+  if (showsAddresses) return rest;
+  return ADDRESSES.test(name) ? shortened(rest) : rest.replace(IN_TEXT, shortened);
+}
+
+/** No more of an address on the web than its origin, of a path all but its query. */
+function withoutQuery(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: unknown;
+}
+
+/** By its looks: under a test runner's own realm `instanceof` lies. */
+function isError(value: object): value is ErrorLike {
+  const { message, stack } = value as { message?: unknown; stack?: unknown };
+  return typeof message === 'string' && typeof stack === 'string';
+}
+
+/** Four members of an error and no others: an HTTP client's errors carry whole requests. */
+function toldError(error: ErrorLike, candour: Candour, depth: number): Record<string, unknown> {
+  const { name, code, message, stack, cause } = error;
+  const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };
+  return members(parts, candour, depth + 1);
+}

@@ -1,0 +1,53 @@
+import { copyFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import type { Cancel, Clock, Log } from '../domain/ports.ts';
+
+export interface LogFileOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A file above this is set aside; one older copy is kept, so the disk holds about twice as much. */
+  readonly maxBytes?: number;
+  readonly everyMs?: number;
+}
+
+const MAX_BYTES = 10 * 1024 * 1024;
+const EVERY_MS = 60_000;
+
+/**
+ * Keeps the files that launchd writes our output to from growing for ever: copies a large one to `<name>.1` and
+ * empties it. It is emptied, not renamed, because launchd holds it open, and it appends, so the next line goes to
+ * the beginning. A line written between the two steps is lost. Looks at once and then regularly.
+ */
+export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
+  const { clock, everyMs = EVERY_MS } = options;
+  const failed = new Set<string>();
+  let cancel: Cancel = () => undefined;
+  const look = (): void => {
+    for (const file of files) {
+      try {
+        setAside(file, options.maxBytes ?? MAX_BYTES);
+        failed.delete(file);
+      } catch (error) {
+        // Said once: otherwise the log would grow by the complaint that it grows.
+        if (!failed.has(file)) options.log.warn('a log file cannot be kept small', { file, error });
+        failed.add(file);
+      }
+    }
+    cancel = clock.after(everyMs, look);
+  };
+  look();
+  return () => cancel();
+}
+
+function setAside(file: string, maxBytes: number): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= maxBytes) return;
+  const copy = `${file}.1`;
+  try {
+    copyFileSync(file, `${copy}.new`);
+    renameSync(`${copy}.new`, copy);
+  } finally {
+    // Also when the copy could not be had, as on a full disk: making room matters more.
+    rmSync(`${copy}.new`, { force: true });
+    truncateSync(file);
+  }
+}

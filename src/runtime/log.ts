@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import pino from 'pino';
+import type { Log } from '../domain/ports.ts';
+import { presentable } from './log-fields.ts';
+
+type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+export interface LogOptions {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  /** Readable lines for a person, instead of one JSON object a line (A6). */
+  readonly isTerminal: boolean;
+  /** A file descriptor; stdout if not given. */
+  readonly fd?: number;
+}
+
+/** The log of a whole process. */
+export interface ProcessLog extends Log {
+  /** What ends the process. */
+  fatal(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Resolves when every line is written, in order. */
+  drained(): Promise<void>;
+  /** Writes what is still waiting at once: for a process that ends here and now. */
+  flush(): void;
+}
+
+/** When whoever reads stdout has stopped, lines beyond this are dropped rather than kept in memory. */
+const MOST_WAITING_BYTES = 4 * 1024 * 1024;
+
+export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
+  const destination = pino.destination({ dest: fd, sync: isTerminal, maxLength: MOST_WAITING_BYTES });
+  // A full disk or a closed pipe under the log is no reason to stop serving.
+  destination.on('error', () => {});
+  let isWriting = false;
+  destination.on('drain', () => {
+    isWriting = false;
+  });
+  const lines = {
+    write(line: string): void {
+      isWriting = !isTerminal;
+      destination.write(line);
+    },
+  };
+  const stream = isTerminal
+    ? (await import('pino-pretty')).default({ destination, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' })
+    : lines;
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (name) => ({ level: name }) },
+    },
+    stream,
+  );
+  return {
+    ...logThrough(logger, level === 'debug'),
+    fatal: (message, fields) => write(logger, 'fatal', level === 'debug', message, fields),
+    async drained() {
+      if (isWriting) await once(destination, 'drain');
+    },
+    flush() {
+      try {
+        destination.flushSync();
+      } catch {
+        // Nowhere to write to.
+      }
+    },
+  };
+}
+
+function logThrough(logger: pino.Logger, showsAddresses: boolean): Log {
+  const at =
+    (level: Level): Log['info'] =>
+    (message, fields) =>
+      write(logger, level, showsAddresses, message, fields);
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) =>
+      logThrough(logger.child(presentable(fields, { showsAddresses, showsStacks: false })), showsAddresses),
+  };
+}
+
+function write(
+  logger: pino.Logger,
+  level: Level,
+  showsAddresses: boolean,
+  message: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): void {
+  if (!logger.isLevelEnabled(level)) return;
+  const showsStacks = level !== 'info' && level !== 'warn';
+  logger[level](presentable(fields, { showsAddresses, showsStacks }), message);
+}

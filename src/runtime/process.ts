@@ -1,0 +1,74 @@
+import type { Clock } from '../domain/ports.ts';
+import type { ProcessLog } from './log.ts';
+
+/** A stop is over within 10 s whatever happens (A7); what remains is for the exit itself. */
+const STOP_LIMIT_MS = 9500;
+
+export interface EndingOptions {
+  readonly log: ProcessLog;
+  readonly clock: Clock;
+  /** A closed terminal ends what runs in it; without one a hangup means nothing (nohup, launchd). */
+  readonly isTerminal: boolean;
+}
+
+/** How this process ends: by a signal (A7), by a crash (A3), or because the service wants to. */
+export class Ending {
+  /** Resolves as soon as the process shall end gracefully. */
+  readonly wanted: Promise<void>;
+  readonly #options: EndingOptions;
+  #want: () => void = () => {};
+  #exitCode: number | undefined;
+  #isSignalled = false;
+
+  constructor(options: EndingOptions) {
+    this.#options = options;
+    this.wanted = new Promise((resolve) => {
+      this.#want = resolve;
+    });
+  }
+
+  /** What to end with. */
+  get exitCode(): number {
+    return this.#exitCode ?? 0;
+  }
+
+  /** Takes signals and crashes over from the runtime. */
+  watch(): void {
+    const { log, isTerminal } = this.#options;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#signalled(signal));
+    process.on('SIGHUP', () => {
+      if (isTerminal) this.#signalled('SIGHUP');
+      else log.info('SIGHUP is ignored: the configuration is read at the start only');
+    });
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, (error: unknown) => {
+        log.fatal('Postern crashed', { error });
+        this.#exitNow(1);
+      });
+    }
+  }
+
+  /** Ends gracefully with `exitCode`. Asked again before that is done, the later code counts. */
+  want(exitCode: number): void {
+    const isFirst = this.#exitCode === undefined;
+    this.#exitCode = exitCode;
+    if (!isFirst) return;
+    this.#options.clock.after(STOP_LIMIT_MS, () => {
+      this.#options.log.error('stopping takes too long and is cut short');
+      this.#exitNow(this.exitCode);
+    });
+    this.#want();
+  }
+
+  #signalled(signal: NodeJS.Signals): void {
+    if (this.#isSignalled) this.#exitNow(0);
+    this.#isSignalled = true;
+    this.#options.log.info('stopping', { signal });
+    this.want(0);
+  }
+
+  #exitNow(exitCode: number): void {
+    this.#options.log.flush();
+    process.exit(exitCode);
+  }
+}

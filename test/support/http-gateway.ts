@@ -1,0 +1,241 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import type { Conversation } from '../../src/domain/conversation.ts';
+import { AppError, type Mistake } from '../../src/domain/errors.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type {
+  BackendHealth,
+  MessageQuery,
+  MessageReader,
+  MessageSender,
+  NewWebhook,
+  Page,
+  SendRequest,
+  SendResult,
+  WebhookRegistry,
+} from '../../src/domain/ports.ts';
+import type { StoredWebhook } from '../../src/domain/webhook.ts';
+import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { collectingLog } from './log.ts';
+
+export const KEY = 'schlüssel+1';
+
+export const MESSAGE: Message = {
+  id: '7',
+  guid: 'G7',
+  conversation_id: 'any;-;+15550100',
+  sender: '+15550100',
+  body: 'Grüße 👋',
+  attachments: [],
+  timestamp: '2026-01-02T03:04:05Z',
+  is_from_me: false,
+  status: 'delivered',
+};
+
+export const CONVERSATION: Conversation = {
+  id: 'any;-;+15550100',
+  display_name: null,
+  participants: ['+15550100'],
+  last_message_at: '2026-01-02T03:04:05Z',
+};
+
+/** A reader that knows one message and one conversation, and keeps what it was asked. */
+export class MemoryReader implements MessageReader {
+  readonly queries: MessageQuery[] = [];
+  next: string | undefined;
+  failure: Error | undefined;
+
+  listMessages(query: MessageQuery): Page<Message> {
+    this.#check();
+    this.queries.push(query);
+    return this.#page(MESSAGE);
+  }
+
+  message(rowId: number): Message | undefined {
+    this.#check();
+    return String(rowId) === MESSAGE.id ? MESSAGE : undefined;
+  }
+
+  listConversations(): Page<Conversation> {
+    this.#check();
+    return this.#page(CONVERSATION);
+  }
+
+  conversation(id: string): Conversation | undefined {
+    this.#check();
+    return id === CONVERSATION.id ? CONVERSATION : undefined;
+  }
+
+  #page<Item>(item: Item): Page<Item> {
+    return this.next === undefined ? { items: [item] } : { items: [item], next: this.next };
+  }
+
+  #check(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+}
+
+/** A sender that keeps what it was asked to send; files beneath /missing are not there. */
+export class MemorySender implements MessageSender {
+  readonly sent: SendRequest[] = [];
+  answer: (request: SendRequest) => SendResult | Promise<SendResult> = () => ({
+    confirmed: true,
+    message: MESSAGE,
+    replayed: false,
+  });
+
+  async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
+    return paths.flatMap((path, index) =>
+      path.startsWith('/missing') ? [{ pointer: `/attachments/${index}`, message: 'There is no such file.' }] : [],
+    );
+  }
+
+  async send(request: SendRequest): Promise<SendResult> {
+    this.sent.push(request);
+    return this.answer(request);
+  }
+}
+
+/** Webhooks without lanes. */
+export class MemoryWebhooks implements WebhookRegistry {
+  readonly webhooks = new Map<string, StoredWebhook>();
+  limit = 64;
+
+  list(): readonly StoredWebhook[] {
+    return [...this.webhooks.values()];
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    return this.webhooks.get(id);
+  }
+
+  add(webhook: NewWebhook): StoredWebhook {
+    if (this.webhooks.size >= this.limit) throw new AppError('conflict', 'too_many_webhooks', 'There are too many.');
+    const stored = { ...webhook, id: `w${this.webhooks.size}`, created_at: '2026-01-02T03:04:05Z', rowId: 0 };
+    this.webhooks.set(stored.id, stored);
+    return stored;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return this.webhooks.delete(id);
+  }
+
+  status(): never {
+    throw new Error('not used');
+  }
+
+  deliveries(): never {
+    throw new Error('not used');
+  }
+
+  test(): never {
+    throw new Error('not used');
+  }
+
+  replay(): never {
+    throw new Error('not used');
+  }
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+export interface Call {
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Uint8Array;
+  /** Sends the key unless it is false. */
+  readonly key?: boolean;
+}
+
+type Options = Partial<Omit<HttpServerParts, 'settings'>> & {
+  readonly settings?: Partial<HttpServerParts['settings']>;
+};
+
+/** The real HTTP server on port 0 in front of in-memory ports. */
+export class HttpGateway {
+  readonly server: HttpServer;
+  readonly reader = new MemoryReader();
+  readonly sender = new MemorySender();
+  readonly webhooks = new MemoryWebhooks();
+  readonly log = collectingLog();
+  backend: BackendHealth = { connected: true, message: null };
+  url = '';
+
+  private constructor({ settings, ...options }: Options) {
+    this.server = new HttpServer({
+      settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
+      apiKey: KEY,
+      reader: this.reader,
+      sender: this.sender,
+      webhooks: this.webhooks,
+      health: () => this.backend,
+      acceptWebSocket: () => {
+        throw new Error('not used');
+      },
+      clock: systemClock,
+      log: this.log,
+      ...options,
+    });
+  }
+
+  static async start(options: Options = {}, host = '127.0.0.1'): Promise<HttpGateway> {
+    const gateway = new HttpGateway(options);
+    gateway.url = await gateway.server.listen(host, 0);
+    return gateway;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  close(): Promise<void> {
+    return this.server.close(1000);
+  }
+
+  get(path: string, call: Call = {}): Promise<HttpAnswer> {
+    return this.call('GET', path, call);
+  }
+
+  post(path: string, body: unknown, call: Call = {}): Promise<HttpAnswer> {
+    return this.call('POST', path, { body: JSON.stringify(body), ...call });
+  }
+
+  /** One request with exactly these headers, the path as it stands. */
+  async call(method: string, path: string, { headers = {}, body, key = true }: Call = {}): Promise<HttpAnswer> {
+    const request = httpRequest({
+      host: '127.0.0.1',
+      port: this.port,
+      method,
+      path,
+      agent: false,
+      headers: { ...(key && { 'x-api-key': Buffer.from(KEY).toString('latin1') }), ...headers },
+    });
+    request.end(body);
+    const [response] = (await once(request, 'response')) as [
+      AsyncIterable<Buffer> & { statusCode: number; headers: IncomingHttpHeaders },
+    ];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    return answerOf(response.statusCode, response.headers, Buffer.concat(chunks).toString());
+  }
+
+  /** Sends bytes and gives everything that comes back until the server closes. */
+  async raw(text: string): Promise<string> {
+    const socket = connect(this.port, '127.0.0.1');
+    socket.write(Buffer.from(text, 'latin1'));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  }
+}
+
+function answerOf(status: number, headers: IncomingHttpHeaders, text: string): HttpAnswer {
+  const isJson = /json/.test(headers['content-type'] ?? '') && text !== '';
+  return { status, headers, text, json: isJson ? JSON.parse(text) : undefined };
+}

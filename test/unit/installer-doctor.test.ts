@@ -1,0 +1,169 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { install } from '../../installer/install.ts';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { isOnLocalNetwork } from '../../src/cli/doctor/service.ts';
+import { doctor } from '../../src/cli/doctor.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
+
+const macs: StandInMac[] = [];
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const mac of macs.splice(0)) await mac.close();
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function newMac(): Promise<StandInMac> {
+  const mac = await StandInMac.start();
+  macs.push(mac);
+  mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
+  writeFileSync(mac.layout.config, `[server]\nport = ${mac.port}\n[auth]\napi_key = "cardboard"\n`, { mode: 0o600 });
+  return mac;
+}
+
+async function examined(
+  mac: StandInMac,
+  prompt = false,
+): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
+  const said: string[] = [];
+  const say = (...lines: readonly string[]): void => void said.push(...lines);
+  const around = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+  const context = { around, version: '0.1.0', say, complain: say, isTerminal: false };
+  const code = await doctor({ json: true, prompt }, context, mac.machine());
+  const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
+  return { code, findings, of: (name) => findings.find((found) => found.name === name) };
+}
+
+const report: StatusReport = {
+  version: '0.1.0',
+  uptime_s: 5,
+  backend: { connected: true, message: null },
+  newest_row: 12,
+  newest_event: { row_id: 12, age_s: 1 },
+  webhooks: [],
+  permissions: [
+    { name: 'full_disk_access', state: 'granted', detail: 'May be read.' },
+    { name: 'automation', state: 'denied', detail: 'May not be controlled.' },
+  ],
+};
+
+function serve(mac: StandInMac, status: StatusReport, isBusy = false): Promise<string[]> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    if (isBusy) return void response.writeHead(429, { 'retry-after': '9' }).end();
+    const body = request.url === '/api/v1/health' ? { status: 'ok', backend: status.backend } : status;
+    response.writeHead(200).end(JSON.stringify(body));
+  });
+  servers.push(server);
+  return new Promise((resolve) => void server.listen(mac.port, '127.0.0.1', () => resolve(asked)));
+}
+
+describe('doctor', () => {
+  test('works when nothing is installed or running, and says what to do', async () => {
+    const { code, of } = await examined(await newMac());
+    expect(code).toBe(1);
+    expect(of('agent')).toMatchObject({ state: 'problem', what_to_do: 'Run: make install' });
+    expect(of('service')).toMatchObject({ state: 'problem' });
+    expect(of('port')).toMatchObject({ state: 'ok' });
+    expect(of('configuration')).toMatchObject({ state: 'ok' });
+    expect(of('chat_database')).toMatchObject({ state: 'problem' });
+  });
+
+  test('of a healthy installation finds no problem and knows the exact program', async () => {
+    const mac = await newMac();
+    await install(mac.machine(), mac.options());
+    const { of } = await examined(mac);
+    expect(of('agent')).toMatchObject({ state: 'ok' });
+    expect(of('program')?.sentence).toContain(mac.layout.executable);
+    expect(of('program')?.sentence).toMatch(/cdhash [0-9a-f]{40}/);
+    expect(of('messages')).toMatchObject({ state: 'ok' });
+  });
+
+  test('never makes macOS ask unless told to', async () => {
+    const mac = await newMac();
+    const asked = await serve(mac, report);
+    const quiet = await examined(mac);
+    expect(asked).toEqual(['GET /api/v1/health', 'GET /api/v1/status']);
+    expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
+    expect(quiet.of('automation')).toMatchObject({ state: 'problem' });
+    expect(quiet.of('full_disk_access')?.sentence).toContain(mac.layout.executable);
+    await examined(mac, true);
+    expect(asked.at(-1)).toBe('POST /api/v1/permissions/check');
+    expect(mac.asked.filter(([name]) => name === 'osascript')).toHaveLength(1);
+  });
+
+  test('takes 429 for a sign of life', async () => {
+    const mac = await newMac();
+    const asked = await serve(mac, report, true);
+    expect((await examined(mac)).of('service')).toMatchObject({ state: 'ok' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('names lagging events, failing webhooks, and the local network for receivers in it', async () => {
+    const mac = await newMac();
+    const failing = {
+      state: 'failing',
+      consecutive_failures: 4,
+      last_success_at: null,
+      last_outcome: 'dropped',
+      last_error: 'timeout',
+    } as const;
+    await serve(mac, {
+      ...report,
+      newest_row: 20,
+      webhooks: [
+        { id: 'a', origin: 'http://192.168.1.9:8080', ...failing },
+        { id: 'b', origin: 'https://example.org', ...failing },
+      ],
+    });
+    const { of } = await examined(mac);
+    expect(of('events')).toMatchObject({ state: 'warning', sentence: 'The newest row is 20, the newest event 12.' });
+    expect(of('webhook a')?.what_to_do).toContain('Local Network');
+    expect(of('webhook b')?.what_to_do).not.toContain('Local Network');
+  });
+
+  test('names open files, mistakes, a disabled agent, a port holder and the shape of the database', async () => {
+    const mac = await newMac();
+    chmodSync(mac.layout.config, 0o644);
+    mkdirSync(join(mac.home, 'Library', 'LaunchAgents'));
+    writeFileSync(mac.layout.plist, '');
+    mac.keep('disabled-local.postern.agent');
+    mac.keep('lsof', 'p99\ncruby\n');
+    mkdirSync(join(mac.home, 'Library', 'Messages'));
+    const database = openSqlite(join(mac.home, 'Library', 'Messages', 'chat.db'));
+    database.exec(
+      'CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT, date_edited INTEGER, schedule_type INTEGER)',
+    );
+    database.close();
+    const server = createServer((_request, response) => void response.end('hello'));
+    servers.push(server);
+    await new Promise<void>((resolve) => void server.listen(mac.port, '127.0.0.1', resolve));
+
+    const { of } = await examined(mac);
+    expect(of('file_modes')?.what_to_do).toContain('chmod 600');
+    expect(of('agent')?.sentence).toContain('disabled');
+    expect(of('service')?.sentence).toContain('Another program');
+    expect(of('port')?.sentence).toBe(`Port ${mac.port} is taken by ruby, process 99.`);
+    expect(of('chat_database')?.sentence).toContain('shape of macOS 15');
+  });
+});
+
+test.each([
+  ['http://192.168.1.9', true],
+  ['http://172.20.0.1:9', true],
+  ['http://172.40.0.1', false],
+  ['http://printer.local', true],
+  ['http://nas:8080', true],
+  ['http://[fe80::1]', true],
+  ['http://[2001:db8::1]', false],
+  ['http://localhost:9', false],
+  ['http://127.0.0.1', false],
+  ['https://example.org', false],
+])('%s is guarded as the local network: %s', (origin, expected) => {
+  expect(isOnLocalNetwork(origin)).toBe(expected);
+});

@@ -1,0 +1,112 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CommandResult } from '../../src/mac/command.ts';
+import { Launchd } from '../../src/mac/launchd.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const result = (code: number | null, stdout = '', trouble: CommandResult['trouble'] = null): CommandResult => ({
+  code,
+  stdout,
+  stderr: code === 0 ? '' : `failed: ${code}: some words`,
+  trouble,
+});
+
+/** A launchctl that answers from a list a verb; the last answer stays. */
+function launchd(answers: Readonly<Record<string, readonly CommandResult[]>>): {
+  agent: Launchd;
+  clock: FakeClock;
+  asked: string[];
+} {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const given = new Map(Object.entries(answers).map(([verb, list]) => [verb, [...list]]));
+  const agent = new Launchd(
+    async (_command, [verb = '', ...rest]) => {
+      asked.push([verb, ...rest].join(' '));
+      const list = given.get(verb) ?? [];
+      return (list.length > 1 ? list.shift() : list[0]) ?? result(0);
+    },
+    clock,
+    501,
+    'local.postern.agent',
+  );
+  return { agent, clock, asked };
+}
+
+describe('the state of the agent', () => {
+  test.each([
+    [result(0, '{\n\tstate = running\n\tpid = 812\n}'), { kind: 'running', pid: 812 }],
+    [result(0, '{\n\tstate = waiting\n\tlast exit code = 78: EX_CONFIG\n}'), { kind: 'loaded', lastExitCode: 78 }],
+    [result(0, '{\n\tlast exit code = (never exited)\n}'), { kind: 'loaded', lastExitCode: null }],
+    [result(113), { kind: 'absent' }],
+    [result(3), { kind: 'absent' }],
+    [result(112), { kind: 'no_session' }],
+    [result(null, '', 'missing'), { kind: 'unknown', detail: 'There is no launchctl on this machine.' }],
+  ])('is read from what launchctl prints (%#)', async (answer, expected) => {
+    expect(await launchd({ print: [answer] }).agent.state()).toEqual(expected);
+  });
+
+  test('whether it is disabled is read in old and new spelling', async () => {
+    for (const [line, expected] of [
+      ['"local.postern.agent" => disabled', true],
+      ['"local.postern.agent" => true', true],
+      ['"local.postern.agent" => enabled', false],
+      ['"another" => disabled', false],
+    ] as const) {
+      expect(await launchd({ 'print-disabled': [result(0, line)] }).agent.isDisabled()).toBe(expected);
+    }
+  });
+});
+
+describe('loading the agent', () => {
+  test.each([0, 17, 37])('exit code %d is as good as done', async (code) => {
+    const { agent, asked } = launchd({ bootstrap: [result(code)] });
+    await agent.bootstrap('/p.plist');
+    expect(asked).toEqual(['bootstrap gui/501 /p.plist']);
+  });
+
+  test('error 5 is tried again, for it is the race with a bootout that has not ended', async () => {
+    const { agent, asked, clock } = launchd({ bootstrap: [result(5), result(5), result(0)], print: [result(113)] });
+    const done = agent.bootstrap('/p.plist');
+    await clock.advance(10_000);
+    await done;
+    expect(asked.filter((line) => line.startsWith('bootstrap'))).toHaveLength(3);
+  });
+
+  test('error 5 is given up after a while', async () => {
+    const { agent, clock } = launchd({ bootstrap: [result(5)], print: [result(113)] });
+    const done = expect(agent.bootstrap('/p.plist')).rejects.toMatchObject({
+      message: expect.stringContaining('some words'),
+    });
+    await clock.advance(60_000);
+    await done;
+  });
+
+  test.each([
+    [112, 'logged in at the screen'],
+    [119, 'switched off'],
+    [122, 'owner or mode'],
+    [134, 'kind of session'],
+    [155, 'quarantine'],
+  ])('exit code %d is told in words', async (code, words) => {
+    const { agent } = launchd({ bootstrap: [result(code)] });
+    await expect(agent.bootstrap('/p.plist')).rejects.toMatchObject({ message: expect.stringContaining(words) });
+  });
+});
+
+describe('stopping the agent', () => {
+  test('waits until it is gone, because bootout comes back before that', async () => {
+    const running = result(0, 'pid = 1');
+    const { agent, clock, asked } = launchd({ bootout: [result(37)], print: [running, running, result(113)] });
+    const done = agent.bootout();
+    await clock.advance(1000);
+    await done;
+    expect(asked.filter((line) => line.startsWith('print'))).toHaveLength(3);
+  });
+
+  test('an agent that never goes is an error, not a wait for ever', async () => {
+    const { agent, clock } = launchd({ print: [result(0, 'pid = 1')] });
+    const done = expect(agent.bootout()).rejects.toMatchObject({ code: 'agent_does_not_stop' });
+    await clock.advance(60_000);
+    await done;
+  });
+});

@@ -1,0 +1,61 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { boundLogFiles } from '../../src/runtime/log-files.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const options = (): { clock: FakeClock; log: ReturnType<typeof collectingLog>; maxBytes: number; everyMs: number } => ({
+  clock: new FakeClock(),
+  log: collectingLog(),
+  maxBytes: 100,
+  everyMs: 1000,
+});
+
+describe('a log file that launchd holds open', () => {
+  test('is set aside when it is large, and goes on from its beginning', async () => {
+    const file = join(folder, 'postern.log');
+    const held = openSync(file, 'a');
+    writeSync(held, 'x'.repeat(101));
+    const given = options();
+    const stop = boundLogFiles([file, join(folder, 'not-there.log')], given);
+    expect(readFileSync(`${file}.1`, 'utf8')).toHaveLength(101);
+    writeSync(held, 'next line\n');
+    expect(readFileSync(file, 'utf8')).toBe('next line\n');
+
+    appendFileSync(file, 'y'.repeat(200));
+    await given.clock.advance(1000);
+    expect(readFileSync(`${file}.1`, 'utf8')).toContain('next line');
+    expect(readFileSync(file, 'utf8')).toBe('');
+    expect(given.log.lines).toEqual([]);
+
+    stop();
+    expect(given.clock.pending).toBe(0);
+    closeSync(held);
+  });
+
+  test('is emptied even when no copy can be had, which is said once', async () => {
+    const file = join(folder, 'unlucky.log');
+    mkdirSync(join(`${file}.1`, 'in the way'), { recursive: true });
+    const given = options();
+    writeFileSync(file, 'x'.repeat(101));
+    const stop = boundLogFiles([file], given);
+    writeFileSync(file, 'x'.repeat(101));
+    await given.clock.advance(1000);
+    expect(readFileSync(file, 'utf8')).toBe('');
+    expect(existsSync(`${file}.1.new`)).toBe(false);
+    expect(given.log.lines.map(({ message }) => message)).toEqual(['a log file cannot be kept small']);
+    stop();
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { z } from 'zod';
+import { sendBody } from '../../src/wire/message.ts';
+import { checkBody } from '../../src/wire/mistakes.ts';
+import { webhookBody } from '../../src/wire/webhook.ts';
+
+function pointers(schema: z.ZodType, body: unknown): string[] {
+  const checked = checkBody(schema, body);
+  return checked.ok ? [] : checked.mistakes.map(({ pointer }) => pointer);
+}
+
+function sentences(schema: z.ZodType, body: unknown): string {
+  const checked = checkBody(schema, body);
+  return checked.ok ? '' : checked.mistakes.map(({ message }) => message).join(' ');
+}
+
+describe('the body of a send', () => {
+  const good = { recipient: '+15550100', body: 'hello' };
+
+  test('needs a recipient and a body, and ignores what it does not know', () => {
+    expect(checkBody(sendBody, { ...good, more: 1 })).toEqual({ ok: true, value: { ...good, attachments: [] } });
+    expect(pointers(sendBody, {})).toEqual(['/recipient', '/body']);
+  });
+
+  test('names every mistake at once', () => {
+    expect(pointers(sendBody, { recipient: 5, body: null, attachments: {} })).toEqual([
+      '/recipient',
+      '/body',
+      '/attachments',
+    ]);
+    expect(pointers(sendBody, { recipient: ' ', body: '', attachments: [] })).toEqual(['/recipient', '/body']);
+    expect(pointers(sendBody, { ...good, attachments: ['/a', 'b', 3, '/\0', '~/c'] })).toEqual([
+      '/attachments/1',
+      '/attachments/2',
+      '/attachments/3',
+      '/attachments/4',
+    ]);
+  });
+
+  test.each([null, 1, 'text', true, []])('must be an object, not %j', (body) => {
+    expect(checkBody(sendBody, body)).toEqual({
+      ok: false,
+      mistakes: [{ pointer: '', message: 'The body must be a JSON object.' }],
+    });
+  });
+
+  test('counts characters, not code units', () => {
+    expect(pointers(sendBody, { ...good, body: '👋'.repeat(20_000) })).toEqual([]);
+    expect(pointers(sendBody, { ...good, body: '👋'.repeat(20_001) })).toEqual(['/body']);
+    expect(pointers(sendBody, { ...good, body: 'x'.repeat(20_001) })).toEqual(['/body']);
+    expect(pointers(sendBody, { ...good, recipient: 'x'.repeat(512) })).toEqual([]);
+    expect(pointers(sendBody, { ...good, recipient: 'x'.repeat(513) })).toEqual(['/recipient']);
+  });
+
+  test('may be any text but a NUL or half a character', () => {
+    expect(pointers(sendBody, { ...good, body: 'a\r\n\t\u0007\u{1f600}\ufffd\u2028' })).toEqual([]);
+    expect(pointers(sendBody, { ...good, body: 'a\0' })).toEqual(['/body']);
+    expect(pointers(sendBody, { ...good, body: '\ud83d!' })).toEqual(['/body']);
+  });
+
+  test.each(['', '  ', '\t', '+1\n555', 'a\u0000', 'a\u007f', 'a\u0085', '\udc00'])(
+    'refuses the recipient %j',
+    (recipient) => {
+      expect(new Set(pointers(sendBody, { ...good, recipient }))).toEqual(new Set(['/recipient']));
+    },
+  );
+
+  test('may be empty only with attachments, of which there are at most ten', () => {
+    expect(sentences(sendBody, { ...good, body: '' })).toContain('nothing to send');
+    expect(pointers(sendBody, { ...good, body: '', attachments: ['/a'] })).toEqual([]);
+    expect(pointers(sendBody, { ...good, attachments: Array(10).fill('/a') })).toEqual([]);
+    expect(pointers(sendBody, { ...good, attachments: Array(11).fill('/a') })).toEqual(['/attachments']);
+  });
+
+  test('with a hundred thousand wrong attachments is one mistake', () => {
+    expect(pointers(sendBody, { ...good, attachments: Array(100_000).fill(1) })).toEqual(['/attachments']);
+  });
+
+  test('whatever it is, it is accepted or refused', () => {
+    fc.assert(fc.property(fc.anything(), (body) => void checkBody(sendBody, body)));
+  });
+});
+
+describe('the registration of a webhook', () => {
+  const good = { url: 'https://example.net/hook', events: ['message.sent'] };
+
+  test('folds duplicate events and takes the optional members', () => {
+    const body = {
+      ...good,
+      events: ['message.sent', 'reaction.added', 'message.sent'],
+      secret: 's',
+      include: ['details'],
+    };
+    expect(checkBody(webhookBody, body)).toEqual({
+      ok: true,
+      value: { ...body, events: ['message.sent', 'reaction.added'] },
+    });
+  });
+
+  test('names every mistake at once', () => {
+    expect(pointers(webhookBody, {})).toEqual(['/url', '/events']);
+    expect(
+      pointers(webhookBody, { url: 'ftp://x', events: ['message.sent', 'foo', 7], secret: '', include: ['all'] }),
+    ).toEqual(['/url', '/events/1', '/events/2', '/secret', '/include/0']);
+    expect(pointers(webhookBody, { ...good, events: [] })).toEqual(['/events']);
+    expect(pointers(webhookBody, { ...good, events: 'message.sent', secret: null })).toEqual(['/events', '/secret']);
+  });
+
+  test.each([
+    '',
+    'x',
+    '/hook',
+    'ftp://a',
+    'http:a',
+    'http://',
+    'http:///',
+    'javascript:1',
+    'http://a b',
+    'http://a\n',
+    ' http://a',
+    'http://[::1',
+    'http://a:99999',
+  ])('refuses the url %j', (url) => {
+    expect(pointers(webhookBody, { ...good, url })).toEqual(['/url']);
+  });
+
+  test.each(['http://a', 'HTTPS://A.example:8443/x?y=z#f', 'http://user:password@127.0.0.1/', 'http://[::1]:80/ü'])(
+    'takes the url %j as it stands',
+    (url) => {
+      expect(checkBody(webhookBody, { ...good, url })).toMatchObject({ ok: true, value: { url } });
+    },
+  );
+
+  test('has bounds', () => {
+    expect(pointers(webhookBody, { ...good, url: `http://a/${'x'.repeat(2039)}` })).toEqual([]);
+    expect(pointers(webhookBody, { ...good, url: `http://a/${'x'.repeat(2040)}` })).toEqual(['/url']);
+    expect(pointers(webhookBody, { ...good, secret: '🔑'.repeat(256) })).toEqual([]);
+    expect(pointers(webhookBody, { ...good, secret: 'x'.repeat(257) })).toEqual(['/secret']);
+    expect(pointers(webhookBody, { ...good, events: Array(65).fill('message.sent') })).toEqual(['/events']);
+  });
+});

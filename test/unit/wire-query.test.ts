@@ -1,0 +1,109 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isAppError, type Mistake } from '../../src/domain/errors.ts';
+import { conversationQuery } from '../../src/wire/conversation.ts';
+import { messageQuery } from '../../src/wire/message.ts';
+import { parseQuery, readQuery } from '../../src/wire/query.ts';
+
+function mistakes(work: () => unknown): readonly Mistake[] {
+  try {
+    work();
+  } catch (error) {
+    if (isAppError(error) && error.kind === 'invalid') return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+function pointers(raw: string): string[] {
+  return mistakes(() => readQuery(messageQuery, parseQuery(raw))).map(({ pointer }) => pointer);
+}
+
+describe('a raw query', () => {
+  test('keeps a raw plus and decodes an encoded one', () => {
+    const query = parseQuery('conversation_id=iMessage;-;+1555&since=2026-01-01T00:00:00+02:00&x=%2B%20y');
+    expect(query.get('conversation_id')).toBe('iMessage;-;+1555');
+    expect(query.get('since')).toBe('2026-01-01T00:00:00+02:00');
+    expect(query.get('x')).toBe('+ y');
+  });
+
+  test('may have empty parts, names without a value, and values with an equals sign', () => {
+    expect([...parseQuery('&a&&b=&c=1=2&')]).toEqual([
+      ['a', ''],
+      ['b', ''],
+      ['c', '1=2'],
+    ]);
+  });
+
+  test.each(['a=%zz', 'a=%', 'a=%ff', 'a=%ed%a0%80', 'a=%00', 'a=\0'])('is refused: %j', (raw) => {
+    expect(mistakes(() => parseQuery(raw))).toEqual([{ pointer: '?a', message: expect.stringContaining('UTF-8') }]);
+  });
+
+  test('names every malformed parameter', () => {
+    expect(mistakes(() => parseQuery('a=%zz&b=1&c=%00')).map(({ pointer }) => pointer)).toEqual(['?a', '?c']);
+  });
+
+  test('is never more than refused', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (raw) => {
+        mistakes(() => readQuery(messageQuery, parseQuery(raw)));
+      }),
+    );
+  });
+
+  test('gives back what was encoded into it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (pairs) => {
+        const raw = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+        expect([...parseQuery(raw)]).toEqual(pairs.filter(([name, value]) => raw !== '' && `${name}${value}` !== '\0'));
+      }),
+    );
+  });
+});
+
+describe('the parameters of a list', () => {
+  test('have the documented defaults', () => {
+    expect(readQuery(messageQuery, parseQuery(''))).toEqual({ order: 'desc', limit: 50, offset: 0 });
+    expect(readQuery(conversationQuery, parseQuery(''))).toEqual({ limit: 50, offset: 0 });
+  });
+
+  test('a limit above 200 is 200, whatever its size', () => {
+    for (const limit of ['200', '201', '99999999999999999999999999']) {
+      expect(readQuery(messageQuery, parseQuery(`limit=${limit}`)).limit).toBe(200);
+    }
+    expect(readQuery(messageQuery, parseQuery('limit=1')).limit).toBe(1);
+  });
+
+  test('an offset past every row stays a number that SQLite can hold', () => {
+    expect(readQuery(messageQuery, parseQuery('offset=99999999999999999999')).offset).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  test.each(['limit=0', 'limit=-1', 'limit=1.5', 'limit=', 'limit=ten', 'limit=1e2', 'limit=+5', 'limit=%205'])(
+    'refuses %s',
+    (raw) => {
+      expect(pointers(raw)).toEqual(['?limit']);
+    },
+  );
+
+  test.each(['offset=-1', 'offset=x', 'order=up', 'order=', 'since=yesterday', 'since=', 'since=2026-02-30'])(
+    'refuses %s',
+    (raw) => {
+      expect(pointers(raw)).toEqual([`?${raw.split('=')[0]}`]);
+    },
+  );
+
+  test('name every mistake at once', () => {
+    expect(pointers('limit=0&offset=-1&order=up&since=yesterday').sort()).toEqual([
+      '?limit',
+      '?offset',
+      '?order',
+      '?since',
+    ]);
+  });
+
+  test('may be given once, unknown ones as often as anybody likes', () => {
+    expect(pointers('limit=1&limit=1')).toEqual(['?limit']);
+    expect(pointers('limit=1&limit=0&order=asc&order=desc').sort()).toEqual(['?limit', '?order']);
+    expect(pointers('x=1&x=2&__proto__=3')).toEqual([]);
+  });
+});

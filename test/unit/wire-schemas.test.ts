@@ -1,0 +1,28 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { conversationQuery, conversationSchema } from '../../src/wire/conversation.ts';
+import { eventSchema } from '../../src/wire/event.ts';
+import { healthSchema } from '../../src/wire/health.ts';
+import { messageQuery, messageSchema, sendBody } from '../../src/wire/message.ts';
+import { problemSchema } from '../../src/wire/problem.ts';
+import { webhookBody, webhookSchema } from '../../src/wire/webhook.ts';
+import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
+
+describe('the schemas', () => {
+  test('accept what the service shows', () => {
+    expect(messageSchema.parse(MESSAGE)).toEqual(MESSAGE);
+    expect(conversationSchema.parse(CONVERSATION)).toEqual(CONVERSATION);
+    expect(eventSchema.safeParse({ type: 'message.sent', data: MESSAGE }).success).toBe(true);
+    expect(eventSchema.safeParse({ type: 'reaction.added', data: MESSAGE }).success).toBe(false);
+    expect(messageSchema.safeParse({ ...MESSAGE, timestamp: '2026-01-02T03:04:05.678Z' }).success).toBe(false);
+  });
+
+  test('can all be written as JSON Schema', () => {
+    for (const shown of [messageSchema, conversationSchema, eventSchema, healthSchema, problemSchema, webhookSchema]) {
+      expect(z.toJSONSchema(shown, { io: 'output' })).toHaveProperty('$schema');
+    }
+    for (const read of [sendBody, webhookBody, messageQuery, conversationQuery]) {
+      expect(z.toJSONSchema(read, { io: 'input' })).toHaveProperty('$schema');
+    }
+  });
+});

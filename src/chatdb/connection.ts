@@ -8,6 +8,9 @@ import { areSameFiles, type Files, lookAtFiles } from './files.ts';
 /** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
 export type Look = 'changed' | 'unchanged' | 'away';
 
+/** The files may change under an opening, but hardly under each of several. */
+const MOST_OPENINGS = 4;
+
 interface Open {
   readonly database: ChatDatabase;
   files: Files;
@@ -55,7 +58,7 @@ export class Connection {
     if (this.#open === undefined && this.#failure === undefined) this.look();
     if (this.#open === undefined) throw this.#failure ?? toUnavailable(undefined);
     try {
-      return use(this.#open.database.edition());
+      return this.#open.database.read(use);
     } catch (error) {
       if (isAppError(error) || !isStorageFailure(error)) throw error;
       throw this.#lose(error);
@@ -85,17 +88,21 @@ export class Connection {
 
   #reopen(): Look {
     this.#shut();
-    // Seen before opening: what replaces the file meanwhile is noticed at the next look.
-    const before = lookAtFiles(this.path);
-    const database = ChatDatabase.open(this.#options);
-    try {
-      const version = database.version();
-      // Seen after opening: SQLite may itself have made the -wal and the -shm.
-      const after = lookAtFiles(this.path);
-      this.#open = { database, version, files: { ...after, database: before.database } };
-    } catch (error) {
-      database.close();
-      throw error;
+    // Messages may be changing the files at this very moment, and a handle does not tell which -wal it holds: only
+    // what lay there before and after opening alike is certainly what was opened. The first opening may make the
+    // -wal and the -shm itself, and so needs a second one.
+    for (let attempt = 1; this.#open === undefined; attempt += 1) {
+      const before = lookAtFiles(this.path);
+      const database = ChatDatabase.open(this.#options);
+      try {
+        const version = database.version();
+        const after = lookAtFiles(this.path);
+        if (areSameFiles(before, after) || attempt === MOST_OPENINGS) this.#open = { database, version, files: before };
+        else database.close();
+      } catch (error) {
+        database.close();
+        throw error;
+      }
     }
     this.#failure = undefined;
     return 'changed';

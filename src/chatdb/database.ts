@@ -18,7 +18,7 @@ const BUSY_TIMEOUT_MS = 100;
 
 /**
  * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
- * a statement (B1).
+ * one call (B1).
  */
 export class ChatDatabase {
   readonly shape: Shape;
@@ -68,8 +68,28 @@ export class ChatDatabase {
     return Number(this.get('PRAGMA data_version')?.[0]);
   }
 
-  /** What is known of the database as it is now; a commit begins a new edition. */
-  edition(): Edition {
+  /**
+   * Reads in one transaction: everything is seen at one commit, and the WAL is locked once instead of at every
+   * statement. `use` must not wait for anything.
+   */
+  read<Result>(use: (edition: Edition) => Result): Result {
+    this.#statement('BEGIN').run();
+    try {
+      const result = use(this.#current());
+      this.#statement('COMMIT').run();
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#sqlite.close();
+  }
+
+  #current(): Edition {
     const version = this.version();
     if (this.#edition === undefined || version !== this.#editionVersion) {
       this.#edition = new Edition(this);
@@ -78,9 +98,12 @@ export class ChatDatabase {
     return this.#edition;
   }
 
-  close(): void {
-    this.#statements.clear();
-    this.#sqlite.close();
+  #rollBack(): void {
+    try {
+      this.#statement('ROLLBACK').run();
+    } catch {
+      // SQLite has done it already: some failures end the transaction.
+    }
   }
 
   #statement(sql: string): Statement {

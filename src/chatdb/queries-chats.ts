@@ -1,5 +1,5 @@
 import { LARGEST_INTEGER } from './instants.ts';
-import { IS_LOWEST_CHAT, instantSql, N, pageQueries } from './queries.ts';
+import { hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQueries } from './queries.ts';
 import type { Shape } from './shape.ts';
 import { SPELLINGS } from './spellings.ts';
 
@@ -11,11 +11,12 @@ export interface ChatQueries {
   readonly rowIds: string;
   readonly participants: string;
   readonly handle: string;
-  /**
-   * Every chat: row id, date (value, quotient, remainder), and how far that date holds: 0 not at all,
-   * 1 nothing in the chat is newer, 2 it is `last_message_at` itself.
-   */
+  /** Chats with the date of their newest row: row id, date (value, quotient, remainder), whether there is one. Parameters: limit. */
   readonly heads: string;
+  /** False when that is only the join's date: nothing is newer, but it may not count (B12), or be odd. */
+  readonly areHeadsExact: boolean;
+  /** Chats whose joins have dates that bound nothing: NULL, 0, seconds. */
+  readonly oddChats: string;
   /** The newest row that counts for `last_message_at` (B12), as the streams of a page. */
   readonly last: Readonly<Record<'indexed' | 'rest', string>>;
 }
@@ -35,27 +36,40 @@ export function chatQueries(shape: Shape): ChatQueries {
       : 'SELECT NULL WHERE ? IS NULL',
     handle: 'SELECT id FROM handle WHERE ROWID = ?',
     heads: isFast ? boundingHeads() : exactHeads(counts),
+    areHeadsExact: !isFast,
+    oddChats: oddChats(shape),
     last: pageQueries(shape, 'chat', 'desc', `m.ROWID, ${date}`, counts),
   };
 }
 
 /**
- * Both ends of each chat's dates, from the covering index alone. The newest one bounds `last_message_at` from
- * above: what counts less (Send Later, a row that belongs to another chat) is taken off when a page needs it.
+ * From the covering index alone, and only as many as asked for: turning a row into JavaScript costs as much as
+ * finding it.
  */
 function boundingHeads(): string {
-  return `WITH heads AS MATERIALIZED (SELECT c.ROWID AS id,
-      (SELECT max(j.message_date) FROM chat_message_join j WHERE j.chat_id = c.ROWID) AS newest,
-      (SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID ORDER BY j.message_date LIMIT 1) AS oldest
-      FROM chat c)
-    SELECT id, newest, newest / 1000000000, newest % 1000000000, ifnull(oldest > 10000000000 AND newest <= ${LARGEST_INTEGER}, 0)
-    FROM heads`;
+  return `WITH heads AS MATERIALIZED (
+      SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c ORDER BY date DESC, id DESC LIMIT ${N})
+    SELECT id, date, date / 1000000000, date % 1000000000, date IS NOT NULL FROM heads`;
+}
+
+const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE j.chat_id = c.ROWID)';
+const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
+  ORDER BY j.message_date LIMIT 1)`;
+
+function oddChats(shape: Shape): string {
+  // Only macOS 26 has an index that answers for all chats at once: mostly that there are none.
+  const isAny = shape.hasIndex('chat_message_join', 'message_date')
+    ? `(${hasOddDates('chat_message_join', 'message_date')}) AND`
+    : '';
+  return `SELECT c.ROWID FROM chat c
+    WHERE ${isAny} NOT ifnull(${OLDEST_JOIN} > 10000000000 AND ${NEWEST_JOIN} <= ${LARGEST_INTEGER}, 0)
+    AND EXISTS (SELECT 1 FROM chat_message_join j WHERE j.chat_id = c.ROWID)`;
 }
 
 /** One pass over everything: for databases without that index. SQLite takes bare columns from the row of the max(). */
 function exactHeads(counts: string): string {
-  return `SELECT c.ROWID, l.date, l.date / 1000000000, l.date % 1000000000, CASE WHEN l.id IS NULL THEN 0 ELSE 2 END, max(${instantSql('l.date')})
+  return `SELECT c.ROWID, l.date, l.date / 1000000000, l.date % 1000000000, count(l.id), max(${instantSql('l.date')})
     FROM chat c LEFT JOIN (SELECT j.chat_id, m.ROWID AS id, m.date FROM chat_message_join j
       JOIN message m ON m.ROWID = j.message_id WHERE ${counts} AND ${IS_LOWEST_CHAT}) l ON l.chat_id = c.ROWID
-    GROUP BY c.ROWID`;
+    GROUP BY c.ROWID LIMIT ${N}`;
 }

@@ -55,13 +55,9 @@ export function messageQueries(shape: Shape): Queries {
       chat: { asc: page('chat', 'asc'), desc: page('chat', 'desc') },
     },
     hasOddDates: {
-      all: `SELECT ${['date <= 10000000000', 'date IS NULL', `date > ${LARGEST_INTEGER}`]
-        .map((odd) => `EXISTS (SELECT 1 FROM message WHERE ${odd})`)
-        .join(' OR ')}`,
+      all: `SELECT ${hasOddDates('message', 'date')}`,
       chat: shape.hasColumn('chat_message_join', 'message_date')
-        ? `SELECT ${['message_date <= 10000000000', 'message_date IS NULL', `message_date > ${LARGEST_INTEGER}`]
-            .map((odd) => `EXISTS (SELECT 1 FROM chat_message_join WHERE chat_id = ${N} AND ${odd})`)
-            .join(' OR ')}`
+        ? `SELECT ${hasOddDates('chat_message_join', 'message_date', `chat_id = ${N} AND `)}`
         : 'SELECT ? IS NOT NULL OR ? OR ?',
     },
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
@@ -102,6 +98,13 @@ export function instantSql(date: string): string {
     WHEN ${date} > 9223372036854775808.0 THEN ${toNanoseconds(LATEST)}.0
     WHEN ${date} < -9223372036854775808.0 THEN ${toNanoseconds(EARLIEST)}.0
     ELSE CAST(${date} AS INTEGER) END`;
+}
+
+/** True when some date is not a positive number of nanoseconds. */
+export function hasOddDates(table: string, date: string, condition = ''): string {
+  return [`${date} <= 10000000000`, `${date} IS NULL`, `${date} > ${LARGEST_INTEGER}`]
+    .map((odd) => `EXISTS (SELECT 1 FROM ${table} WHERE ${condition}${odd})`)
+    .join(' OR ');
 }
 
 /** Rows whose place in an index is not their place in time, as row ids; `?` stands for the chat each time. */

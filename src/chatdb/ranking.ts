@@ -1,5 +1,5 @@
 import type { Edition } from './edition.ts';
-import { compareInstants, type Instant } from './instants.ts';
+import { compareInstants, type Instant, LATEST } from './instants.ts';
 import { EVERYTHING, take } from './pages.ts';
 import { instantAt } from './rows.ts';
 
@@ -12,29 +12,39 @@ export interface Ranked {
   readonly isExact: boolean;
 }
 
-const IS_BOUND = 1;
-const IS_EXACT = 2;
+/** As many conversations as are read at first; those who ask for more get all. */
+const WINDOW = 250;
+const ALL = -1;
+
+/** A floor above everything: only chats that were looked up anyway have been read. */
+const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, isExact: false };
 
 /**
- * Conversations by `last_message_at`, newest first (B9, B12). One pass over the index gives a bound for each;
- * the exact date is looked up only for those a page shows, and for chats whose dates the index cannot bound.
+ * Conversations by `last_message_at`, newest first (B9, B12). The index gives a bound for each; the exact date is
+ * looked up only for those a page shows, and for chats whose dates bound nothing.
  */
 export class Ranking {
   readonly #edition: Edition;
-  #ranked: Ranked[] | undefined;
+  #ranked: Ranked[] = [];
   /** The first so many have their final place. */
   #settled = 0;
+  /** What is not in `#ranked` comes behind this; undefined when everything is in it. */
+  #floor: Ranked | undefined;
+  #isRead = false;
 
   constructor(edition: Edition) {
     this.#edition = edition;
   }
 
   page(limit: number, offset: number): readonly Ranked[] {
-    this.#ranked ??= this.#readHeads();
-    const ranked = this.#ranked;
-    const wanted = Math.min(offset + limit, ranked.length);
-    while (this.#settled < wanted) this.#settleNext(ranked);
-    return ranked.slice(offset, wanted);
+    const wanted = offset + limit;
+    if (!this.#isRead) this.#read(this.#edition.database.chatQueries.areHeadsExact ? ALL : WINDOW);
+    this.#settle(wanted);
+    if (this.#floor !== undefined && !this.#isCertain(wanted, this.#floor)) {
+      this.#read(ALL);
+      this.#settle(wanted);
+    }
+    return this.#ranked.slice(offset, wanted);
   }
 
   /** Exact `last_message_at` of one chat; undefined when nothing in it counts. */
@@ -48,33 +58,51 @@ export class Ranking {
     return compareRanked(this.#exact(a), this.#exact(b));
   }
 
-  #readHeads(): Ranked[] {
+  #read(limit: number): void {
     const { database } = this.#edition;
-    return database
-      .all(database.chatQueries.heads)
-      .map((row): Ranked => {
-        const chatId = row[0] as number;
-        if (row[4] !== IS_BOUND && row[4] !== IS_EXACT) return this.#exact(chatId);
-        return { chatId, last: instantAt(row, 1), isExact: row[4] === IS_EXACT };
-      })
-      .sort(compareRanked);
+    const { heads, oddChats, areHeadsExact } = database.chatQueries;
+    const rows = database.all(heads, limit);
+    const odd = new Set(areHeadsExact ? [] : database.all(oddChats).map(([chatId]) => chatId as number));
+    const bounded = rows
+      .map(
+        (row): Ranked => ({
+          chatId: row[0] as number,
+          last: row[4] === 0 ? undefined : instantAt(row, 1),
+          isExact: areHeadsExact || row[4] === 0,
+        }),
+      )
+      .filter(({ chatId }) => !odd.has(chatId));
+    this.#ranked = [...bounded, ...[...odd].map((chatId) => this.#exact(chatId))].sort(compareRanked);
+    this.#floor = rows.length === limit ? (bounded.at(-1) ?? NOTHING_READ) : undefined;
+    this.#settled = 0;
+    this.#isRead = true;
+  }
+
+  #isCertain(wanted: number, floor: Ranked): boolean {
+    const last = this.#ranked[wanted - 1];
+    return last !== undefined && compareRanked(last, floor) <= 0;
+  }
+
+  #settle(wanted: number): void {
+    const until = Math.min(wanted, this.#ranked.length);
+    while (this.#settled < until) this.#settleNext();
   }
 
   /** An exact date is never newer than its bound: the chat stays first, or moves back to where it belongs. */
-  #settleNext(ranked: Ranked[]): void {
-    const next = ranked[this.#settled];
+  #settleNext(): void {
+    const next = this.#ranked[this.#settled];
     if (next === undefined || next.isExact) {
       this.#settled += 1;
       return;
     }
     const exact = this.#exact(next.chatId);
     let at = this.#settled;
-    for (let behind = ranked[at + 1]; behind !== undefined; behind = ranked[at + 1]) {
+    for (let behind = this.#ranked[at + 1]; behind !== undefined; behind = this.#ranked[at + 1]) {
       if (compareRanked(exact, behind) <= 0) break;
-      ranked[at] = behind;
+      this.#ranked[at] = behind;
       at += 1;
     }
-    ranked[at] = exact;
+    this.#ranked[at] = exact;
   }
 
   #exact(chatId: number): Ranked {

@@ -9,7 +9,7 @@ import { beyond, cursorOf, EVERYTHING, type List, type Range, rangeAtCursor, ski
 import { toMessage } from './rows.ts';
 
 /** Rows passed over in one turn of the event loop: a deep offset may take long, but blocks nobody. */
-const ROWS_A_TURN = 4000;
+const ROWS_A_TURN = 3000;
 const DATE_OF_A_ROW = 2;
 const NOTHING = { items: [] };
 

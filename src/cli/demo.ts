@@ -1,12 +1,12 @@
+import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { configPath, createConfig, readConfig } from '../config/file.ts';
-import { demoFolder } from '../config/surroundings.ts';
+import { type ConfigReading, configPath, createConfig, readConfig } from '../config/file.ts';
+import { demoFolder, type Surroundings } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
-import { isAppError } from '../domain/errors.ts';
-import { startSimulatedMac } from '../simulator/mac.ts';
-import { type CommonOptions, type Context, EXIT, quoted } from './command.ts';
-import { type Refusal, refuse, runService, withLog } from './service.ts';
+import { type SimulatedMac, startSimulatedMac } from '../simulator/mac.ts';
+import { type CommonOptions, type Context, quoted } from './command.ts';
+import { refuseConfig, runService, withLog } from './service.ts';
 
 export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
@@ -18,21 +18,23 @@ const POLL_INTERVAL_MS = 250;
 
 /** `postern demo`: a simulated Mac, and the real gateway in front of it. */
 export function demo(options: DemoOptions, context: Context): Promise<number> {
-  const folder = options.dir === undefined ? demoFolder(options.configDir, context.around) : resolve(options.dir);
+  const { around } = context;
+  const folder = options.dir === undefined ? demoFolder(options.configDir, around) : resolve(options.dir);
   return withLog(context, async (log) => {
-    const found = demoConfig(folder, context);
-    if ('refusal' in found) return refuse(found.refusal, false, log, context);
-    for (const warning of found.warnings) log.warn(warning);
-
-    const mac = await startSimulatedMac({ dir: folder, macosVersion: '26' });
-    const { server, backend } = found.config;
-    const config: Config = {
-      ...found.config,
-      server: { ...server, port: options.port ?? server.port },
-      // Whatever the file says: the demo never touches a real Mac.
-      backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
-    };
+    const found = prepare(folder, around);
+    if (found.state === 'unusable') return refuseConfig(found, false, log, context);
+    const mac = await startSimulatedMac({ dir: folder, macosVersion: '26', hasPeople: true });
     try {
+      const reading = found.state === 'absent' ? createDemoConfig(folder, mac, around) : found;
+      if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
+      for (const warning of reading.warnings) log.warn(warning);
+      const { server, backend } = reading.config;
+      const config: Config = {
+        ...reading.config,
+        server: { ...server, port: options.port ?? server.port },
+        // Whatever was edited or moved: the demo never touches a real Mac.
+        backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
+      };
       return await runService(config, log, context, {
         supervised: false,
         platform: 'simulated',
@@ -45,25 +47,25 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
   });
 }
 
-type Found = { readonly config: Config; readonly warnings: readonly string[] } | { readonly refusal: Refusal };
-
-/** The demo's own configuration, made at its first start. */
-function demoConfig(folder: string, { around }: Context): Found {
-  const exitCode = EXIT.config;
+/** Makes the folder and looks for an earlier demo's configuration in it. */
+function prepare(folder: string, around: Surroundings): ConfigReading {
   try {
-    if (readConfig(folder, around).state === 'absent') {
-      createConfig(folder, around, new Map([['backend.poll_interval_ms', POLL_INTERVAL_MS]]));
-    }
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return readConfig(folder, around);
   } catch (error) {
-    if (!isAppError(error)) throw error;
-    return { refusal: { exitCode, sentence: error.message } };
+    const mistakes = [`Its folder cannot be made (${(error as Error).message}).`];
+    return { state: 'unusable', path: configPath(folder), mistakes, warnings: [] };
   }
-  const reading = readConfig(folder, around);
-  if (reading.state === 'usable') return reading;
-  const mistakes = reading.state === 'unusable' ? reading.mistakes : [];
-  return {
-    refusal: { exitCode, sentence: `The demo does not start: ${reading.path} cannot be used.`, mistakes },
-  };
+}
+
+/** Names the simulated Mac, so that every other command finds it there too. */
+function createDemoConfig(folder: string, mac: SimulatedMac, around: Surroundings): ConfigReading {
+  const values = new Map<string, string | number>([
+    ['backend.chat_db_path', mac.chatDbPath],
+    ['backend.osascript_path', mac.osascriptPath],
+    ['backend.poll_interval_ms', POLL_INTERVAL_MS],
+  ]);
+  return createConfig(folder, around, values);
 }
 
 /** What to try. The key is read from its file by the shell, and so is in no line that we print. */

@@ -6,7 +6,7 @@ import { errorCode } from '../domain/errors.ts';
 import type { CommonOptions, Context } from './command.ts';
 import { demo } from './demo.ts';
 import { firstLaunch, serveConfigured } from './serve.ts';
-import { refuse, withLog } from './service.ts';
+import { withLog } from './service.ts';
 
 const NO_ACCESS = [
   'macOS does not let this terminal read Messages, so there will be nothing to list and no events.',
@@ -23,11 +23,8 @@ export async function run(options: CommonOptions, context: Context): Promise<num
   }
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, around);
-    if (readConfig(folder, around).state === 'absent') {
-      const refusal = firstLaunch(folder, context);
-      if (refusal !== undefined) return refuse(refusal, false, log, context);
-    }
-    const reading = readConfig(folder, around);
+    const found = readConfig(folder, around);
+    const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
     // Listing the folder tells as much as opening chat.db would, which only SQLite may do (B1).
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) say(...NO_ACCESS);

@@ -1,4 +1,5 @@
-import { configPath } from '../config/file.ts';
+import type { RunningApp } from '../app.ts';
+import { type ConfigReading, configPath } from '../config/file.ts';
 import { logLevel } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
@@ -37,9 +38,10 @@ export async function runService(
 ): Promise<number> {
   const ending = new Ending({ log, clock: systemClock, isTerminal: context.isTerminal });
   ending.watch();
+  const { startApp } = await import('../app.ts');
+  let app: RunningApp;
   try {
-    const { startApp } = await import('../app.ts');
-    const app = await startApp(config, {
+    app = await startApp(config, {
       clock: systemClock,
       log,
       supervised,
@@ -48,38 +50,51 @@ export async function runService(
       homeFolder,
       restart: () => ending.want(EXIT.startAgain),
     });
-    log.info('serving', { url: app.url, config: configPath(config.dir), version: context.version });
-    onStart?.(app.url);
-    await ending.wanted;
-    await app.close();
-    log.info('stopped');
-    return ending.exitCode;
   } catch (error) {
     const refusal = listenRefusal(error, config, platform);
     if (refusal === undefined) throw error;
     return refuse(refusal, supervised, log, context);
   }
+  log.info('serving', { url: app.url, config: configPath(config.dir), version: context.version });
+  onStart?.(app.url);
+  await ending.wanted;
+  await app.close();
+  log.info('stopped');
+  return ending.exitCode;
 }
 
-/** Why the service does not start. */
-export interface Refusal {
+/** Says what is wrong with the configuration (A4). */
+export function refuseConfig(
+  reading: Exclude<ConfigReading, { state: 'usable' }>,
+  supervised: boolean,
+  log: ProcessLog,
+  context: Context,
+): number {
+  const { mistakes, warnings } =
+    reading.state === 'absent' ? { mistakes: ['There is no such file.'], warnings: [] } : reading;
+  for (const warning of warnings) log.warn(warning);
+  const sentence = `Postern does not start: ${reading.path} cannot be used.`;
+  return refuse({ exitCode: EXIT.config, sentence, details: mistakes }, supervised, log, context);
+}
+
+interface Refusal {
   readonly exitCode: number;
   readonly sentence: string;
-  readonly mistakes?: readonly string[];
+  readonly details: readonly string[];
 }
 
 /** Tells the person, or under launchd the log, which alone is kept there (A3). Answers with the exit code. */
-export function refuse(
-  { exitCode, sentence, mistakes = [] }: Refusal,
+function refuse(
+  { exitCode, sentence, details }: Refusal,
   supervised: boolean,
   log: ProcessLog,
   { complain }: Context,
 ): number {
   if (!supervised) {
-    complain(sentence, ...mistakes.map((mistake) => `  ${mistake}`));
+    complain(sentence, ...details.map((detail) => `  ${detail}`));
     return exitCode;
   }
-  log.error(sentence, mistakes.length > 0 ? { mistakes } : {});
+  log.error(sentence, { details });
   return exitCode === EXIT.config ? EXIT.ok : exitCode;
 }
 
@@ -90,21 +105,26 @@ function listenRefusal(error: unknown, config: Config, platform: string): Refusa
   switch (errorCode(error)) {
     case 'EADDRINUSE': {
       const finder = platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
-      const sentence = `${host}:${port} is taken: another program listens there. This finds it: ${finder}`;
-      return { exitCode: EXIT.portTaken, sentence, mistakes: [`Or set another server.port in ${path}.`] };
+      return {
+        exitCode: EXIT.portTaken,
+        sentence: `${host}:${port} is taken: another program listens there.`,
+        details: [`This finds it: ${finder}`, `Or set another server.port in ${path}.`],
+      };
     }
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return {
         exitCode: EXIT.config,
-        sentence: `server.host in ${path} is ${host}: this machine has no such address.`,
+        sentence: `Postern does not start: this machine has no address ${host}.`,
+        details: [`Set another server.host in ${path}.`],
       };
     case 'EACCES':
       if ((error as { syscall?: unknown }).syscall !== 'listen') return undefined;
       return {
         exitCode: EXIT.config,
-        sentence: `server.port in ${path} is ${port}: this user may not listen there. Above 1023 everybody may.`,
+        sentence: `Postern does not start: this user may not listen on port ${port}.`,
+        details: [`Set a server.port above 1023 in ${path}.`],
       };
     default:
       return undefined;

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, checkConfig } from '../config.ts';
-import { AppError, errorCode } from '../domain/errors.ts';
+import { errorCode } from '../domain/errors.ts';
 import type { Surroundings } from './surroundings.ts';
 import { parseToml } from './syntax.ts';
 import { configTemplate } from './template.ts';
@@ -77,14 +77,14 @@ function exists(path: string): boolean {
 }
 
 /**
- * First launch (A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all.
- * Throws AppError when that cannot be done, also when there is a file already: it is never overwritten.
+ * First launch (A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all,
+ * and reads it. A file that is there is never overwritten: that and all else that can go wrong is `unusable`.
  */
 export function createConfig(
   folder: string,
   around: Surroundings,
   values: ReadonlyMap<string, string | number> = new Map(),
-): string {
+): ConfigReading {
   const path = configPath(folder);
   const draft = `${path}.${randomUUID()}`;
   try {
@@ -96,16 +96,9 @@ export function createConfig(
       removeIfThere(draft);
     }
     syncFolder(folder);
-    return path;
+    return readConfig(folder, around);
   } catch (error) {
-    throw new AppError(
-      'unavailable',
-      'config_not_written',
-      `${path} could not be written: ${(error as Error).message}.`,
-      {
-        cause: error,
-      },
-    );
+    return { state: 'unusable', path, mistakes: [`It cannot be written (${(error as Error).message}).`], warnings: [] };
   }
 }
 

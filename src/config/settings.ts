@@ -43,7 +43,7 @@ export const SETTINGS = {
     about: 'Names besides localhost under which clients may reach a service that listens on a loopback address.',
     allowed: 'a host name or an IP address, with or without a port',
     standard: () => [],
-    read: (written) => (typeof written === 'string' && isHostHeader(written) ? written.toLowerCase() : undefined),
+    read: (written) => (typeof written === 'string' && isHostHeader(written) ? asInHeader(written) : undefined),
   },
   allowedOrigins: {
     name: 'server.allowed_origins',
@@ -143,6 +143,11 @@ function isHostHeader(text: string): boolean {
   const { ipv6 = '', name = '', port } = HOST_HEADER.exec(text)?.groups ?? {};
   const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
   return isPort && (isIP(ipv6) === 6 || isHost(name));
+}
+
+/** An IPv6 address stands in brackets in a Host header; names come in any case. */
+function asInHeader(host: string): string {
+  return (isIP(host) === 6 ? `[${host}]` : host).toLowerCase();
 }
 
 function isOrigin(text: string): boolean {

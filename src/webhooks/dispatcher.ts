@@ -70,12 +70,15 @@ export class Dispatcher implements WebhookRegistry {
 
   status(id: string): WebhookStatus {
     const { store, feed } = this.#parts;
-    const rowId = this.#lanes.get(id)?.rowId ?? this.#existing(id).rowId;
+    const lane = this.#lanes.get(id);
+    lane?.store();
+    const rowId = lane?.rowId ?? this.#existing(id).rowId;
     return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished() - rowId) };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
     this.#existing(id);
+    this.#lanes.get(id)?.store();
     return this.#parts.store.deliveries(id);
   }
 

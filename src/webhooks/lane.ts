@@ -11,6 +11,9 @@ import { goneRecord, postRecord } from './record.ts';
 const TAKE = 64;
 /** Rows that need no delivery move the row id in memory; it is stored at the latest after so many (F4). */
 const STORE_EVERY = 256;
+/** Finished deliveries are stored a few at a time: so many, or after so long. A crash repeats no more than these (F4). */
+const STORE_TOGETHER = 4;
+const STORE_WITHIN_MS = 20;
 /** Until the feed or the state database is asked again after it failed. */
 const AGAIN_MS = 1000;
 
@@ -43,6 +46,9 @@ export class Lane {
   #next = 0;
   #takenUpTo: number;
   #sending: Sending | undefined;
+  /** What became of the newest deliveries, to be stored with the row id. */
+  #records: DeliveryRecord[] = [];
+  #cancelStore: Cancel | undefined;
   #isOver = false;
   #mayHaveMore = true;
   #wake: (() => void) | undefined;
@@ -76,18 +82,38 @@ export class Lane {
     this.#sending?.posting.finish();
   }
 
-  /** Goes back (or to the same place) and on from there; what is under way does not move the row id any more. */
+  /** Goes on from `rowId`, which is stored already; what is under way does not move the row id any more. */
   goTo(rowId: number): void {
     this.#reader.close();
     this.#reader = this.#join(rowId);
     this.#generation = this.#reader.generation();
     this.#rowId = rowId;
     this.#storedRowId = rowId;
+    this.store();
     this.#takenUpTo = rowId;
     this.#taken = [];
     this.#next = 0;
     this.#mayHaveMore = true;
     this.#wake?.();
+  }
+
+  /** Stores how far this webhook is. A failure costs repeats after a crash, not the deliveries to come. */
+  store(): void {
+    this.#cancelStore?.();
+    this.#cancelStore = undefined;
+    const records = this.#records;
+    this.#records = [];
+    if (records.length === 0 && this.#rowId === this.#storedRowId) return;
+    const { store, log } = this.#parts;
+    const { id } = this.webhook;
+    try {
+      if (records.length > 1 && store.advanceMany !== undefined) store.advanceMany(id, this.#rowId, records);
+      else if (records.length === 0) store.advance(id, this.#rowId);
+      else for (const record of records) store.advance(id, this.#rowId, record);
+      this.#storedRowId = this.#rowId;
+    } catch (error) {
+      log.error('how far a webhook is could not be stored', { webhook: id, error });
+    }
   }
 
   #join(rowId: number): FeedReader {
@@ -122,7 +148,7 @@ export class Lane {
       }
     }
     this.#reader.close();
-    this.#store();
+    this.store();
   }
 
   /** Takes the next entries; false when there is nothing to do. */
@@ -157,7 +183,7 @@ export class Lane {
     this.#next += 1;
     this.#rowId = entry.rowId;
     if (this.#rowId - this.#storedRowId < STORE_EVERY) return;
-    this.#store();
+    this.store();
     await new Promise<void>((resolve) => void setImmediate(resolve));
   }
 
@@ -178,7 +204,7 @@ export class Lane {
       this.#next += 1;
       this.#rowId = entry.rowId;
     }
-    this.#store(postRecord(id, entry.event.type, entry.rowId, result, this.#parts.clock));
+    this.#keep(postRecord(id, entry.event.type, entry.rowId, result, this.#parts.clock));
   }
 
   /** Rows up to `upTo` were deleted before they could be delivered (F4). */
@@ -186,18 +212,13 @@ export class Lane {
     const first = this.#rowId + 1;
     const id = deliveryId(this.webhook.id, `gone ${first}-${upTo}`);
     this.#rowId = upTo;
-    this.#store(goneRecord(id, first, upTo, this.#parts.clock));
+    this.#keep(goneRecord(id, first, upTo, this.#parts.clock));
   }
 
-  /** A failure to store costs repeats after a crash, not the deliveries to come. */
-  #store(record?: DeliveryRecord): void {
-    if (record === undefined && this.#rowId === this.#storedRowId) return;
-    try {
-      this.#parts.store.advance(this.webhook.id, this.#rowId, record);
-      this.#storedRowId = this.#rowId;
-    } catch (error) {
-      this.#parts.log.error('how far a webhook is could not be stored', { webhook: this.webhook.id, error });
-    }
+  #keep(record: DeliveryRecord): void {
+    this.#records.push(record);
+    if (this.#records.length >= STORE_TOGETHER) this.store();
+    else this.#cancelStore ??= this.#parts.clock.after(STORE_WITHIN_MS, () => this.store());
   }
 
   #report(entry: LogEntry, result: PostResult): void {

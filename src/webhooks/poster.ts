@@ -6,12 +6,6 @@ import type { Clock } from '../domain/ports.ts';
 import { Posting, type PostResult } from './posting.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 
-declare module 'axios' {
-  interface AxiosRequestConfig {
-    posting?: Posting;
-  }
-}
-
 /** The contract: a failed delivery is tried again after 1 second, then after 5. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 /** Decision F2. */
@@ -84,7 +78,14 @@ export class Poster {
     this.#client ??= this.#load();
     const client = await this.#client;
     try {
-      const answer = await client.post<Readable>(url, body, { posting, 'axios-retry': { retries } });
+      const answer = await client.post<Readable>(url, body, {
+        transport: posting,
+        'axios-retry': {
+          retries,
+          retryCondition: (error) => posting.mayRetry(error),
+          onRetry: (_retry, _error, config) => posting.wait(config),
+        },
+      });
       return await posting.succeed(answer.status, answer.data);
     } catch (error) {
       return await posting.giveUp(error as AxiosError);
@@ -94,10 +95,6 @@ export class Poster {
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
     const timestampS = Math.floor(this.#options.clock.now() / 1000);
     const headers: Record<string, string> = {
-      'Content-Type': 'application/json',
-      'User-Agent': `Postern/${this.#options.version}`,
-      Accept: '*/*',
-      'Accept-Encoding': 'identity',
       'X-Webhook-Event': post.event,
       'X-Webhook-Delivery': post.id,
       'X-Webhook-Attempt': String(attempt),
@@ -123,16 +120,16 @@ export class Poster {
       responseType: 'stream',
       transformRequest: [],
       transformResponse: [],
-    });
-    client.interceptors.request.use((config) => {
-      config.posting?.begin(config);
-      return config;
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': `Postern/${this.#options.version}`,
+        Accept: '*/*',
+        'Accept-Encoding': 'identity',
+      },
     });
     axiosRetry(client, {
-      retryCondition: (error) => error.config?.posting?.mayRetry(error) ?? false,
       retryDelay: (retry) => this.#retryWaitsMs[retry - 1] ?? 0,
       shouldResetTimeout: true,
-      onRetry: (_retry, _error, config) => config.posting?.wait(config),
     });
     return client;
   }

@@ -1,5 +1,7 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
-import type { AxiosError, InternalAxiosRequestConfig } from 'axios';
+import type { AxiosError } from 'axios';
 import type { Cancel, Clock } from '../domain/ports.ts';
 import { readAnswer } from './answer.ts';
 import { failureSentence, refusalSentence } from './failure.ts';
@@ -26,7 +28,11 @@ export interface PostingParts {
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
 }
 
-/** The tries of one event at one receiver, from the first to the last. axios and axios-retry drive it. */
+/**
+ * The tries of one event at one receiver, from the first to the last. axios is given it as its transport and calls
+ * `request` for every try, which is where a try gets its headers, its time limit and its end; axios-retry asks
+ * `mayRetry` and tells of the `wait`.
+ */
 export class Posting {
   readonly #parts: PostingParts;
   readonly #startedAtMs: number;
@@ -34,9 +40,9 @@ export class Posting {
   #status: number | null = null;
   #error: string | null = null;
   #answer: Buffer = Buffer.alloc(0);
-  /** Ends what is going on now: a try or the wait before the next one. */
-  #current: AbortController | undefined;
-  #isWaiting = false;
+  /** The running try, and the wait before the next one. */
+  #request: ClientRequest | undefined;
+  #waiting: AbortController | undefined;
   #isTimedOut = false;
   #isCancelled = false;
   #isLast = false;
@@ -50,32 +56,33 @@ export class Posting {
   /** Ends it at once, a running try included (F5). */
   cancel(): void {
     this.#isCancelled = true;
-    this.#current?.abort();
+    this.#request?.destroy();
+    this.#waiting?.abort();
   }
 
   /** Lets a running try finish, but no other one begins (A7). */
   finish(): void {
     this.#isLast = true;
-    if (this.#isWaiting) this.#current?.abort();
+    this.#waiting?.abort();
   }
 
-  /** A try begins: gives it headers, a time limit and a way to end it. */
-  begin(config: InternalAxiosRequestConfig): void {
+  /** Begins a try. The signature is that of `http.request`. */
+  request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest {
     if (this.#isCancelled || (this.#isLast && this.#attempts > 0)) throw new Error('the posting was ended');
     const { clock, attemptTimeoutMs, headers } = this.#parts;
     this.#attempts += 1;
     this.#status = null;
-    this.#isWaiting = false;
+    this.#waiting = undefined;
     this.#isTimedOut = false;
-    const attempt = new AbortController();
-    this.#current = attempt;
-    config.signal = attempt.signal;
-    config.headers.set(headers(this.#attempts));
-    // axios measures silence in places; the limit of F2 holds for the whole try, a dribbling head included.
+    const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
+    const request = open({ ...options, headers: { ...options.headers, ...headers(this.#attempts) } }, onResponse);
+    this.#request = request;
+    // axios measures silence; the limit of F2 holds for the whole try, a dribbling head included.
     this.#cancelDeadline = clock.after(attemptTimeoutMs, () => {
       this.#isTimedOut = true;
-      attempt.abort();
+      request.destroy();
     });
+    return request;
   }
 
   /** A try has failed: says whether another one may follow. */
@@ -87,10 +94,9 @@ export class Posting {
 
   /** The wait before the next try begins; axios-retry cuts it short when the signal is aborted. */
   wait(config: { signal?: unknown }): void {
-    this.#isWaiting = true;
-    this.#current = new AbortController();
-    config.signal = this.#current.signal;
-    if (this.#isCancelled || this.#isLast) this.#current.abort();
+    this.#waiting = new AbortController();
+    config.signal = this.#waiting.signal;
+    if (this.#isCancelled || this.#isLast) this.#waiting.abort();
   }
 
   /** A 2xx head arrived. */
@@ -104,8 +110,8 @@ export class Posting {
 
   /** No try is left, or none may follow. */
   async giveUp(error: AxiosError): Promise<PostResult> {
-    // A wait that was cut short ends with what `begin` threw; the failure before it is noted already.
-    if (!this.#isWaiting) {
+    // A wait that was cut short ends in no try; the failure before it is noted already.
+    if (this.#waiting === undefined) {
       this.#note(error);
       await this.#readRefusal(error);
     }

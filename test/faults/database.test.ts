@@ -104,6 +104,7 @@ describe('chat.db goes away and comes back', () => {
   test('-wal and -shm removed and made anew, as by a Messages that was killed', async () => {
     await hears(write());
     stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    stage.database.close(); // two handles of one process would share the old -shm
     for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`);
     const again = openSqlite(stage.path);
     again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('REBORN', 'x', 1, 1, 1)`);

@@ -36,7 +36,6 @@ test(`a burst of ${BURST} rows in one transaction: every one arrives at a resumi
   const service = await stage.start();
   const first = stage.newestRow();
   const client = stage.client(first);
-  await eventually(() => /"ws|websocket|client/i.test(service.output) || true);
   burst(BURST, 100);
   await eventually(() => client.rows.length >= BURST, 120_000);
   expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
@@ -65,10 +64,9 @@ test('clients that never read lose events, are counted, and cost the others noth
   const resident = residentMiB(service.pid);
   console.log(`${count} stalled beside ${count} reading: ${Math.round(resident)} MiB resident`);
   expect(resident).toBeLessThan(200);
-  expect(service.output).toMatch(/missed|lost|skipped/i);
   for (const { socket } of stalled) socket.resume();
-  const one = stalled[0];
-  await eventually(() => (one === undefined ? true : rows(one).at(-1) === written.at(-1)));
+  await eventually(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
+  await eventually(() => /slow WebSocket client lost events.*/.test(service.output));
   await Promise.all([...stalled, ...reading].map((listener) => listener.close()));
 }, 180_000);
 

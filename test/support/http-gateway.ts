@@ -216,7 +216,8 @@ export class HttpGateway {
       agent: false,
       headers: { ...(key && { 'x-api-key': Buffer.from(KEY).toString('latin1') }), ...headers },
     });
-    request.end(body);
+    // As bytes: Node would write the headers, too, in the encoding of a string.
+    request.end(body === undefined ? undefined : Buffer.from(body));
     const [response] = (await once(request, 'response')) as [
       AsyncIterable<Buffer> & { statusCode: number; headers: IncomingHttpHeaders },
     ];

@@ -91,7 +91,7 @@ describe('what may be written', () => {
     [
       '[server]\nallowed_hosts = ["Mac.tail1.ts.net", "10.0.0.2:8080", "[fd00::1]:3001", "fd00::1"]',
       'server.allowedHosts',
-      ['mac.tail1.ts.net', '10.0.0.2:8080', '[fd00::1]:3001', 'fd00::1'],
+      ['mac.tail1.ts.net', '10.0.0.2:8080', '[fd00::1]:3001', '[fd00::1]'],
     ],
     [
       '[server]\nallowed_origins = ["https://a.example", "http://b.example:8080", "tauri://localhost"]',

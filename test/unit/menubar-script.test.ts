@@ -89,7 +89,7 @@ describe('the menu bar plugin', () => {
     ['swiftbar', { SWIFTBAR: '1' }],
     ['xbar', {}],
   ])('asks once, as %s, and shows what the gateway says above its own items', async (host, env) => {
-    const { code, text } = await run(env as Record<string, string>);
+    const { code, text } = await run(env);
     expect(code).toBe(0);
     expect(text).toBe(['Title', '---', 'Running', ...RUNNING_ITEMS].join('\n'));
     expect(asked.map(({ url }) => url)).toEqual([`/api/v1/status?as=${host}`]);
@@ -101,7 +101,7 @@ describe('the menu bar plugin', () => {
     ['xbar', {}, 'Postern -'],
   ])('says in %s that the gateway is not running, and offers to start it', async (_host, env, title) => {
     configure(await freePort());
-    const { code, text } = await run(env as Record<string, string>);
+    const { code, text } = await run(env);
     expect(code).toBe(0);
     expect(text).toBe(
       [

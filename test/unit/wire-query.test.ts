@@ -55,7 +55,7 @@ describe('a raw query', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (pairs) => {
         const raw = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
-        expect([...parseQuery(raw)]).toEqual(pairs.filter(([name, value]) => raw !== '' && `${name}${value}` !== '\0'));
+        expect([...parseQuery(raw)]).toEqual(pairs);
       }),
     );
   });

@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { openSqlite, type Sqlite, type SqlValue } from '../runtime/sqlite.ts';
+import { encodeAttributedBody, type Run } from './typedstream.ts';
+
+/** The releases whose schema is at hand. */
+export const MACOS_VERSIONS = ['26', '13', '12', '10.13'] as const;
+export type MacosVersion = (typeof MACOS_VERSIONS)[number];
+
+const APPLE_EPOCH_MS = 978_307_200_000;
+
+/** Nanoseconds since 2001-01-01, as chat.db keeps dates. */
+export function appleDate(unixMs: number): bigint {
+  return BigInt(Math.round(unixMs) - APPLE_EPOCH_MS) * 1_000_000n;
+}
+
+export interface NewMessage {
+  readonly text: string;
+  readonly dateMs: number;
+  /** Address of the sender; absent for an own message. */
+  readonly from?: string;
+  readonly service?: string;
+  readonly runs?: readonly Run[];
+  /** Further columns, which win. */
+  readonly columns?: Readonly<Record<string, SqlValue>>;
+}
+
+export interface NewAttachment {
+  /** As stored: with `~`, absolute, or null while it is on its way. */
+  readonly filename: string | null;
+  readonly mimeType?: string;
+  readonly bytes?: number;
+  readonly name?: string;
+  readonly isOutgoing?: boolean;
+  readonly isHidden?: boolean;
+  /** IMFileTransferState: 0 waiting, 3 transferring, 5 finished, 6 error. */
+  readonly transferState?: number;
+}
+
+/**
+ * chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never given twice. The
+ * triggers that call functions of Apple's own process are left out, because SQLite here has no such functions.
+ */
+export class ChatDatabase {
+  readonly path: string;
+  readonly version: MacosVersion;
+  readonly sqlite: Sqlite;
+  #isWriting = false;
+  readonly #columns = new Map<string, ReadonlySet<string>>();
+
+  private constructor(path: string, version: MacosVersion, sqlite: Sqlite) {
+    this.path = path;
+    this.version = version;
+    this.sqlite = sqlite;
+  }
+
+  /** Opens the database at `path`, creating it with the schema of `version` when there is none. */
+  static open(path: string, version: MacosVersion): ChatDatabase {
+    const isNew = !existsSync(path);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const sqlite = openSqlite(path, { busyTimeoutMs: 5000 });
+    sqlite.exec('PRAGMA journal_mode = WAL');
+    sqlite.exec('PRAGMA synchronous = NORMAL');
+    sqlite.exec('PRAGMA foreign_keys = ON');
+    if (isNew) {
+      const schema = readFileSync(new URL(`./schemas/macos-${version}.sql`, import.meta.url), 'utf8');
+      const [loadable = ''] = schema.split('-- @section triggers-needing-functions');
+      sqlite.transaction(() => sqlite.exec(loadable));
+    }
+    return new ChatDatabase(path, version, sqlite);
+  }
+
+  /** All of it in one commit; part of the outer one when there is one. */
+  transaction<Result>(work: () => Result): Result {
+    if (this.#isWriting) return work();
+    this.#isWriting = true;
+    try {
+      return this.sqlite.transaction(work);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  /** Inserts the columns that this schema has, and gives the row id. */
+  insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
+    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
+    const names = known.map(([name]) => name);
+    this.sqlite
+      .prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
+      .run(...known.map(([, value]) => value));
+    return this.#number('SELECT last_insert_rowid()');
+  }
+
+  update(table: string, rowId: number, values: Readonly<Record<string, SqlValue>>): void {
+    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
+    if (known.length === 0) return;
+    const set = known.map(([name]) => `${name} = ?`).join(', ');
+    this.sqlite.prepare(`UPDATE ${table} SET ${set} WHERE ROWID = ?`).run(...known.map(([, value]) => value), rowId);
+  }
+
+  hasColumn(table: string, name: string): boolean {
+    let columns = this.#columns.get(table);
+    if (columns === undefined) {
+      columns = new Set(
+        this.sqlite
+          .prepare(`PRAGMA table_info("${table.replaceAll('"', '')}")`)
+          .all()
+          .map((row) => String(row[1])),
+      );
+      this.#columns.set(table, columns);
+    }
+    return columns.has(name);
+  }
+
+  /** The handle of an address: one row for each service. */
+  handle(address: string, service = 'iMessage'): number {
+    const known = this.sqlite.prepare('SELECT ROWID FROM handle WHERE id = ? AND service = ?').get(address, service);
+    return known === undefined ? this.insert('handle', { id: address, service, country: 'us' }) : Number(known[0]);
+  }
+
+  /** The chat with this guid, or undefined. */
+  findChat(guid: string): number | undefined {
+    const row = this.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid);
+    return row === undefined ? undefined : Number(row[0]);
+  }
+
+  /** The guid macOS gives a chat: since 26 its prefix no longer names the service. */
+  chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
+    return `${this.version === '26' ? 'any' : service};${style};${identifier}`;
+  }
+
+  /** The one-to-one chat with an address, made when there is none. */
+  directChat(address: string, service = 'iMessage'): number {
+    const guid = this.chatGuid(address, '-', service);
+    return this.findChat(guid) ?? this.chat(guid, [address], { service_name: service });
+  }
+
+  chat(guid: string, participants: readonly string[], columns: Readonly<Record<string, SqlValue>> = {}): number {
+    const [, style = '-', identifier = guid] = guid.split(';');
+    const isGroup = style === '+';
+    const service = typeof columns.service_name === 'string' ? columns.service_name : 'iMessage';
+    return this.transaction(() => {
+      const chat = this.insert('chat', {
+        guid,
+        style: isGroup ? 43 : 45,
+        state: 3,
+        account_id: 'ACCOUNT-1',
+        chat_identifier: identifier,
+        service_name: service,
+        room_name: isGroup ? identifier : null,
+        account_login: 'E:me@example.com',
+        last_addressed_handle: 'me@example.com',
+        display_name: '',
+        group_id: randomUUID().toUpperCase(),
+        is_filtered: 0,
+        ...columns,
+      });
+      for (const address of participants) {
+        this.insert('chat_handle_join', { chat_id: chat, handle_id: this.handle(address, service) });
+      }
+      return chat;
+    });
+  }
+
+  /**
+   * A row of `message`, without its chat join: Messages writes that a moment later. Since macOS 26 the text
+   * stands in attributedBody alone, before that in both.
+   */
+  message({ text, dateMs, from, service = 'iMessage', runs, columns = {} }: NewMessage): number {
+    const isOwn = from === undefined;
+    return this.insert('message', {
+      guid: randomUUID().toUpperCase(),
+      text: this.version === '26' ? null : text,
+      attributedBody: encodeAttributedBody(text, runs),
+      handle_id: isOwn ? 0 : this.handle(from, service),
+      version: 10,
+      service,
+      account: 'E:me@example.com',
+      account_guid: 'ACCOUNT-1',
+      date: appleDate(dateMs),
+      is_from_me: isOwn ? 1 : 0,
+      is_finished: 1,
+      is_delivered: isOwn ? 0 : 1,
+      is_sent: 0,
+      destination_caller_id: isOwn ? 'me@example.com' : 'me@example.com',
+      part_count: 1,
+      ...columns,
+    });
+  }
+
+  /** Joins a row to a chat, as Messages does when it has found the chat. */
+  join(chat: number, message: number): void {
+    const date =
+      this.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').get(message)?.[0] ?? null;
+    this.insert('chat_message_join', {
+      chat_id: chat,
+      message_id: message,
+      message_date: date === null ? 0 : BigInt(String(date)),
+    });
+  }
+
+  /** A complete message of a chat, in one transaction. */
+  joinedMessage(chat: number, message: NewMessage): number {
+    return this.transaction(() => {
+      const row = this.message(message);
+      this.join(chat, row);
+      return row;
+    });
+  }
+
+  attach(message: number, attachment: NewAttachment): number {
+    const guid = `at_0_${this.guid(message)}_${randomUUID()}`;
+    const name = attachment.name ?? attachment.filename?.split('/').at(-1) ?? 'file';
+    return this.transaction(() => {
+      const row = this.insert('attachment', {
+        guid,
+        original_guid: guid,
+        created_date: appleDate(APPLE_EPOCH_MS) + 1n,
+        filename: attachment.filename,
+        mime_type: attachment.mimeType ?? null,
+        transfer_state: attachment.transferState ?? 5,
+        is_outgoing: attachment.isOutgoing === true ? 1 : 0,
+        transfer_name: name,
+        total_bytes: attachment.bytes ?? 0,
+        hide_attachment: attachment.isHidden === true ? 1 : 0,
+      });
+      this.insert('message_attachment_join', { message_id: message, attachment_id: row });
+      return row;
+    });
+  }
+
+  /** A reaction, as a row of its own; the one that it replaces is deleted, which leaves a gap in the row ids. */
+  reaction(
+    chat: number,
+    target: number,
+    {
+      type,
+      emoji = null,
+      ...message
+    }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
+  ): number {
+    const guid = `p:0/${this.guid(target)}`;
+    const isOwn = message.from === undefined ? 1 : 0;
+    const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
+    return this.transaction(() => {
+      this.sqlite
+        .prepare(
+          'DELETE FROM message WHERE associated_message_guid = ? AND is_from_me = ? AND handle_id = ? AND associated_message_type >= 2000',
+        )
+        .run(guid, isOwn, handle);
+      return this.joinedMessage(chat, {
+        ...message,
+        text: emoji === null ? 'Reacted to a message' : `Reacted ${emoji} to a message`,
+        columns: {
+          associated_message_type: type,
+          associated_message_guid: guid,
+          associated_message_emoji: emoji,
+          associated_message_range_length: 1,
+          is_sent: isOwn,
+          ...message.columns,
+        },
+      });
+    });
+  }
+
+  /** The person deletes a message: it stays for a while where it can be recovered from. */
+  deleteToRecoverable(message: number, nowMs: number): void {
+    this.transaction(() => {
+      const chats = this.sqlite.prepare('SELECT chat_id FROM chat_message_join WHERE message_id = ?').all(message);
+      for (const [chat] of chats) {
+        this.insert('chat_recoverable_message_join', {
+          chat_id: chat ?? null,
+          message_id: message,
+          delete_date: appleDate(nowMs),
+        });
+      }
+      this.sqlite.prepare('DELETE FROM chat_message_join WHERE message_id = ?').run(message);
+    });
+  }
+
+  deleteMessage(message: number): void {
+    this.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(message);
+  }
+
+  guid(message: number): string {
+    return String(this.sqlite.prepare('SELECT guid FROM message WHERE ROWID = ?').get(message)?.[0] ?? '');
+  }
+
+  chatOf(message: number): number | undefined {
+    const row = this.sqlite.prepare('SELECT min(chat_id) FROM chat_message_join WHERE message_id = ?').get(message);
+    return typeof row?.[0] === 'number' ? row[0] : undefined;
+  }
+
+  newestRow(): number {
+    return this.#number('SELECT ifnull(max(ROWID), 0) FROM message');
+  }
+
+  /** SQLite's statistics, which stand in every chat.db of a Mac and steer its planner. */
+  analyze(): void {
+    this.sqlite.exec('ANALYZE');
+  }
+
+  close(): void {
+    this.sqlite.close();
+  }
+
+  #number(sql: string): number {
+    return Number(this.sqlite.prepare(sql).get()?.[0]);
+  }
+}

@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { MacosVersion } from './chat-database.ts';
+import type { Command } from './commands.ts';
+import type { ProcessSettings } from './messages-process.ts';
+
+export interface MacOptions {
+  /** Where the simulated Mac lives; what is there already is taken up again. */
+  readonly dir: string;
+  readonly macosVersion?: MacosVersion;
+  /** Simulated people who write by themselves and answer. Default false. */
+  readonly hasPeople?: boolean;
+  /** Folder of the compiled simulator; default where this module lies. */
+  readonly moduleFolder?: string;
+}
+
+/** What the simulated osascript or open was started with. */
+export interface RecordedCall {
+  readonly tool: 'osascript' | 'open';
+  readonly arguments: readonly string[];
+  /** Names of all environment variables. */
+  readonly environment: readonly string[];
+  readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
+  /** The same as hexadecimal UTF-8. */
+  readonly bytes: Readonly<Record<string, string>>;
+}
+
+/** Starts a simulated Mac; resolves when its Messages answers. */
+export async function startSimulatedMac(options: MacOptions): Promise<SimulatedMac> {
+  const mac = new SimulatedMac(options);
+  await mac.start();
+  return mac;
+}
+
+/** A Mac made of cardboard: a home folder with a chat.db that another process writes, an `osascript` and an `open`. */
+export class SimulatedMac {
+  readonly homeFolder: string;
+  readonly chatDbPath: string;
+  readonly osascriptPath: string;
+  readonly #options: MacOptions;
+  readonly #socketPath: string;
+  readonly #recordPath: string;
+  readonly #moduleFolder: string;
+  #child: ChildProcess | undefined;
+
+  constructor(options: MacOptions) {
+    const { dir } = options;
+    this.#options = options;
+    this.homeFolder = join(dir, 'home');
+    this.chatDbPath = join(this.homeFolder, 'Library/Messages/chat.db');
+    this.osascriptPath = join(dir, 'bin/osascript');
+    this.#recordPath = join(dir, 'osascript-calls.jsonl');
+    // A socket's path may hold about 100 bytes only, wherever the folder lies.
+    const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+    this.#socketPath = join(tmpdir(), `postern-messages-${name}.sock`);
+    this.#moduleFolder = options.moduleFolder ?? fileURLToPath(new URL('.', import.meta.url));
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Everything osascript and open were started with, in order. */
+  get calls(): readonly RecordedCall[] {
+    if (!existsSync(this.#recordPath)) return [];
+    const lines = readFileSync(this.#recordPath, 'utf8').split('\n').filter(Boolean);
+    return lines.map((line) => JSON.parse(line) as RecordedCall);
+  }
+
+  /** Starts Messages. `isReborn`: as after one that was killed, with -wal and -shm made anew. */
+  async start({ isReborn = false }: { readonly isReborn?: boolean } = {}): Promise<void> {
+    mkdirSync(this.homeFolder, { recursive: true, mode: 0o700 });
+    this.#install('osascript');
+    this.#install('open');
+    const settings: ProcessSettings = {
+      home: this.homeFolder,
+      socketPath: this.#socketPath,
+      version: this.#options.macosVersion ?? '26',
+      hasPeople: this.#options.hasPeople ?? false,
+      isReborn,
+    };
+    const extension = existsSync(join(this.#moduleFolder, 'messages-process.ts')) ? 'ts' : 'js';
+    const script = join(this.#moduleFolder, `messages-process.${extension}`);
+    const child = spawn(process.execPath, [script, JSON.stringify(settings)], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { TMPDIR: tmpdir() },
+    });
+    this.#child = child;
+    let words = '';
+    child.stderr.on('data', (chunk) => {
+      words += String(chunk);
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.once('data', () => resolve());
+      child.once('exit', (code) => reject(new Error(`the simulated Messages ended with ${code}: ${words}`)));
+    });
+    child.removeAllListeners('exit');
+  }
+
+  /** Asks Messages for something, and gives its answer. Rejects with its sentence when it cannot. */
+  async command<Result = unknown>(command: Command): Promise<Result> {
+    const socket = connect(this.#socketPath);
+    socket.write(`${JSON.stringify(command)}\n`);
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      if (text.endsWith('\n')) break;
+    }
+    socket.destroy();
+    const answer = JSON.parse(text) as { ok: boolean; result: Result; error: string };
+    if (!answer.ok) throw new Error(answer.error);
+    return answer.result;
+  }
+
+  /** Ends Messages as a crash would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** Quits Messages. Twice is fine. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** The program is started with next to no environment, so everything stands in it, absolute. */
+  #install(tool: 'osascript' | 'open'): void {
+    const path = join(this.#options.dir, 'bin', tool);
+    mkdirSync(join(this.#options.dir, 'bin'), { recursive: true });
+    const words = [
+      process.execPath,
+      join(this.#moduleFolder, 'osascript.js'),
+      tool,
+      this.#socketPath,
+      this.#recordPath,
+    ];
+    const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+    writeFileSync(path, `#!/bin/sh\nexec ${quoted} "$@"\n`);
+    chmodSync(path, 0o755);
+  }
+}

@@ -1,0 +1,314 @@
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Clock } from '../domain/ports.ts';
+import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
+import type { Command, Scenario, ScriptEnd, SendCommand } from './commands.ts';
+import { type Language, scriptError } from './script-errors.ts';
+
+const ATTACHMENT_CHARACTER = '\uFFFC';
+/** Delays of a real Messages, as far as they are known: the join follows its row, then sent, delivered, read. */
+const JOIN_AFTER_MS = [5, 120] as const;
+const SENT_AFTER_MS = 150;
+const DELIVERED_AFTER_MS = 400;
+const READ_AFTER_MS = 1500;
+const FAILS_AFTER_MS = 1500;
+
+const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
+  no_such_chat: -1728,
+  not_permitted: -1743,
+  not_running: -600,
+  connection_lost: -609,
+  timed_out: -1712,
+  refused: -10000,
+};
+
+export interface MessagesOptions {
+  /** The simulated person's home folder. */
+  readonly home: string;
+  readonly version: MacosVersion;
+  readonly clock: Clock;
+  /** Told of every text that was sent, so that somebody can answer. */
+  readonly onSent?: (chat: number, row: number, text: string) => void;
+}
+
+/** The simulated Messages: keeps a chat.db as the real one would, and obeys what osascript asks of it. */
+export class Messages {
+  readonly #options: MessagesOptions;
+  #database: ChatDatabase;
+  #scenario: { name: Scenario; left: number; delayMs: number } | undefined;
+  #language: Language = 'en';
+  #turn = 0;
+
+  constructor(options: MessagesOptions) {
+    this.#options = options;
+    this.#database = ChatDatabase.open(this.path, options.version);
+  }
+
+  get path(): string {
+    return join(this.#options.home, 'Library/Messages/chat.db');
+  }
+
+  get database(): ChatDatabase {
+    return this.#database;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Does what a command says. Throws a sentence for one that means nothing. */
+  async perform(command: Command): Promise<unknown> {
+    const database = this.#database;
+    const nowMs = this.#options.clock.now();
+    switch (command.do) {
+      case 'send':
+        return this.send(command);
+      case 'probe':
+        return this.#probe();
+      case 'open':
+        if (this.#scenario?.name === 'not_running') this.#scenario = undefined;
+        return { exitCode: 0 } satisfies ScriptEnd;
+      case 'scenario':
+        this.#language = command.language ?? 'en';
+        this.#scenario =
+          command.name === 'none'
+            ? undefined
+            : { name: command.name, left: command.times ?? 1, delayMs: command.delayMs ?? 20_000 };
+        return {};
+      case 'receive':
+        return this.#receive(command, nowMs);
+      case 'react': {
+        const chat = database.chatOf(command.to);
+        if (chat === undefined) throw new Error(`there is no row ${command.to} in any chat`);
+        const { from, type, emoji } = command;
+        const row = database.reaction(chat, command.to, {
+          dateMs: nowMs,
+          type,
+          ...(from !== undefined && { from }),
+          ...(emoji !== undefined && { emoji }),
+        });
+        return { row };
+      }
+      case 'edit':
+        database.update('message', command.row, {
+          text: database.version === '26' ? null : command.text,
+          date_edited: appleDate(nowMs),
+        });
+        return {};
+      case 'unsend':
+        database.update('message', command.row, {
+          text: null,
+          attributedBody: null,
+          is_empty: 1,
+          date_retracted: appleDate(nowMs),
+        });
+        return {};
+      case 'delete':
+        if (command.recoverable === true) database.deleteToRecoverable(command.row, nowMs);
+        else database.deleteMessage(command.row);
+        return {};
+      case 'schedule': {
+        const row = database.joinedMessage(database.directChat(command.to), {
+          text: command.text,
+          dateMs: nowMs + command.inMs,
+          columns: { schedule_type: 2, schedule_state: 2, is_finished: 0 },
+        });
+        return { row };
+      }
+      case 'group': {
+        const guid = database.chatGuid(command.identifier, '+');
+        const chat =
+          database.findChat(guid) ?? database.chat(guid, command.participants, { display_name: command.name ?? '' });
+        return { chat, guid };
+      }
+      case 'rename_group': {
+        const chat = database.findChat(command.chat);
+        if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+        database.update('chat', chat, { display_name: command.name });
+        const columns = { item_type: 2, group_title: command.name, attributedBody: null, text: null };
+        return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
+      }
+      case 'backfill':
+      case 'burst': {
+        const chat = database.directChat(command.from);
+        const isOld = command.do === 'backfill';
+        database.transaction(() => {
+          for (let count = 0; count < command.count; count += 1) {
+            const dateMs = isOld ? nowMs - (command.count - count + 24) * 3_600_000 : nowMs;
+            const row = database.message({ text: `${command.do} ${count}`, from: command.from, dateMs });
+            database.join(chat, row);
+          }
+        });
+        return { newest: database.newestRow() };
+      }
+      case 'replace':
+        this.#replace();
+        return {};
+      case 'insert':
+        if (!/^\w+$/.test(command.table)) throw new Error('that is no table');
+        return { row: database.insert(command.table, command.values) };
+      default:
+        throw new Error(`there is no command ${JSON.stringify((command as { do?: unknown }).do)}`);
+    }
+  }
+
+  /** One run of the send script. */
+  async send(command: SendCommand): Promise<ScriptEnd> {
+    const scenario = this.#nextScenario();
+    if (scenario?.name === 'hang') return { exitCode: 0, hangs: true };
+    if (scenario?.name === 'crash') return { exitCode: 1, crashes: true };
+    if (scenario?.name === 'slow') await this.#wait(scenario.delayMs);
+    const number = scenario === undefined ? undefined : ERROR_NUMBERS[scenario.name];
+    if (number !== undefined) return scriptError(number, this.#language);
+    if (command.attachment !== undefined && !existsSync(command.attachment)) return scriptError(-43, this.#language);
+    if (scenario?.name === 'nothing') return { exitCode: 0 };
+
+    const chat = this.#target(command);
+    if (chat === undefined) return scriptError(-1728, this.#language);
+    const row = this.#outgoing(command, scenario?.name === 'ghost');
+    if (scenario?.name === 'ghost') return { exitCode: 0 };
+    const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
+    this.#deliver(chat, row, command, fails);
+    return { exitCode: 0 };
+  }
+
+  /** The chat a send goes to: known ids in turn, then, for one person, the address itself. */
+  #target({ recipient, chatIds, service }: SendCommand): number | undefined {
+    for (const id of chatIds) {
+      const chat = id === '' ? undefined : this.#database.findChat(id);
+      if (chat !== undefined) return chat;
+    }
+    if (recipient === '' || recipient.includes(';+;')) return undefined;
+    return this.#database.directChat(recipient, service === '' ? 'iMessage' : service);
+  }
+
+  #outgoing(command: SendCommand, isGhost: boolean): number {
+    const database = this.#database;
+    const dateMs = this.#options.clock.now();
+    // Messages keeps carriage returns as it is given them; an attachment is one placeholder in the text.
+    const text = isGhost ? '' : (command.body ?? ATTACHMENT_CHARACTER);
+    const columns = { is_finished: 0, service: isGhost ? 'SMS' : command.service || 'iMessage' };
+    const row = database.message({ text, dateMs, columns });
+    if (command.attachment === undefined) return row;
+    const stored = this.#keepFile(command.attachment, row);
+    database.attach(row, { filename: stored.name, bytes: stored.bytes, isOutgoing: true, transferState: 3 });
+    return row;
+  }
+
+  /** What happens after osascript has ended: join, sent, delivered, read, or the failure that comes late. */
+  #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
+    const database = this.#database;
+    this.#turn += 1;
+    const [from, to] = JOIN_AFTER_MS;
+    const joinAfterMs = from + ((this.#turn * 37) % (to - from));
+    this.#later(joinAfterMs, () => database.join(chat, row));
+    if (error !== undefined) {
+      this.#later(FAILS_AFTER_MS, () => database.update('message', row, { error, is_finished: 1 }));
+      return;
+    }
+    this.#later(joinAfterMs + SENT_AFTER_MS, () => {
+      database.update('message', row, { is_sent: 1, is_finished: 1 });
+      this.#options.onSent?.(chat, row, command.body ?? '');
+    });
+    this.#later(joinAfterMs + DELIVERED_AFTER_MS, () =>
+      database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#options.clock.now()) }),
+    );
+    this.#later(joinAfterMs + READ_AFTER_MS, () =>
+      database.update('message', row, { is_read: 1, date_read: appleDate(this.#options.clock.now()) }),
+    );
+  }
+
+  async #receive(command: Extract<Command, { do: 'receive' }>, nowMs: number): Promise<unknown> {
+    const database = this.#database;
+    const { from, service = 'iMessage', joinAfterMs = 0, attachment } = command;
+    const chat = command.chat === undefined ? database.directChat(from, service) : database.findChat(command.chat);
+    if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+    const text = attachment === undefined ? command.text : `${ATTACHMENT_CHARACTER}${command.text}`;
+    const columns = attachment === undefined ? {} : { cache_has_attachments: 1 };
+    const message = { text, from, service, dateMs: command.dateMs ?? nowMs, columns };
+    const row = joinAfterMs === 0 ? database.joinedMessage(chat, message) : database.message(message);
+    if (joinAfterMs > 0) this.#later(joinAfterMs, () => database.join(chat, row));
+    if (attachment !== undefined) this.#attachLater(row, attachment);
+    return { row, guid: database.guid(row) };
+  }
+
+  /** An incoming file: first its row without a name, then the name, when the bytes are there. */
+  #attachLater(row: number, { name, bytes, afterMs = 0 }: { name: string; bytes: number; afterMs?: number }): void {
+    const database = this.#database;
+    const arrive = (): void => {
+      const attachment = database.attach(row, { filename: null, name, transferState: 0 });
+      const finish = (): void => {
+        const file = this.#newFile(row, name);
+        writeFileSync(file.path, Buffer.alloc(bytes, 'postern '));
+        database.update('attachment', attachment, { filename: file.name, transfer_state: 5, total_bytes: bytes });
+      };
+      if (afterMs === 0) finish();
+      else this.#later(afterMs / 2, finish);
+    };
+    if (afterMs === 0) arrive();
+    else this.#later(afterMs / 2, arrive);
+  }
+
+  /** A file that has come with a message, whole. */
+  addFile(row: number, name: string, content: string): void {
+    const file = this.#newFile(row, name);
+    writeFileSync(file.path, content);
+    this.#database.attach(row, { filename: file.name, name, bytes: Buffer.byteLength(content) });
+  }
+
+  #keepFile(source: string, row: number): { readonly name: string; readonly bytes: number } {
+    const file = this.#newFile(row, basename(source));
+    copyFileSync(source, file.path);
+    return { name: file.name, bytes: statSync(file.path).size };
+  }
+
+  /** A place among the attachments: as a path, and as chat.db names it. */
+  #newFile(row: number, name: string): { readonly path: string; readonly name: string } {
+    const relative = `Library/Messages/Attachments/${(row % 256).toString(16).padStart(2, '0')}/${this.#database.guid(row)}/${name}`;
+    const path = join(this.#options.home, relative);
+    mkdirSync(dirname(path), { recursive: true });
+    return { path, name: `~/${relative}` };
+  }
+
+  #probe(): ScriptEnd {
+    const scenario = this.#nextScenario();
+    const number = scenario === undefined ? undefined : ERROR_NUMBERS[scenario.name];
+    if (scenario?.name === 'hang') return { exitCode: 0, hangs: true };
+    return number === undefined ? { exitCode: 0, stdout: '1\n' } : scriptError(number, this.#language);
+  }
+
+  /** Another database in its place, as after a restored backup: other rows under a new inode. */
+  #replace(): void {
+    const fresh = `${this.path}.fresh`;
+    const other = ChatDatabase.open(fresh, this.#options.version);
+    other.joinedMessage(other.directChat('+15550199'), {
+      text: 'restored',
+      from: '+15550199',
+      dateMs: this.#options.clock.now(),
+    });
+    other.close();
+    this.#database.close();
+    for (const side of ['-wal', '-shm']) rmSync(`${this.path}${side}`, { force: true });
+    renameSync(fresh, this.path);
+    this.#database = ChatDatabase.open(this.path, this.#options.version);
+  }
+
+  #nextScenario(): { readonly name: Scenario; readonly delayMs: number } | undefined {
+    const scenario = this.#scenario;
+    if (scenario === undefined) return undefined;
+    if (scenario.name !== 'not_running') scenario.left -= 1;
+    if (scenario.left <= 0) this.#scenario = undefined;
+    return scenario;
+  }
+
+  #later(ms: number, work: () => void): void {
+    const database = this.#database;
+    this.#options.clock.after(ms, () => {
+      if (database === this.#database) work(); // not into a database that was replaced meanwhile
+    });
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#options.clock.after(ms, resolve));
+  }
+}

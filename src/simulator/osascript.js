@@ -1,0 +1,73 @@
+// The simulated `osascript` and `open`: hands what it was given to the simulated Messages over its socket, and ends as
+// that says. Plain JavaScript without dependencies, so that it starts quickly; everything it needs comes in its first
+// arguments, because the real ones are started with hardly any environment.
+//   osascript.js <osascript|open> <socket> <file for the record of calls> [arguments as given]
+import { appendFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+
+const [tool, socketPath, recordPath, ...given] = process.argv.slice(2);
+const names = ['RECIPIENT', 'CHAT_IDS', 'SERVICE', 'BODY', 'ATTACHMENT'];
+const values = Object.fromEntries(names.map((name) => [name, process.env[`POSTERN_${name}`]]));
+
+// Values as hexadecimal UTF-8 too: a test can tell that they came byte for byte.
+const record = {
+  tool,
+  arguments: given,
+  environment: Object.keys(process.env).sort(),
+  values,
+  bytes: Object.fromEntries(
+    names.flatMap((name) => (values[name] === undefined ? [] : [[name, Buffer.from(values[name]).toString('hex')]])),
+  ),
+};
+appendFileSync(recordPath, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+
+const command = tool === 'open' ? { do: 'open' } : scriptCommand();
+const socket = connect(socketPath, () => socket.write(`${JSON.stringify(command)}\n`));
+let answer = '';
+socket.on('error', () => {
+  process.stderr.write('execution error: Messages got an error: Application isn’t running. (-600)\n');
+  process.exitCode = 1;
+});
+socket.on('data', (chunk) => {
+  answer += chunk;
+  if (answer.endsWith('\n')) socket.end();
+});
+socket.on('end', () => {
+  if (answer === '') {
+    process.stderr.write('execution error: Messages got an error: Connection is invalid. (-609)\n');
+    process.exitCode = 1;
+  } else {
+    finish(JSON.parse(answer));
+  }
+});
+
+function finish({ ok, result, error }) {
+  if (!ok) {
+    process.stderr.write(`${error}\n`);
+    process.exitCode = 1;
+  } else if (result.crashes) {
+    process.kill(process.pid, 'SIGABRT');
+  } else if (result.hangs) {
+    setInterval(() => {}, 60_000); // until somebody kills it
+  } else {
+    process.stdout.write(result.stdout ?? '');
+    process.stderr.write(result.stderr ?? '');
+    process.exitCode = result.exitCode;
+  }
+}
+
+function scriptCommand() {
+  const [file, ...others] = given;
+  if (file === undefined || others.length > 0 || !statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    process.stderr.write('osascript: exactly one argument is expected: a script file\n');
+    process.exit(2);
+  }
+  if (values.RECIPIENT === undefined) return { do: 'probe' };
+  return {
+    do: 'send',
+    recipient: values.RECIPIENT,
+    chatIds: (values.CHAT_IDS ?? '').split('\n').filter((id) => id !== ''),
+    service: values.SERVICE ?? '',
+    ...(values.ATTACHMENT === undefined ? { body: values.BODY ?? '' } : { attachment: values.ATTACHMENT }),
+  };
+}

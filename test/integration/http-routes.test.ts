@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AppError } from '../../src/domain/errors.ts';
+import { CONVERSATION, HttpGateway, MESSAGE } from '../support/http-gateway.ts';
+
+let gateway: HttpGateway;
+beforeEach(async () => {
+  gateway = await HttpGateway.start();
+});
+afterEach(() => gateway.close());
+
+const unavailable = new AppError('unavailable', 'chat_db_unavailable', 'The messages database cannot be read.', {
+  hint: 'Allow Full Disk Access.',
+});
+
+describe('health', () => {
+  test('says whether the database is open, without a key', async () => {
+    const answer = await gateway.get('/api/v1/health', { key: false });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe('{"status":"ok","backend":{"connected":true,"message":null}}');
+    gateway.backend = { connected: false, message: 'It is away.' };
+    expect((await gateway.get('/api/v1/health', { key: false })).json).toEqual({
+      status: 'ok',
+      backend: { connected: false, message: 'It is away.' },
+    });
+  });
+});
+
+describe('messages', () => {
+  test('are listed as they stand', async () => {
+    const answer = await gateway.get('/api/v1/messages');
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.text).toBe(JSON.stringify([MESSAGE]));
+    expect(answer.headers.link).toBeUndefined();
+    expect(gateway.reader.queries).toEqual([{ order: 'desc', limit: 50, offset: 0 }]);
+  });
+
+  test('are asked for with every parameter', async () => {
+    await gateway.get('/api/v1/messages?conversation_id=iMessage;-;+1555&since=2026-01-01T00:00:00.5+01:00&order=asc');
+    await gateway.get('/api/v1/messages?limit=999&offset=5&cursor=1.2&unknown=1');
+    expect(gateway.reader.queries).toEqual([
+      {
+        conversationId: 'iMessage;-;+1555',
+        sinceNs: 1_767_222_000_500_000_000n,
+        order: 'asc',
+        limit: 50,
+        offset: 0,
+      },
+      { order: 'desc', limit: 200, offset: 5, cursor: '1.2' },
+    ]);
+  });
+
+  test('have a link to the next page that asks for the same, further on', async () => {
+    gateway.reader.next = '700.-1 ü';
+    const path =
+      '/api/v1/messages?limit=5&offset=9&order=asc&since=2026-01-01T00:00:00+01:00&conversation_id=any;-;+1&x=y';
+    const { headers } = await gateway.get(path);
+    const [, next = ''] = /^<(\/api\/v1\/messages\?[^>]+)>; rel="next"$/.exec(String(headers.link)) ?? [];
+    await gateway.get(next);
+    const [first, second] = gateway.reader.queries;
+    expect(second).toEqual({ ...first, offset: 0, cursor: '700.-1 ü' });
+  });
+
+  test('a query that cannot be understood is 400 naming every mistake', async () => {
+    const answer = await gateway.get('/api/v1/messages?limit=0&offset=-1&since=yesterday&order=up');
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({ code: 'invalid_request', detail: 'The request has 4 mistakes.' });
+    expect(answer.json).toHaveProperty(
+      'errors',
+      ['?since', '?order', '?limit', '?offset'].map((pointer) => ({ pointer, message: expect.any(String) })),
+    );
+  });
+
+  test('one is found by its row id alone', async () => {
+    expect((await gateway.get('/api/v1/messages/7')).text).toBe(JSON.stringify(MESSAGE));
+    for (const id of ['8', '07', '7.0', '-7', 'x', '%37x', '9'.repeat(40), '..', 'G7']) {
+      const answer = await gateway.get(`/api/v1/messages/${id}`);
+      expect(answer).toMatchObject({ status: 404, json: { code: 'message_not_found' } });
+    }
+  });
+
+  test('are 503 with the reason while the database is away', async () => {
+    gateway.reader.failure = unavailable;
+    for (const path of ['messages', 'messages/7', 'conversations', `conversations/${CONVERSATION.id}`]) {
+      expect((await gateway.get(`/api/v1/${path}`)).json).toMatchObject({
+        status: 503,
+        code: 'chat_db_unavailable',
+        hint: 'Allow Full Disk Access.',
+      });
+    }
+  });
+});
+
+describe('sending', () => {
+  const send = { recipient: '+15550100', body: 'hello' };
+
+  test('answers 201 with the place and the message once its row was seen', async () => {
+    const answer = await gateway.post('/api/v1/messages', { ...send, attachments: ['/a'], more: true });
+    expect(answer).toMatchObject({ status: 201, json: MESSAGE, headers: { location: '/api/v1/messages/7' } });
+    expect(answer.headers['idempotent-replayed']).toBeUndefined();
+    expect(gateway.sender.sent).toEqual([{ ...send, attachments: ['/a'] }]);
+  });
+
+  test('answers 202 with the provisional message while it was not', async () => {
+    const message = { ...MESSAGE, id: '', guid: '', status: 'pending' as const };
+    gateway.sender.answer = () => ({ confirmed: false, message, replayed: true });
+    const answer = await gateway.post('/api/v1/messages', send, { headers: { 'idempotency-key': 'once only' } });
+    expect(answer).toMatchObject({ status: 202, json: message, headers: { 'idempotent-replayed': 'true' } });
+    expect(answer.headers.location).toBeUndefined();
+    expect(gateway.sender.sent).toEqual([{ ...send, attachments: [], idempotencyKey: 'once only' }]);
+  });
+
+  test('names every mistake at once: in a header, in the body, and on the disk', async () => {
+    const answer = await gateway.post(
+      '/api/v1/messages',
+      { recipient: 7, body: 'hello', attachments: ['relative', '/missing/a', '/there', 5, '/missing/b'] },
+      { headers: { 'idempotency-key': 'x'.repeat(256) } },
+    );
+    expect(answer.status).toBe(400);
+    expect((answer.json as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual([
+      'Idempotency-Key',
+      '/recipient',
+      '/attachments/0',
+      '/attachments/3',
+      '/attachments/1',
+      '/attachments/4',
+    ]);
+    expect(gateway.sender.sent).toEqual([]);
+  });
+
+  test.each([
+    [new AppError('refused', 'send_failed', 'Messages refused.', { extra: { messages_error: -1728 } }), 502],
+    [new AppError('unavailable', 'messages_unavailable', 'Not allowed.', { headers: { 'Retry-After': '5' } }), 503],
+    [new AppError('unknown_outcome', 'send_outcome_unknown', 'Nobody knows.'), 504],
+    [new AppError('conflict', 'send_running', 'It is running.'), 409],
+    [new AppError('unprocessable', 'key_reused', 'Another body.'), 422],
+  ])('passes on what the sender says (%#)', async (error, status) => {
+    gateway.sender.answer = () => {
+      throw error;
+    };
+    const answer = await gateway.post('/api/v1/messages', send);
+    expect(answer.json).toEqual({
+      ...error.extra,
+      type: 'about:blank',
+      title: expect.any(String),
+      status,
+      detail: error.message,
+      code: error.code,
+      error: error.message,
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.headers['retry-after']).toBe(error.headers['Retry-After']);
+  });
+
+  test('that fails for no known reason is 500 and shows nothing of it', async () => {
+    gateway.sender.answer = () => {
+      throw new TypeError('the secret inside');
+    };
+    const answer = await gateway.post('/api/v1/messages', send);
+    expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(answer.text).not.toContain('secret');
+    expect(gateway.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+});
+
+describe('conversations', () => {
+  test('are listed, with a link to the next page', async () => {
+    gateway.reader.next = '12';
+    const answer = await gateway.get('/api/v1/conversations?limit=10&offset=2');
+    expect(answer.json).toEqual([CONVERSATION]);
+    expect(answer.headers.link).toBe('</api/v1/conversations?limit=10&offset=12>; rel="next"');
+    gateway.reader.next = undefined;
+    expect((await gateway.get('/api/v1/conversations?limit=1')).headers.link).toContain('offset=1>');
+    expect((await gateway.get('/api/v1/conversations?limit=2')).headers).not.toHaveProperty('link');
+  });
+
+  test.each(['any;-;+15550100', 'any%3B-%3B%2B15550100', 'any;-;%2B15550100'])('one is found by %s', async (id) => {
+    expect((await gateway.get(`/api/v1/conversations/${id}`)).json).toEqual(CONVERSATION);
+  });
+
+  test('an unknown one is 404', async () => {
+    const answer = await gateway.get('/api/v1/conversations/any;-;nobody');
+    expect(answer).toMatchObject({ status: 404, json: { code: 'conversation_not_found' } });
+  });
+});
+
+describe('webhooks', () => {
+  const registration = { url: 'https://example.net/hook', events: ['message.sent'], secret: 'quiet' };
+
+  test('are registered, listed without their secret, and removed', async () => {
+    const made = await gateway.post('/api/v1/webhooks', { ...registration, include: ['details'] });
+    const shown = { id: 'w0', url: registration.url, events: ['message.sent'], created_at: '2026-01-02T03:04:05Z' };
+    expect(made).toMatchObject({ status: 201, headers: { location: '/api/v1/webhooks/w0' } });
+    expect(made.text).toBe(JSON.stringify(shown));
+    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: 'quiet', includeDetails: true });
+    expect((await gateway.get('/api/v1/webhooks')).text).toBe(JSON.stringify([shown]));
+    const removed = await gateway.call('DELETE', '/api/v1/webhooks/w0');
+    expect(removed).toMatchObject({ status: 204, text: '' });
+    expect(removed.headers).not.toHaveProperty('content-type');
+    expect((await gateway.call('DELETE', '/api/v1/webhooks/w0')).json).toMatchObject({ code: 'webhook_not_found' });
+    expect((await gateway.get('/api/v1/webhooks')).text).toBe('[]');
+  });
+
+  test('without a secret have none', async () => {
+    await gateway.post('/api/v1/webhooks', { url: 'http://a', events: ['message.sent'] });
+    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: null, includeDetails: false });
+  });
+
+  test('one too many is 409', async () => {
+    gateway.webhooks.limit = 0;
+    expect((await gateway.post('/api/v1/webhooks', registration)).status).toBe(409);
+  });
+
+  test('a mistaken one is 400 and registers nothing', async () => {
+    const answer = await gateway.post('/api/v1/webhooks', { url: 'ftp://a', events: ['message.seen'] });
+    expect((answer.json as { errors: unknown[] }).errors).toHaveLength(2);
+    expect(gateway.webhooks.list()).toEqual([]);
+  });
+});
+
+describe('every path', () => {
+  test('answers HEAD as GET, without the body', async () => {
+    for (const path of ['/api/v1/messages', '/api/v1/messages/7', '/api/v1/messages/8', '/api/v1/health']) {
+      const [head, get] = [await gateway.call('HEAD', path), await gateway.get(path)];
+      expect(head).toMatchObject({ status: get.status, text: '' });
+      expect(head.headers['content-length']).toBe(get.headers['content-length']);
+      expect(head.headers['content-type']).toBe(get.headers['content-type']);
+    }
+  });
+
+  test.each([
+    ['PUT', '/api/v1/messages', 'POST, GET, HEAD'],
+    ['POST', '/api/v1/messages/7', 'GET, HEAD'],
+    ['GET', '/api/v1/webhooks/w0', 'DELETE'],
+    ['HEAD', '/api/v1/webhooks/w0', 'DELETE'],
+    ['POST', '/api/v1/health', 'GET, HEAD'],
+    ['OPTIONS', '/api/v1/messages', 'POST, GET, HEAD'],
+    ['PURGE', '/api/v1/conversations', 'GET, HEAD'],
+  ])('says which methods it allows: %s %s', async (method, path, allow) => {
+    const answer = await gateway.call(method, path);
+    expect(answer).toMatchObject({ status: 405, headers: { allow } });
+  });
+
+  test.each(['/', '/api', '/api/v1', '/api/v2/messages', '/api/v1/messages/7/8', '/api/v1/nothing', '/%2e%2e/x'])(
+    'that is unknown is 404: %s',
+    async (path) => {
+      expect(await gateway.get(path)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    },
+  );
+
+  test('leaves one line in the log: its pattern, not itself', async () => {
+    await gateway.get('/api/v1/conversations/any;-;+15550100?since=2020-01-01', { headers: { 'x-request-id': 'r-1' } });
+    await gateway.get('/api/v1/nothing/+15550100');
+    expect(gateway.log.lines).toEqual([
+      {
+        level: 'info',
+        message: 'request',
+        fields: {
+          requestId: 'r-1',
+          method: 'GET',
+          route: '/api/v1/conversations/{id}',
+          status: 200,
+          ms: expect.any(Number),
+        },
+      },
+      expect.objectContaining({ fields: expect.objectContaining({ route: '-', status: 404 }) }),
+    ]);
+    expect(JSON.stringify(gateway.log.lines)).not.toContain('5550100');
+  });
+});

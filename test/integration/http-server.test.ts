@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import WebSocket, { WebSocketServer } from 'ws';
+import { AppError } from '../../src/domain/errors.ts';
+import type { SendResult } from '../../src/domain/ports.ts';
+import type { AcceptWebSocket } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
+
+const gateways: HttpGateway[] = [];
+async function open(...parameters: Parameters<typeof HttpGateway.start>): Promise<HttpGateway> {
+  const gateway = await HttpGateway.start(...parameters);
+  gateways.push(gateway);
+  return gateway;
+}
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) await gateway.close();
+});
+
+const sent: SendResult = { confirmed: true, message: MESSAGE, replayed: false };
+
+function deferred<Value>() {
+  let resolve: (value: Value) => void = () => undefined;
+  const promise = new Promise<Value>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+describe('the server', () => {
+  test('passes on that its port is taken', async () => {
+    const gateway = await open();
+    const other = await open();
+    await other.close();
+    await expect(other.server.listen('127.0.0.1', gateway.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  test('closing finishes what runs, tells the client that it was the last, and takes no more', async () => {
+    const gateway = await open();
+    const running = deferred<SendResult>();
+    gateway.sender.answer = () => running.promise;
+    const agent = new Agent({ keepAlive: true });
+    const request = httpRequest(`${gateway.url}/api/v1/messages`, {
+      agent,
+      method: 'POST',
+      headers: { 'x-api-key': Buffer.from(KEY).toString('latin1') },
+    });
+    request.end(Buffer.from('{"recipient":"a","body":"b"}'));
+    await eventually(() => gateway.sender.sent.length === 1);
+    let isClosed = false;
+    const closed = gateway.server.close(10_000).then(() => {
+      isClosed = true;
+    });
+    await expect(gateway.get('/api/v1/health')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(isClosed).toBe(false);
+    running.resolve(sent);
+    const [response] = (await once(request, 'response')) as [
+      { statusCode: number; headers: Record<string, string>; resume(): void },
+    ];
+    expect(response.statusCode).toBe(201);
+    expect(response.headers.connection).toBe('close');
+    response.resume();
+    await closed;
+    await gateway.server.close(10_000);
+    agent.destroy();
+  });
+
+  test('closing does not wait for an idle connection, nor longer than it was told', async () => {
+    const clock = new FakeClock();
+    const gateway = await open({ clock });
+    const never = deferred<SendResult>();
+    gateway.sender.answer = () => never.promise;
+    const idle = connect(gateway.port, '127.0.0.1');
+    idle.write('GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(idle, 'data');
+    const stuck = gateway.post('/api/v1/messages', { recipient: 'a', body: 'b' });
+    const cutOff = expect(stuck).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await eventually(() => gateway.sender.sent.length === 1);
+    const closed = gateway.server.close(5000);
+    idle.resume();
+    await once(idle, 'close');
+    await clock.advance(5000);
+    await closed;
+    await cutOff;
+  });
+
+  test('does not cut off a send that takes longer than a request may', async () => {
+    const gateway = await open({ timeouts: { headersMs: 50, requestMs: 50, checkMs: 10 } });
+    const running = deferred<SendResult>();
+    gateway.sender.answer = () => running.promise;
+    const answer = gateway.post('/api/v1/messages', { recipient: 'a', body: 'b' });
+    const other = await gateway.raw('GET /');
+    expect(other).toMatch(/^HTTP\/1.1 408 /);
+    running.resolve(sent);
+    expect((await answer).status).toBe(201);
+  });
+
+  test('a client that leaves before its answer leaves nothing behind', async () => {
+    const gateway = await open();
+    const running = deferred<SendResult>();
+    gateway.sender.answer = () => running.promise;
+    const client = connect(gateway.port, '127.0.0.1');
+    const head = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Length: 28\r\n\r\n`;
+    client.write(`${head}{"recipient":"a","body":"b"}`);
+    await eventually(() => gateway.sender.sent.length === 1);
+    client.resetAndDestroy();
+    const closed = gateway.server.close(60_000);
+    running.resolve(sent);
+    await closed;
+  });
+});
+
+describe('a WebSocket handshake', () => {
+  const hub = new WebSocketServer({ noServer: true });
+  const welcome: AcceptWebSocket = (request, socket, head, query) => {
+    if (query.get('after') === 'x') {
+      throw new AppError('invalid', 'invalid_request', 'The row id is not a number.', {
+        mistakes: [{ pointer: '?after', message: 'The row id is not a number.' }],
+      });
+    }
+    hub.handleUpgrade(request, socket, head, (client) => client.send(`after=${query.get('after')}`));
+  };
+
+  /** The first frame, or the status and body of the refusal. */
+  async function knock(gateway: HttpGateway, query: string, headers: Record<string, string> = {}) {
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/v1/ws${query}`, { headers });
+    try {
+      return await new Promise<unknown>((resolve, reject) => {
+        socket.on('message', (data) => resolve((data as Buffer).toString()));
+        socket.on('error', reject);
+        socket.on('unexpected-response', (_request, response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            resolve({ status: response.statusCode, headers: response.headers, json: JSON.parse(text) as unknown });
+          });
+        });
+      });
+    } finally {
+      socket.terminate();
+    }
+  }
+  const key = `?api_key=${encodeURIComponent(KEY)}`;
+
+  test('with the key is handed over, with its query', async () => {
+    const gateway = await open({ acceptWebSocket: welcome });
+    expect(await knock(gateway, `${key}&after=7`)).toBe('after=7');
+    expect(gateway.log.lines.at(-1)?.fields).toMatchObject({ route: '/api/v1/ws', status: 101 });
+    expect(JSON.stringify(gateway.log.lines)).not.toContain('api_key');
+  });
+
+  test('without it is 401 before the upgrade', async () => {
+    const gateway = await open({ acceptWebSocket: welcome });
+    for (const query of ['', '?api_key=', '?api_key=wrong', '?api_key=%zz']) {
+      expect(await knock(gateway, query, { 'x-api-key': Buffer.from(KEY).toString('latin1') })).toMatchObject({
+        status: 401,
+        json: { code: 'unauthorized' },
+        headers: { 'content-type': 'application/problem+json', connection: 'close' },
+      });
+    }
+  });
+
+  test('is refused as the hub says, and by a malformed query', async () => {
+    const gateway = await open({ acceptWebSocket: welcome });
+    expect(await knock(gateway, `${key}&after=x`)).toMatchObject({
+      status: 400,
+      json: { errors: [{ pointer: '?after' }] },
+    });
+    expect(await knock(gateway, `${key}&after=%zz`)).toMatchObject({ status: 400 });
+    const broken = await open({
+      acceptWebSocket: () => {
+        throw new TypeError('inside');
+      },
+    });
+    expect(await knock(broken, key)).toMatchObject({ status: 500 });
+  });
+
+  test('is counted, and refused when there were too many', async () => {
+    const gateway = await open({ acceptWebSocket: welcome, settings: { rateLimitPerMinute: 2 } });
+    expect(await knock(gateway, key)).toBe('after=null');
+    expect(await knock(gateway, '?api_key=wrong')).toMatchObject({ status: 401 });
+    expect(await knock(gateway, key)).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } });
+  });
+
+  test('may come from any page with the key; from a strange one without it, it is not even counted', async () => {
+    const gateway = await open({ acceptWebSocket: welcome, settings: { rateLimitPerMinute: 1 } });
+    for (const headers of [{ origin: 'http://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }]) {
+      const refusal = await knock(gateway, '?api_key=wrong', headers);
+      expect(refusal).toMatchObject({ status: 401 });
+      expect((refusal as { headers: object }).headers).not.toHaveProperty('ratelimit');
+    }
+    expect(await knock(gateway, key, { origin: 'http://evil.example' })).toBe('after=null');
+  });
+
+  test('under a foreign host name is 403', async () => {
+    const gateway = await open({ acceptWebSocket: welcome });
+    expect(await knock(gateway, key, { host: 'evil.example' })).toMatchObject({ status: 403 });
+  });
+
+  test('elsewhere is a request like any other', async () => {
+    const gateway = await open({ acceptWebSocket: welcome });
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+    expect((await gateway.get('/api/v1/messages', { headers })).status).toBe(200);
+    expect((await gateway.get('/nothing', { headers })).status).toBe(404);
+    expect((await gateway.call('POST', `/api/v1/ws${key}`, { headers })).status).toBe(405);
+    expect((await gateway.get(`/api/v1/ws${key}`, { headers: { ...headers, upgrade: 'h2c' } })).status).toBe(426);
+  });
+});

@@ -1,0 +1,8 @@
+// Loaded before the program by tests of `make install`: makes dist/main.js, and nothing else that runs on the way,
+// believe that this is a Mac. The programs of that Mac are the stand-ins beside this file.
+if (/\/dist\/main\.js$/.test(process.argv[1] ?? '')) {
+  Object.defineProperty(process, 'platform', { value: 'darwin' });
+  Object.defineProperty(process, 'arch', { value: 'arm64' });
+  process.getuid = () => 501;
+  process.execPath = `${process.env.MAC_STAND_IN}/own-node`;
+}

@@ -1,0 +1,245 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { toUnavailable } from '../../src/chatdb/failure.ts';
+import { ChatLog } from '../../src/chatdb/log.ts';
+import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const toClose: (() => void)[] = [];
+afterEach(() => {
+  for (const close of toClose.splice(0).reverse()) close();
+});
+let files = 0;
+
+function freshPath(): string {
+  files += 1;
+  const path = join(folder, `${files}`, 'chat.db');
+  mkdirSync(dirname(path), { recursive: true });
+  return path;
+}
+
+function write(path: string, guids: readonly string[], schema: Schema = 'macos-26', options = {}): ChatFixture {
+  const fixture = new ChatFixture(path, schema, options);
+  toClose.push(() => fixture.close());
+  for (const guid of guids) fixture.message({ guid });
+  return fixture;
+}
+
+function connect(path: string) {
+  const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
+  toClose.push(() => connection.close());
+  const log = new ChatLog(connection);
+  return { connection, guids: () => log.entries(0, 1000, 1000).map(({ guid }) => guid) };
+}
+
+describe('the connection', () => {
+  test('touches nothing before the first look, then tells a change from none', () => {
+    const path = freshPath();
+    const { connection, guids } = connect(path);
+    expect(connection.health()).toEqual({ connected: false, message: null });
+    const fixture = write(path, ['A']);
+    expect(connection.look()).toBe('changed');
+    expect(connection.health()).toEqual({ connected: true, message: null });
+    expect(connection.look()).toBe('unchanged');
+    fixture.message({ guid: 'B' });
+    expect(connection.look()).toBe('changed');
+    expect(connection.look()).toBe('unchanged');
+    expect(guids()).toEqual(['A', 'B']);
+  });
+
+  test('opens by itself for a read that comes first', () => {
+    const path = freshPath();
+    write(path, ['A']);
+    expect(connect(path).guids()).toEqual(['A']);
+  });
+
+  test('never writes: not the file, not a lock that keeps others out', () => {
+    const path = freshPath();
+    const fixture = write(path, ['A']);
+    const { guids } = connect(path);
+    expect(guids()).toEqual(['A']);
+    fixture.sql('PRAGMA wal_checkpoint(TRUNCATE)');
+    fixture.message({ guid: 'B' });
+    expect(fixture.all('PRAGMA wal_checkpoint(TRUNCATE)')).toEqual([[0, 0, 0]]);
+    expect(guids()).toEqual(['A', 'B']);
+  });
+
+  test('follows a checkpoint, a vacuum and a database without WAL', () => {
+    const path = freshPath();
+    const fixture = write(path, ['A'], 'macos-26', { wal: false });
+    const { connection, guids } = connect(path);
+    expect(guids()).toEqual(['A']);
+    connection.look();
+    fixture.message({ guid: 'B' });
+    expect(connection.look()).toBe('changed');
+    expect(connection.look()).toBe('unchanged');
+    fixture.sql('VACUUM');
+    expect(guids()).toEqual(['A', 'B']);
+  });
+
+  test('is told what is wrong when there is no file, and is back when there is one', () => {
+    const path = freshPath();
+    const { connection, guids } = connect(path);
+    expect(connection.look()).toBe('away');
+    expect(connection.health()).toEqual({
+      connected: false,
+      message:
+        'There is no Messages database at the configured path. Open Messages and sign in once, or set backend.chat_db_path.',
+    });
+    expect(guids).toThrow(expect.objectContaining({ kind: 'unavailable', code: 'chat_db_unavailable' }));
+    write(path, ['A']);
+    expect(guids).toThrow('There is no Messages database');
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['A']);
+  });
+
+  test('gives up a file that was renamed away and takes it again when it is back', () => {
+    const path = freshPath();
+    write(path, ['A']);
+    const { connection, guids } = connect(path);
+    const before = (connection.look(), connection.fileId);
+    renameSync(path, `${path}.away`);
+    expect(connection.look()).toBe('away');
+    expect(connection.health().connected).toBe(false);
+    renameSync(`${path}.away`, path);
+    expect(connection.look()).toBe('changed');
+    expect(connection.fileId).toBe(before);
+    expect(guids()).toEqual(['A']);
+  });
+
+  test('follows a replaced file, also when it gets the same inode', () => {
+    const path = freshPath();
+    const first = write(path, ['A', 'B']);
+    const { connection, guids } = connect(path);
+    const before = (connection.look(), connection.fileId);
+    first.remove();
+    write(path, ['X']);
+    expect(connection.look()).toBe('changed');
+    expect(connection.fileId).not.toBe(before);
+    expect(guids()).toEqual(['X']);
+  });
+
+  test('notices a file overwritten in place', () => {
+    const [path, other] = [freshPath(), freshPath()];
+    write(path, ['A', 'B'], 'macos-26', { wal: false }).close();
+    write(other, ['X'], 'macos-26', { wal: false }).close();
+    const { connection, guids } = connect(path);
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['A', 'B']);
+    copyFileSync(other, path);
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['X']);
+  });
+
+  test('goes on after a killed writer whose WAL was taken away and made anew', async () => {
+    const path = freshPath();
+    write(path, ['A']).close();
+    const writer = await startWriter(path, 'B');
+    const { connection, guids } = connect(path);
+    connection.look();
+    expect(guids()).toEqual(['A', 'B']);
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
+    expect(connection.look()).toBe('unchanged');
+    rmSync(`${path}-wal`);
+    rmSync(`${path}-shm`);
+    const successor = await startWriter(path, 'C');
+    expect(connection.look()).toBe('changed');
+    expect(guids().at(-1)).toBe('C');
+    successor.kill('SIGKILL');
+    await once(successor, 'exit');
+  });
+
+  test('says when the file is no database, and recovers', () => {
+    const path = freshPath();
+    writeFileSync(path, 'no database '.repeat(1000));
+    const { connection } = connect(path);
+    expect(connection.look()).toBe('away');
+    expect(connection.health().message).toContain('damaged or no SQLite database');
+    rmSync(path);
+    write(path, ['A']);
+    expect(connection.look()).toBe('changed');
+  });
+
+  test('loses a file turned to garbage while it was open, and recovers', () => {
+    const path = freshPath();
+    const fixture = write(path, ['A'], 'macos-26', { wal: false });
+    const { connection, guids } = connect(path);
+    expect(guids()).toEqual(['A']);
+    fixture.close();
+    copyFileSync(path, `${path}.good`);
+    writeFileSync(path, Buffer.alloc(8192, 7));
+    expect(connection.look()).toBe('away');
+    expect(guids).toThrow('damaged');
+    copyFileSync(`${path}.good`, path);
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['A']);
+  });
+
+  test('says when the database is locked, and goes on when the lock is gone', () => {
+    const path = freshPath();
+    write(path, ['A'], 'macos-26', { wal: false });
+    const { connection, guids } = connect(path);
+    connection.look();
+    const locker = new Database(path);
+    toClose.push(() => locker.close());
+    locker.exec('BEGIN EXCLUSIVE');
+    expect(guids).toThrow('locked by another program');
+    expect(connection.look()).toBe('away');
+    expect(connection.health()).toMatchObject({ connected: false });
+    locker.exec('COMMIT');
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['A']);
+  });
+
+  test('has no file open once it is closed, and closes twice', () => {
+    const path = freshPath();
+    write(path, ['A']).close();
+    const { connection, guids } = connect(path);
+    guids();
+    connection.close();
+    connection.close();
+    expect(connection.look()).toBe('away');
+    if (process.platform === 'linux') expect(openFiles().filter((file) => file.startsWith(path))).toEqual([]);
+  });
+
+  test.each([
+    ['EPERM', 'may not be opened', 'Full Disk Access'],
+    ['SQLITE_CANTOPEN', 'may not be opened', 'Full Disk Access'],
+    ['SQLITE_AUTH', 'may not be opened', 'Full Disk Access'],
+    ['SQLITE_BUSY_RECOVERY', 'is locked', 'goes on by itself'],
+    ['SQLITE_CORRUPT_VTAB', 'damaged', 'Messages itself'],
+    ['SQLITE_IOERR', 'cannot be read', 'SQLITE_IOERR'],
+  ])('explains %s', (code, message, hint) => {
+    const error = toUnavailable(Object.assign(new Error('x'), { code }));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'chat_db_unavailable' });
+    expect(error.message).toContain(message);
+    expect(error.hint).toContain(hint);
+  });
+});
+
+async function startWriter(path: string, guid: string): Promise<ChildProcess> {
+  const script = join(import.meta.dirname, '..', 'support', 'chat-writer.mjs');
+  const writer = spawn(process.execPath, [script, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  toClose.push(() => writer.kill('SIGKILL'));
+  writer.stdin.write(`${guid}\n`);
+  await once(writer.stdout, 'data');
+  return writer;
+}
+
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+}

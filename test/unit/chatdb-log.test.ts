@@ -1,0 +1,234 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatLog } from '../../src/chatdb/log.ts';
+import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
+import { appleNs, ChatFixture, type Schema, typedstream } from '../support/chat-fixture.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const opened: (() => void)[] = [];
+afterAll(() => {
+  for (const close of opened) close();
+});
+let files = 0;
+
+function open(schema: Schema = 'macos-26') {
+  files += 1;
+  const fixture = new ChatFixture(join(folder, `log-${files}.db`), schema);
+  const connection = new Connection({ path: fixture.path, home: '/Users/ada', log: collectingLog() });
+  opened.push(() => {
+    connection.close();
+    fixture.close();
+  });
+  return { fixture, log: new ChatLog(connection), lookup: new ChatSendLookup(connection) };
+}
+
+describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the log of a %s database', (schema) => {
+  test('gives every row after a row id once, in row id order, whatever its date', () => {
+    const { fixture, log } = open(schema);
+    const chat = fixture.chat('any;-;1');
+    for (let n = 0; n < 9; n += 1) fixture.message({ chat, date: appleNs(`2026-01-0${9 - n}T00:00:00Z`) });
+    fixture.sql('DELETE FROM message WHERE ROWID IN (2, 5)');
+    expect(log.entries(0, 100, 3).map(({ rowId }) => rowId)).toEqual([1, 3, 4]);
+    expect(log.entries(4, 8, 100).map(({ rowId }) => rowId)).toEqual([6, 7, 8]);
+    expect(log.arrivals(7, 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
+    expect(log.entries(9, 9, 100)).toEqual([]);
+  });
+
+  test('tells received, sent and reaction apart', () => {
+    const { fixture, log } = open(schema);
+    const chat = fixture.chat('any;-;1');
+    fixture.message({ chat, guid: 'A', text: 'in' });
+    fixture.message({ chat, is_from_me: 1, is_sent: 1, text: 'out' });
+    fixture.message({ chat, associated_message_type: 2001, associated_message_guid: 'p:0/A' });
+    fixture.message({ chat, associated_message_type: 3001, associated_message_guid: 'p:0/A', is_from_me: 1 });
+    const types = ['message.received', 'message.sent', 'reaction.added', 'reaction.removed'];
+    expect(log.entries(0, 9, 9).map(({ event }) => event.type)).toEqual(types);
+    expect(log.arrivals(0, 9).map(({ event }) => event)).toEqual(log.entries(0, 9, 9).map(({ event }) => event));
+  });
+
+  test('waits for an announced attachment, its name and the chat', () => {
+    const { fixture, log } = open(schema);
+    const lacksParts = () => log.arrivals(0, 1)[0]?.lacksParts;
+    const row = fixture.message({ cache_has_attachments: 1, attributedBody: typedstream('\uFFFC\uFFFC') });
+    expect(lacksParts()).toBe(true);
+    fixture.join(fixture.chat('any;-;1'), row, 1);
+    expect(lacksParts()).toBe(true);
+    fixture.attachment(row, '~/a');
+    expect(lacksParts()).toBe(true);
+    const late = fixture.attachment(row, null);
+    expect(lacksParts()).toBe(true);
+    fixture.sql(`UPDATE attachment SET filename = '~/b' WHERE ROWID = ${late}`);
+    expect(lacksParts()).toBe(false);
+    fixture.attachment(row, null, { hide_attachment: 1 });
+    expect(lacksParts()).toBe(false);
+  });
+});
+
+describe('an arrival', () => {
+  test.each([
+    [true, { is_from_me: 1 }],
+    [false, { is_from_me: 1, is_sent: 1 }],
+    [false, { is_from_me: 1, is_delivered: 1 }],
+    [false, { is_from_me: 1, date_read: 5 }],
+    [false, { is_from_me: 1, error: 22 }],
+    [false, { is_from_me: 1, schedule_type: 2 }],
+    [false, { is_from_me: 0 }],
+  ] as const)('lacks its sent flag: %p for %j', (lacksSentFlag, columns) => {
+    const { fixture, log } = open();
+    fixture.message({ chat: fixture.chat('any;-;1'), ...columns });
+    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag, lacksParts: false });
+  });
+
+  test('that failed lacks nothing, even without chat and attachments', () => {
+    const { fixture, log } = open();
+    fixture.message({ is_from_me: 1, error: 22, cache_has_attachments: 1 });
+    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: false });
+    expect(log.arrivals(0, 1)[0]?.event).toMatchObject({ type: 'message.sent', data: { status: 'failed' } });
+  });
+
+  test('that the person deleted at once is complete in its former chat', () => {
+    const { fixture, log } = open();
+    const chat = fixture.chat('any;-;1');
+    const row = fixture.message();
+    fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: row, delete_date: 5 });
+    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksParts: false, event: { data: { conversation_id: 'any;-;1' } } });
+  });
+
+  test('says when it is dated, to the millisecond', () => {
+    const { fixture, log } = open();
+    fixture.message({ date: appleNs('2026-01-02T03:04:05Z', 678_999_999) });
+    expect(log.arrivals(0, 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
+  });
+
+  test('of a bare database lacks a chat at most', () => {
+    const { fixture, log } = open('bare');
+    fixture.message({ is_from_me: 1, text: '\uFFFC' });
+    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: true });
+    fixture.join(fixture.chat('any;-;1'), 1);
+    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: false });
+  });
+});
+
+describe('a reaction', () => {
+  test.each([
+    [2000, 'p:0/A', 'love', 'reaction.added'],
+    [2001, 'bp:A', 'thumbs_up', 'reaction.added'],
+    [2002, 'A', 'thumbs_down', 'reaction.added'],
+    [2003, 'p:-1/A', 'haha', 'reaction.added'],
+    [2004, 'p:12/A', 'exclamation', 'reaction.added'],
+    [2005, 'p:0/A', 'question', 'reaction.added'],
+    [2007, 'p:0/A', 'sticker', 'reaction.added'],
+    [1000, 'p:0/A', 'sticker', 'reaction.added'],
+    [2, 'A', 'other', 'reaction.added'],
+    [2999, 'A', 'other', 'reaction.added'],
+    [4000, 'A', 'other', 'reaction.added'],
+    [-3, 'A', 'other', 'reaction.added'],
+    [3000, 'p:0/A', 'love', 'reaction.removed'],
+    [3005, 'p:0/A', 'question', 'reaction.removed'],
+    [3999, 'p:0/A', 'other', 'reaction.removed'],
+  ])('of type %i on %s is %s, %s', (type, target, name, event) => {
+    const { fixture, log } = open();
+    const chat = fixture.chat('any;-;1');
+    fixture.message({ chat, guid: 'A' });
+    const handle = fixture.handle('a@example.org');
+    const date = appleNs('2026-01-02T03:04:05Z');
+    const columns = { associated_message_type: type, associated_message_guid: target };
+    fixture.message({ chat, guid: 'R', handle_id: handle, date, ...columns });
+    expect(log.entries(1, 9, 9)[0]?.event).toEqual({
+      type: event,
+      data: {
+        id: '2',
+        guid: 'R',
+        conversation_id: 'any;-;1',
+        sender: 'a@example.org',
+        is_from_me: false,
+        reaction_type: name,
+        emoji: null,
+        message_id: '1',
+        message_guid: 'A',
+        timestamp: '2026-01-02T03:04:05Z',
+        associated_message_type: type,
+      },
+    });
+  });
+
+  test('with an emoji names it, on a message that is gone it still arrives', () => {
+    const { fixture, log } = open();
+    for (const type of [2006, 3006]) {
+      fixture.message({
+        associated_message_type: type,
+        associated_message_guid: 'p:0/GONE',
+        associated_message_emoji: '🦊',
+      });
+    }
+    fixture.message({ associated_message_type: 2006, associated_message_guid: null });
+    expect(log.entries(0, 9, 9).map(({ event }) => event.data)).toEqual([
+      expect.objectContaining({ reaction_type: 'emoji', emoji: '🦊', message_id: '', message_guid: 'GONE' }),
+      expect.objectContaining({ reaction_type: 'emoji', emoji: '🦊', message_id: '', message_guid: 'GONE' }),
+      expect.objectContaining({ reaction_type: 'emoji', emoji: null, message_id: '', message_guid: '' }),
+    ]);
+  });
+});
+
+describe('the identity of the log', () => {
+  test('is the newest row, the guid at a mark and the highest row id there ever was', () => {
+    const { fixture, log } = open();
+    expect(log.newest()).toMatchObject({ rowId: 0, guid: null });
+    for (const guid of ['A', 'B', 'C']) fixture.message({ guid });
+    fixture.sql("DELETE FROM message WHERE guid = 'C'");
+    const { inode } = log.newest();
+    expect(log.newest()).toEqual({ rowId: 2, guid: 'B', inode });
+    expect(log.identity(1)).toEqual({ inode, guidAtMark: 'A', highestRowId: 3 });
+    expect(log.identity(3)).toEqual({ inode, guidAtMark: null, highestRowId: 3 });
+    expect(inode).not.toBe('');
+  });
+
+  test('goes by the newest row where the database keeps no count', () => {
+    const { fixture, log } = open('bare');
+    expect(log.identity(1)).toMatchObject({ guidAtMark: null, highestRowId: 0 });
+    fixture.message();
+    expect(log.identity(1)).toMatchObject({ guidAtMark: 'GUID-1', highestRowId: 1 });
+  });
+});
+
+describe('the lookup for sends', () => {
+  test('finds the chat that is meant, newest message first', () => {
+    const { fixture, lookup } = open('macos-12');
+    const sms = fixture.chat('SMS;-;+15550100', { service_name: 'SMS' });
+    const iMessage = fixture.chat('iMessage;-;+15550100', { service_name: 'iMessage' });
+    fixture.chat('iMessage;+;chat1', { service_name: 'any' });
+    fixture.message({ chat: iMessage, date: appleNs('2026-01-01T00:00:00Z') });
+    fixture.message({ chat: sms, date: appleNs('2026-01-02T00:00:00Z') });
+    const both = ['SMS;-;+15550100', 'iMessage;-;+15550100'];
+    expect(lookup.target('+15550100')).toEqual({ guid: both[0], chatIds: both, service: 'SMS' });
+    expect(lookup.target('any;-;+15550100')).toEqual({ guid: both[0], chatIds: both, service: 'SMS' });
+    const exact = { guid: both[1], chatIds: both.toReversed(), service: 'iMessage' };
+    expect(lookup.target('iMessage;-;+15550100')).toEqual(exact);
+    const group = { guid: 'iMessage;+;chat1', chatIds: ['iMessage;+;chat1'], service: null };
+    expect(lookup.target('chat1')).toEqual(group);
+    expect(lookup.target('any;+;chat1')).toEqual(group);
+    for (const unknown of ['any;-;chat1', '+15550101', '', ';', "x' OR 1"])
+      expect(lookup.target(unknown)).toBeUndefined();
+  });
+
+  test('gives own messages above a mark as a confirmation needs them', () => {
+    const { fixture, lookup } = open();
+    const chat = fixture.chat('any;+;chat1');
+    fixture.message({ chat, is_from_me: 1 });
+    expect(lookup.highestRowId()).toBe(1);
+    fixture.message({ chat });
+    fixture.message({ chat, is_from_me: 1, attributedBody: typedstream('the body') });
+    fixture.message({ chat, is_from_me: 1, associated_message_type: 2000 });
+    const file = fixture.message({ is_from_me: 1, text: '\uFFFC' });
+    fixture.attachment(file, '~/Library/Messages/Attachments/x/photo-1.heic', { transfer_name: 'photo.heic' });
+    expect(lookup.ownRowsAbove(1)).toEqual([
+      { rowId: 3, address: '+;chat1', body: 'the body', attachmentNames: [] },
+      { rowId: 5, address: null, body: '', attachmentNames: ['photo-1.heic', 'photo.heic'] },
+    ]);
+    expect(lookup.message(3)).toMatchObject({ id: '3', status: 'pending' });
+    expect(lookup.message(4)).toBeUndefined();
+  });
+});

@@ -1,0 +1,166 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import Database from 'better-sqlite3';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { Tail } from '../../src/chatdb/tail.ts';
+import type { BackendHealth } from '../../src/domain/ports.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const toClose: (() => void)[] = [];
+afterEach(() => {
+  for (const close of toClose.splice(0).reverse()) close();
+});
+let files = 0;
+
+function build({ isWatching = false, wal = true, exists = true } = {}) {
+  files += 1;
+  const path = join(folder, `tail-${files}.db`);
+  const clock = new FakeClock();
+  const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
+  const seen = { changes: 0, health: [] as BackendHealth[] };
+  const tail = new Tail({
+    connection,
+    clock,
+    pollIntervalMs: 1000,
+    isWatching,
+    onChange: () => {
+      seen.changes += 1;
+    },
+    onHealth: (health) => void seen.health.push(health),
+  });
+  const create = () => {
+    const fixture = new ChatFixture(path, 'macos-26', { wal });
+    toClose.push(() => fixture.close());
+    return fixture;
+  };
+  const fixture = exists ? create() : undefined;
+  toClose.push(
+    () => connection.close(),
+    () => tail.close(),
+  );
+  return { path, clock, tail, seen, create, fixture };
+}
+
+describe('the tail', () => {
+  test('looks at once, then at every interval, and tells of commits only', async () => {
+    const { tail, seen, clock, fixture } = build();
+    tail.start();
+    tail.start();
+    expect(seen.changes).toBe(1);
+    await clock.advance(5000);
+    expect(seen.changes).toBe(1);
+    fixture?.message();
+    await clock.advance(999);
+    expect(seen.changes).toBe(1);
+    await clock.advance(1);
+    expect(seen.changes).toBe(2);
+    expect(clock.pending).toBe(1);
+  });
+
+  test('tells of health when it changes, and goes on when the database is back', async () => {
+    const { tail, seen, clock, create } = build({ exists: false });
+    tail.start();
+    await clock.advance(3000);
+    expect(seen.health.map(({ connected }) => connected)).toEqual([false]);
+    expect(seen.changes).toBe(0);
+    create();
+    await clock.advance(1000);
+    expect(seen.health.map(({ connected }) => connected)).toEqual([false, true]);
+    expect(seen.changes).toBe(1);
+  });
+
+  test('is not delayed or hurried by a clock that is set', async () => {
+    const { tail, seen, clock, fixture } = build();
+    tail.start();
+    clock.step(-86_400_000);
+    fixture?.message();
+    await clock.advance(1000);
+    clock.step(86_400_000);
+    fixture?.message();
+    await clock.advance(1000);
+    expect(seen.changes).toBe(3);
+  });
+
+  test('with the watch notices a commit without any interval passing', async () => {
+    const { tail, seen, clock, fixture } = build({ isWatching: true });
+    fixture?.message();
+    tail.start();
+    for (let commits = 1; commits <= 5; commits += 1) {
+      fixture?.message();
+      await eventually(() => clock.advance(1).then(() => seen.changes === commits + 1));
+    }
+    expect(clock.monotonic()).toBeLessThan(1000);
+  });
+
+  test('looks only so often after an event that brings nothing', async () => {
+    const { path, tail, clock, fixture, seen } = build({ isWatching: true });
+    fixture?.message();
+    tail.start();
+    const writer = new ChatFixtureWriter(path);
+    toClose.push(() => writer.close());
+    writer.writeUncommitted();
+    await eventually(() => clock.pending === 2);
+    await clock.advance(60);
+    expect(clock.pending).toBe(1);
+    expect(seen.changes).toBe(1);
+    writer.commit();
+    await eventually(() => clock.advance(1).then(() => seen.changes === 2));
+  });
+
+  test('watches the new WAL when the old one was replaced', async () => {
+    const { path, tail, seen, clock, fixture, create } = build({ isWatching: true });
+    fixture?.message();
+    tail.start();
+    fixture?.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const successor = create();
+    await clock.advance(1000);
+    const before = seen.changes;
+    const passed = clock.monotonic();
+    successor.message();
+    await eventually(() => clock.advance(1).then(() => seen.changes > before));
+    expect(clock.monotonic() - passed).toBeLessThan(900);
+  });
+
+  test('leaves no timer and calls nobody once closed', async () => {
+    const { tail, seen, clock, fixture } = build({ isWatching: true });
+    tail.start();
+    fixture?.message();
+    tail.close();
+    tail.close();
+    tail.start();
+    await clock.advance(5000);
+    expect(clock.pending).toBe(0);
+    expect(seen.changes).toBe(1);
+  });
+});
+
+/** Fills the WAL within a transaction that is not committed yet. */
+class ChatFixtureWriter {
+  readonly #database: Database.Database;
+
+  constructor(path: string) {
+    this.#database = new Database(path);
+    this.#database.pragma('cache_size = 1');
+  }
+
+  writeUncommitted(): void {
+    this.#database.exec('BEGIN');
+    const insert = this.#database.prepare('INSERT INTO message (guid, text) VALUES (?, ?)');
+    for (let n = 0; n < 200; n += 1) insert.run(`U${n}`, 'x'.repeat(2000));
+  }
+
+  commit(): void {
+    this.#database.exec('COMMIT');
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

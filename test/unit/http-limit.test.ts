@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import type { Headers } from '../../src/http/answer.ts';
+import { Limit } from '../../src/http/limit.ts';
+import { eventually } from '../support/eventually.ts';
+
+test('a window begins with its first request and ends for everyone at once', async () => {
+  const limit = new Limit(2, 1);
+  const headers: Headers = {};
+  await limit.count(headers);
+  expect(headers).toEqual({ 'RateLimit-Policy': '"default";q=2;w=1', RateLimit: '"default";r=1;t=1' });
+  await limit.count({});
+  await expect(limit.count({})).rejects.toMatchObject({
+    kind: 'rate_limited',
+    message: 'Too many requests: try again in 1 s.',
+    headers: { 'Retry-After': '1' },
+  });
+  const fresh: Headers = {};
+  await eventually(() => limit.count(fresh).then(() => true));
+  expect(fresh.RateLimit).toBe('"default";r=1;t=1');
+});

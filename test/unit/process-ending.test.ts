@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { openLog } from '../../src/runtime/log.ts';
+import { Ending } from '../../src/runtime/process.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+async function newEnding(): Promise<Ending> {
+  const log = await openLog({ level: 'error', isTerminal: false, fd: 2 });
+  return new Ending({ log, clock: new FakeClock(), isTerminal: false });
+}
+
+test('a service that wants to be started again ends with its code', async () => {
+  const ending = await newEnding();
+  ending.want(75);
+  await ending.wanted;
+  expect(ending.exitCode).toBe(75);
+});
+
+test('asked to stop while it is about to start again, it does not ask to be started', async () => {
+  const ending = await newEnding();
+  ending.want(75);
+  ending.want(0);
+  await ending.wanted;
+  expect(ending.exitCode).toBe(0);
+});

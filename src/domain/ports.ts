@@ -135,6 +135,8 @@ export interface WebhookStore {
   remove(id: string): boolean;
   /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
   advance(id: string, rowId: number, record?: DeliveryRecord): void;
+  /** The same for several records, oldest first, in one transaction: a store that has it is asked less often. */
+  advanceMany?(id: string, rowId: number, records: readonly DeliveryRecord[]): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
 }

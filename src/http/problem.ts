@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { type AppError, type ErrorKind, isAppError } from '../domain/errors.ts';
+import { AppError, type ErrorKind, isAppError } from '../domain/errors.ts';
 import type { Problem } from '../wire/problem.ts';
 import type { Answer } from './answer.ts';
 
@@ -26,33 +26,29 @@ const STATUSES: Readonly<Record<ErrorKind, number>> = {
   unknown_outcome: 504,
 };
 
+const INTERNAL = new AppError('internal', 'internal_error', 'Something went wrong inside the service.');
+
 /** The answer for a failure (E1). What is no AppError is a mistake of ours: 500, and nothing of it is shown. */
 export function problemAnswer(error: unknown): Answer {
-  if (!isAppError(error)) return problem(500, 'internal_error', 'Something went wrong inside the service.');
-  const { kind, code, message, hint, extra, headers } = error;
-  const mistakes = mistakesOf(error);
-  return problem(
-    STATUSES[kind],
+  const known = isAppError(error) ? error : INTERNAL;
+  const { code, message, hint, extra, headers } = known;
+  const status = STATUSES[known.kind];
+  const errors = mistakesOf(known);
+  const body: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? '',
+    status,
+    detail: message,
     code,
-    message,
-    { ...(mistakes.length > 0 && { errors: mistakes }), ...(hint !== undefined && { hint }), ...extra },
-    headers,
-  );
+    error: message,
+    ...(errors.length > 0 && { errors }),
+    ...(hint !== undefined && { hint }),
+    ...extra,
+  };
+  return { status, body, headers: { 'Content-Type': 'application/problem+json', ...headers } };
 }
 
 /** Bad input names its mistakes, also when there is only one and it concerns the whole. */
 function mistakesOf({ kind, message, mistakes }: AppError): AppError['mistakes'] {
   return kind === 'invalid' && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;
-}
-
-function problem(
-  status: number,
-  code: string,
-  detail: string,
-  more: object = {},
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
-  const title = STATUS_CODES[status] ?? 'Error';
-  const body: Problem = { ...more, type: 'about:blank', title, status, detail, code, error: detail };
-  return { status, body, headers: { 'Content-Type': 'application/problem+json', ...headers } };
 }

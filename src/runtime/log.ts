@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import pino from 'pino';
+import { errorCode } from '../domain/errors.ts';
 import type { Log } from '../domain/ports.ts';
 import { presentable } from './log-fields.ts';
 
@@ -28,15 +28,19 @@ const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
   const destination = pino.destination({ dest: fd, sync: isTerminal, maxLength: MOST_WAITING_BYTES });
-  // A full disk or a closed pipe under the log is no reason to stop serving.
-  destination.on('error', () => {});
   let isWriting = false;
+  let isClosed = false;
   destination.on('drain', () => {
     isWriting = false;
   });
+  // A full disk or a closed pipe under the log is no reason to stop serving.
+  destination.on('error', (error: unknown) => {
+    isWriting = false;
+    isClosed ||= errorCode(error) === 'EPIPE';
+  });
   const lines = {
     write(line: string): void {
-      isWriting = !isTerminal;
+      isWriting = !isTerminal && !isClosed;
       destination.write(line);
     },
   };
@@ -56,7 +60,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
     ...logThrough(logger, level === 'debug'),
     fatal: (message, fields) => write(logger, 'fatal', level === 'debug', message, fields),
     async drained() {
-      if (isWriting) await once(destination, 'drain');
+      if (isWriting) await new Promise<void>((done) => destination.once('drain', done).once('error', () => done()));
     },
     flush() {
       try {

@@ -11,10 +11,12 @@ export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listC
     async listConversations(exchange) {
       const { limit, offset } = readQuery(conversationQuery, exchange.query);
       const page = await reader.listConversations({ limit, offset });
-      if (page.next === undefined) return { status: 200, body: page.items };
+      // Whoever pages by offset may find more behind every full page.
+      const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
+      if (next === undefined) return { status: 200, body: page.items };
       const link = nextPage(`${API}/conversations`, [
         ['limit', String(limit)],
-        ['offset', page.next],
+        ['offset', next],
       ]);
       return { status: 200, body: page.items, headers: { Link: link } };
     },

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+
+export const LABEL = 'local.postern.agent';
+export const BUNDLE_ID = 'local.postern';
+
+/** Where everything lies on a Mac. Nothing else in the project spells these paths. */
+export interface Layout {
+  /** The bundle that holds the permissions; sealed by its signature, so nothing in it changes with an update. */
+  readonly app: string;
+  /** The private copy of Node: the program that launchd starts and macOS knows as Postern. */
+  readonly executable: string;
+  /** config_dir of decision A1; the code lies beside the configuration. */
+  readonly support: string;
+  /** A folder a version. */
+  readonly versions: string;
+  /** Link to the version in use. */
+  readonly current: string;
+  /** The version that was in use before, to go back to. */
+  readonly previous: string;
+  readonly main: string;
+  /** Small script that runs `postern` with the private Node. */
+  readonly command: string;
+  readonly config: string;
+  readonly plist: string;
+  readonly logs: string;
+  /** What the agent writes to stdout and stderr. */
+  readonly logFiles: readonly [string, string];
+  readonly menuPlugin: string;
+}
+
+export function layoutOf(home: string): Layout {
+  const app = join(home, 'Applications', 'Postern.app');
+  const support = join(home, 'Library', 'Application Support', 'Postern');
+  const current = join(support, 'current');
+  const logs = join(home, 'Library', 'Logs', 'Postern');
+  return {
+    app,
+    executable: join(app, 'Contents', 'MacOS', 'Postern'),
+    support,
+    versions: join(support, 'versions'),
+    current,
+    previous: join(support, 'previous'),
+    main: join(current, 'dist', 'main.js'),
+    command: join(support, 'postern'),
+    config: join(support, 'config.toml'),
+    plist: join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`),
+    logs,
+    logFiles: [join(logs, 'postern.log'), join(logs, 'postern.error.log')],
+    menuPlugin: join(current, 'installer', 'menubar', 'postern.30s.sh'),
+  };
+}

@@ -1,0 +1,108 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** One architecture of a macOS executable, as far as its load commands tell. */
+export interface MachSlice {
+  readonly arch: 'arm64' | 'x64' | 'other';
+  /** Libraries it is linked to, as written: absolute, or beginning with @rpath and the like. */
+  readonly libraries: readonly string[];
+  /** Lowest macOS it says it runs on, for example `11.0`; null when it does not say. */
+  readonly minimumMacos: string | null;
+}
+
+/** Reads up to `length` bytes at `offset`; fewer at the end of the file. */
+export type ReadBytes = (offset: number, length: number) => Buffer;
+
+// <mach-o/loader.h> and <mach-o/fat.h>.
+const MAGIC_64 = 0xfeedfacf;
+const FAT_MAGIC = 0xcafebabe;
+const FAT_MAGIC_64 = 0xcafebabf;
+const ARCHITECTURES: Readonly<Record<number, MachSlice['arch']>> = { 16777228: 'arm64', 16777223: 'x64' };
+const LOAD_LIBRARY = new Set([0xc, 0x80000018, 0x8000001f, 0x20, 0x80000023]);
+const VERSION_MIN_MACOSX = 0x24;
+const BUILD_VERSION = 0x32;
+const HEADER_BYTES = 32;
+
+/** A hostile file may claim anything: more than this is not an executable we would run. */
+const SLICES_LIMIT = 16;
+const COMMANDS_BYTES_LIMIT = 1 << 20;
+
+/**
+ * The architectures of a 64-bit or universal Mach-O file; none when it is no such file or is damaged. Never throws.
+ * (`otool` would tell the same, but on a Mac without developer tools it opens a dialog.)
+ */
+export function machSlices(read: ReadBytes): readonly MachSlice[] {
+  const start = read(0, 8);
+  if (start.length < 8) return [];
+  const magic = start.readUInt32BE(0);
+  if (magic !== FAT_MAGIC && magic !== FAT_MAGIC_64) return present(slice(read, 0));
+
+  const count = start.readUInt32BE(4);
+  // Java class files share the magic of universal binaries; their "count" is a version above 40.
+  if (count > SLICES_LIMIT) return [];
+  const isWide = magic === FAT_MAGIC_64;
+  const entryBytes = isWide ? 32 : 20;
+  const table = read(8, count * entryBytes);
+  const slices: MachSlice[] = [];
+  for (let at = 0; at + entryBytes <= table.length; at += entryBytes) {
+    const offset = isWide ? Number(table.readBigUInt64BE(at + 8)) : table.readUInt32BE(at + 8);
+    slices.push(...present(slice(read, offset)));
+  }
+  return slices;
+}
+
+/** The same for a file on disk. Throws only when the file cannot be read. */
+export function machSlicesOf(path: string): readonly MachSlice[] {
+  const file = openSync(path, 'r');
+  try {
+    return machSlices((offset, length) => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, Number.isSafeInteger(offset) ? readSync(file, bytes, 0, length, offset) : 0);
+    });
+  } finally {
+    closeSync(file);
+  }
+}
+
+function slice(read: ReadBytes, offset: number): MachSlice | undefined {
+  const header = read(offset, HEADER_BYTES);
+  if (header.length < HEADER_BYTES) return undefined;
+  const isLittle = header.readUInt32LE(0) === MAGIC_64;
+  if (!isLittle && header.readUInt32BE(0) !== MAGIC_64) return undefined;
+  const number = (bytes: Buffer, at: number): number => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
+
+  const commandsBytes = number(header, 20);
+  if (commandsBytes > COMMANDS_BYTES_LIMIT) return undefined;
+  const commands = read(offset + HEADER_BYTES, commandsBytes);
+  if (commands.length < commandsBytes) return undefined;
+
+  const libraries: string[] = [];
+  let minimumMacos: string | null = null;
+  let at = 0;
+  for (let left = number(header, 16); left > 0; left -= 1) {
+    if (at + 8 > commands.length) return undefined;
+    const kind = number(commands, at);
+    const size = number(commands, at + 4);
+    if (size < 8 || at + size > commands.length) return undefined;
+    const command = commands.subarray(at, at + size);
+    if (LOAD_LIBRARY.has(kind) && size >= 12) libraries.push(text(command, number(command, 8)));
+    if (kind === VERSION_MIN_MACOSX && size >= 12) minimumMacos = version(number(command, 8));
+    if (kind === BUILD_VERSION && size >= 16) minimumMacos = version(number(command, 12));
+    at += size;
+  }
+  return { arch: ARCHITECTURES[number(header, 4)] ?? 'other', libraries, minimumMacos };
+}
+
+function text(command: Buffer, offset: number): string {
+  const name = command.subarray(offset);
+  const end = name.indexOf(0);
+  return name.subarray(0, end === -1 ? name.length : end).toString('utf8');
+}
+
+/** Packed as 0xMMMMmmpp. */
+function version(packed: number): string {
+  return `${packed >>> 16}.${(packed >>> 8) & 0xff}`;
+}
+
+function present<Value>(value: Value | undefined): readonly Value[] {
+  return value === undefined ? [] : [value];
+}

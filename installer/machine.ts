@@ -1,0 +1,24 @@
+import type { Clock } from '../src/domain/ports.ts';
+import type { RunCommand } from '../src/mac/command.ts';
+
+/** Everything outside that an installation touches, handed in so that it runs against stand-ins too. */
+export interface Machine {
+  /** As Node names it: `darwin` on a Mac. */
+  readonly platform: string;
+  /** What this Node was built for; under Rosetta that is not what the Mac is. */
+  readonly arch: string;
+  readonly uid: number;
+  readonly home: string;
+  /** The Node that runs the installer. */
+  readonly execPath: string;
+  /** Folders in which programs are looked up, in order. */
+  readonly path: readonly string[];
+  readonly run: RunCommand;
+  readonly clock: Clock;
+  /** One line for the person. */
+  readonly say: (line: string) => void;
+}
+
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
+}

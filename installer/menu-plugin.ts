@@ -1,0 +1,70 @@
+import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Layout } from './layout.ts';
+import type { Machine } from './machine.ts';
+
+const NAME = 'postern.30s.sh';
+
+interface MenuProgram {
+  readonly name: string;
+  readonly folder: string;
+  readonly refreshUrl: string;
+}
+
+/** The menu bar programs on this Mac, with the folders they take plugins from. */
+async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
+  const swiftbar = await machine.run('defaults', ['read', 'com.ameba.SwiftBar', 'PluginDirectory']);
+  const candidates = [
+    {
+      name: 'SwiftBar',
+      folder: swiftbar.code === 0 ? swiftbar.stdout.trim() : '',
+      refreshUrl: 'swiftbar://refreshallplugins',
+    },
+    {
+      name: 'xbar',
+      folder: join(machine.home, 'Library', 'Application Support', 'xbar', 'plugins'),
+      refreshUrl: 'xbar://app.xbarapp.com/refreshAllPlugins',
+    },
+  ];
+  return candidates.filter(({ folder }) => folder !== '' && existsSync(folder));
+}
+
+/** Links the plugin into whichever program is there; the link goes through `current`, so updates need no new one. */
+export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
+  const programs = await menuPrograms(machine);
+  if (programs.length === 0) {
+    machine.say(
+      'No menu bar item: neither SwiftBar nor xbar is installed. Install one and run this again if you like.',
+    );
+  }
+  for (const { name, folder, refreshUrl } of programs) {
+    const link = join(folder, NAME);
+    if (isForeign(link, layout)) {
+      machine.say(`${link} is not ours, so it stays as it is; remove it to have the menu bar item in ${name}.`);
+      continue;
+    }
+    rmSync(link, { force: true });
+    symlinkSync(layout.menuPlugin, link);
+    machine.say(`Menu bar item: linked into ${name}.`);
+    await machine.run('open', ['-g', refreshUrl]);
+  }
+}
+
+/** Takes our links away; returns how many. */
+export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<number> {
+  let count = 0;
+  for (const { folder, refreshUrl } of await menuPrograms(machine)) {
+    const link = join(folder, NAME);
+    if (lstatSync(link, { throwIfNoEntry: false }) === undefined || isForeign(link, layout)) continue;
+    rmSync(link);
+    count += 1;
+    await machine.run('open', ['-g', refreshUrl]);
+  }
+  return count;
+}
+
+function isForeign(link: string, layout: Layout): boolean {
+  const found = lstatSync(link, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  return !found.isSymbolicLink() || readlinkSync(link) !== layout.menuPlugin;
+}

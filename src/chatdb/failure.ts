@@ -3,6 +3,8 @@ import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 const FULL_DISK_ACCESS =
   'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern, then start it again.';
 
+const REFUSALS = /^(EPERM|EACCES|SQLITE_CANTOPEN.*|SQLITE_AUTH|SQLITE_PERM)$/;
+
 const CAUSES: readonly { readonly codes: RegExp; readonly message: string; readonly hint: string }[] = [
   {
     codes: /^(ENOENT|ENOTDIR)$/,
@@ -10,7 +12,7 @@ const CAUSES: readonly { readonly codes: RegExp; readonly message: string; reado
     hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
   },
   {
-    codes: /^(EPERM|EACCES|SQLITE_CANTOPEN.*|SQLITE_AUTH|SQLITE_PERM)$/,
+    codes: REFUSALS,
     message: 'The Messages database may not be opened.',
     hint: FULL_DISK_ACCESS,
   },
@@ -35,6 +37,11 @@ export function toUnavailable(cause: unknown): AppError {
     hint: known?.hint ?? `SQLite or the system said ${code || 'nothing more'}; Postern keeps trying.`,
     cause,
   });
+}
+
+/** True when the file is there and this process may not open it. */
+export function isRefusal(error: unknown): boolean {
+  return REFUSALS.test(errorCode(error) ?? '');
 }
 
 /** True for failures of the database or the file, as opposed to mistakes in this program. */

@@ -1,10 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { type ConfigReading, configPath, createConfig, readConfig } from '../config/file.ts';
-import { demoFolder, type Surroundings } from '../config/surroundings.ts';
+import { configPath, createConfig, readConfig } from '../config/file.ts';
+import { demoFolder } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
-import { type SimulatedMac, startSimulatedMac } from '../simulator/mac.ts';
+import { SimulatedMac } from '../simulator/mac.ts';
 import { type CommonOptions, type Context, quoted } from './command.ts';
 import { refuseConfig, runService, withLog } from './service.ts';
 
@@ -20,21 +19,21 @@ const POLL_INTERVAL_MS = 250;
 export function demo(options: DemoOptions, context: Context): Promise<number> {
   const { around } = context;
   const folder = options.dir === undefined ? demoFolder(options.configDir, around) : resolve(options.dir);
+  const mac = new SimulatedMac({ dir: folder, hasPeople: true });
   return withLog(context, async (log) => {
-    const found = prepare(folder, around);
-    if (found.state === 'unusable') return refuseConfig(found, false, log, context);
-    const mac = await startSimulatedMac({ dir: folder, macosVersion: '26', hasPeople: true });
+    const found = readConfig(folder, around);
+    const reading = found.state === 'absent' ? createConfig(folder, around, settingsOf(mac)) : found;
+    if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
+    for (const warning of reading.warnings) log.warn(warning);
+    const { server, backend } = reading.config;
+    const config: Config = {
+      ...reading.config,
+      server: { ...server, port: options.port ?? server.port },
+      // Whatever was edited or moved: the demo never touches a real Mac.
+      backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
+    };
+    await mac.start();
     try {
-      const reading = found.state === 'absent' ? createDemoConfig(folder, mac, around) : found;
-      if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
-      for (const warning of reading.warnings) log.warn(warning);
-      const { server, backend } = reading.config;
-      const config: Config = {
-        ...reading.config,
-        server: { ...server, port: options.port ?? server.port },
-        // Whatever was edited or moved: the demo never touches a real Mac.
-        backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
-      };
       return await runService(config, log, context, {
         supervised: false,
         platform: 'simulated',
@@ -47,25 +46,13 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
   });
 }
 
-/** Makes the folder and looks for an earlier demo's configuration in it. */
-function prepare(folder: string, around: Surroundings): ConfigReading {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return readConfig(folder, around);
-  } catch (error) {
-    const mistakes = [`Its folder cannot be made (${(error as Error).message}).`];
-    return { state: 'unusable', path: configPath(folder), mistakes, warnings: [] };
-  }
-}
-
-/** Names the simulated Mac, so that every other command finds it there too. */
-function createDemoConfig(folder: string, mac: SimulatedMac, around: Surroundings): ConfigReading {
-  const values = new Map<string, string | number>([
+/** In the file, so that every other command finds the simulated Mac there too. */
+function settingsOf(mac: SimulatedMac): ReadonlyMap<string, string | number> {
+  return new Map<string, string | number>([
     ['backend.chat_db_path', mac.chatDbPath],
     ['backend.osascript_path', mac.osascriptPath],
     ['backend.poll_interval_ms', POLL_INTERVAL_MS],
   ]);
-  return createConfig(folder, around, values);
 }
 
 /** What to try. The key is read from its file by the shell, and so is in no line that we print. */

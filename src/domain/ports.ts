@@ -126,6 +126,13 @@ export interface NewWebhook {
   readonly includeDetails: boolean;
 }
 
+/** How far a webhook has come, and what became of the deliveries on the way. */
+export interface WebhookStep {
+  readonly id: string;
+  readonly rowId: number;
+  readonly records: readonly DeliveryRecord[];
+}
+
 export interface WebhookStore {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
@@ -135,8 +142,8 @@ export interface WebhookStore {
   remove(id: string): boolean;
   /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
   advance(id: string, rowId: number, record?: DeliveryRecord): void;
-  /** The same for several records, oldest first, in one transaction: a store that has it is asked less often. */
-  advanceMany?(id: string, rowId: number, records: readonly DeliveryRecord[]): void;
+  /** The same for several webhooks and records, oldest first, in one transaction. A store without it is asked one by one. */
+  advanceMany?(steps: readonly WebhookStep[]): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
 }

@@ -2,7 +2,7 @@ import type { BackendHealth, PermissionReport } from './ports.ts';
 import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
 
 /** How one webhook is doing; of its url the origin alone (decision A6). */
-export interface WebhookStatus extends WebhookHealth {
+export interface WebhookSummary extends WebhookHealth {
   readonly id: string;
   readonly origin: string;
   /** What became of its last event; null when there was none yet. */
@@ -20,7 +20,7 @@ export interface StatusReport {
   readonly newest_row: number | null;
   /** The last published event; `age_s` is null when it was published before this start. */
   readonly newest_event: { readonly row_id: number; readonly age_s: number | null };
-  readonly webhooks: readonly WebhookStatus[];
+  readonly webhooks: readonly WebhookSummary[];
   /** As last known: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
 }

@@ -34,6 +34,7 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
+  #lastPublishedAtMs: number | undefined;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
@@ -50,6 +51,11 @@ export class Publisher {
     this.#lookAgain = true;
     if (this.#isRunning || this.#isClosed) return;
     this.#run = this.#work();
+  }
+
+  /** The newest event: its row id, and when it was published since the start (monotonic). */
+  get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
+    return { rowId: this.#mark?.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
 
   /** What health should say about the pipeline, or null: the newest row waits too long to become an event. */
@@ -106,6 +112,7 @@ export class Publisher {
       const newest = settled.at(-1);
       if (newest === undefined) return;
       channel.publish(settled);
+      this.#lastPublishedAtMs = clock.monotonic();
       mark = { rowId: newest.rowId, guid: newest.guid, inode: mark.inode };
       this.#mark = mark;
       cursor.save(mark);

@@ -3,8 +3,10 @@ import { STATUS_CODES } from 'node:http';
 /** What a handler says. */
 export interface Answer {
   readonly status: number;
-  /** Sent as JSON exactly as it stands; absent: no body. */
+  /** Sent as JSON exactly as it stands; absent: no body, unless there is `content`. */
   readonly body?: unknown;
+  /** A text that is not JSON. */
+  readonly content?: { readonly type: string; readonly text: string };
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -13,12 +15,12 @@ export type Headers = Record<string, string | number>;
 
 /** Adds the answer's own headers to those collected so far, and gives the text of its body. */
 export function complete(answer: Answer, headers: Headers): string | undefined {
-  if (answer.body === undefined) {
+  if (answer.body === undefined && answer.content === undefined) {
     Object.assign(headers, answer.headers);
     return undefined;
   }
-  const text = JSON.stringify(answer.body);
-  headers['Content-Type'] = 'application/json';
+  const text = answer.content?.text ?? JSON.stringify(answer.body);
+  headers['Content-Type'] = answer.content?.type ?? 'application/json';
   headers['Content-Length'] = Buffer.byteLength(text);
   Object.assign(headers, answer.headers);
   return text;

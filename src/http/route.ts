@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Carries out one operation; throws AppError for what the client is to be told. */
-export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** A handler for every operation of the contract. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;

@@ -3,7 +3,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
-import type { BackendHealth, Clock, Log, MessageReader, MessageSender, WebhookRegistry } from '../domain/ports.ts';
+import type {
+  BackendHealth,
+  Clock,
+  EventFeed,
+  Log,
+  MessageReader,
+  MessageSender,
+  PermissionReport,
+  WebhookRegistry,
+} from '../domain/ports.ts';
+import type { StatusReport } from '../domain/status.ts';
 import { parseQuery } from '../wire/query.ts';
 import { API, ROUTES } from '../wire/routes.ts';
 import { refuseUnreadable, withoutUpgrade } from './connection.ts';
@@ -11,8 +21,10 @@ import { Door, type DoorSettings } from './door.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
 import { Router } from './route.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { statusRoutes } from './routes/status.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
@@ -27,7 +39,7 @@ export type AcceptWebSocket = (
   query: URLSearchParams,
 ) => void | Promise<void>;
 
-export interface HttpTimeouts {
+interface HttpTimeouts {
   readonly headersMs: number;
   readonly requestMs: number;
   /** How often connections are looked at for the two above. */
@@ -40,7 +52,10 @@ export interface HttpServerParts {
   readonly reader: MessageReader;
   readonly sender: MessageSender;
   readonly webhooks: WebhookRegistry;
+  readonly feed: EventFeed;
   readonly health: () => BackendHealth;
+  readonly status: () => StatusReport;
+  readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly clock: Clock;
   readonly log: Log;
@@ -68,16 +83,18 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { settings, apiKey, reader, sender, webhooks, health, openPaths = new Set(), timeouts = TIMEOUTS } = parts;
+    const { settings, apiKey, openPaths = new Set(), timeouts = TIMEOUTS } = parts;
     this.clock = parts.clock;
     this.log = parts.log;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#door = new Door({ settings, apiKey, openPaths });
     this.#router = new Router({
-      ...healthRoutes(health),
-      ...messageRoutes(reader, sender),
-      ...conversationRoutes(reader),
-      ...webhookRoutes(webhooks),
+      ...healthRoutes(parts.health),
+      ...messageRoutes(parts.reader, parts.sender),
+      ...conversationRoutes(parts.reader),
+      ...webhookRoutes(parts.webhooks),
+      ...eventRoutes(parts.feed),
+      ...statusRoutes(parts.status, parts.checkPermissions),
       ...webSocketRoutes(),
     });
     this.#server = createServer({
@@ -99,6 +116,8 @@ export class HttpServer implements ExchangeContext {
   async listen(host: string, port: number): Promise<string> {
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
+    // Such as no file handle left for one more connection: that one is lost, not the service.
+    this.#server.on('error', (error) => this.log.error('a connection could not be taken', { error }));
     const { address, family, port: actualPort } = this.#server.address() as AddressInfo;
     this.#door.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
     const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;

@@ -45,7 +45,12 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
     },
   };
   const stream = isTerminal
-    ? (await import('pino-pretty')).default({ destination, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' })
+    ? (await import('pino-pretty')).default({
+        destination,
+        ignore: 'pid,hostname',
+        translateTime: 'SYS:HH:MM:ss',
+        singleLine: true,
+      })
     : lines;
   const logger = pino(
     {

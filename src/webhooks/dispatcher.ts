@@ -5,6 +5,7 @@ import type { Clock, EventFeed, Log, NewWebhook, WebhookRegistry, WebhookStore }
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { deliveryId } from './delivery-id.ts';
 import { Lane, type LaneParts } from './lane.ts';
+import { Ledger } from './ledger.ts';
 import type { Poster, Sending } from './poster.ts';
 import { postRecord } from './record.ts';
 
@@ -22,6 +23,7 @@ export interface DispatcherParts {
 export class Dispatcher implements WebhookRegistry {
   readonly #parts: DispatcherParts;
   readonly #laneParts: LaneParts;
+  readonly #ledger: Ledger;
   readonly #lanes = new Map<string, Lane>();
   /** Test posts under way, by webhook. */
   readonly #tests = new Map<Sending, string>();
@@ -30,8 +32,10 @@ export class Dispatcher implements WebhookRegistry {
   constructor(parts: DispatcherParts) {
     const { detailedJson = eventJson } = parts;
     this.#parts = parts;
+    this.#ledger = new Ledger(parts);
     this.#laneParts = {
       ...parts,
+      ledger: this.#ledger,
       jsonOf: (entry, webhook) => (webhook.includeDetails ? detailedJson(entry) : eventJson(entry)),
     };
   }
@@ -70,15 +74,14 @@ export class Dispatcher implements WebhookRegistry {
 
   status(id: string): WebhookStatus {
     const { store, feed } = this.#parts;
-    const lane = this.#lanes.get(id);
-    lane?.store();
-    const rowId = lane?.rowId ?? this.#existing(id).rowId;
+    this.#ledger.flush();
+    const rowId = this.#lanes.get(id)?.rowId ?? this.#existing(id).rowId;
     return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished() - rowId) };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
     this.#existing(id);
-    this.#lanes.get(id)?.store();
+    this.#ledger.flush();
     return this.#parts.store.deliveries(id);
   }
 
@@ -93,8 +96,8 @@ export class Dispatcher implements WebhookRegistry {
     const now = store.get(id);
     if (now === undefined) throw notFound();
     if (result.outcome === 'interrupted') throw shuttingDown();
-    const record = postRecord(testId, 'webhook.test', now.rowId, result, clock);
-    store.advance(id, now.rowId, record);
+    const rowId = this.#lanes.get(id)?.rowId ?? now.rowId;
+    this.#ledger.note(id, rowId, postRecord(testId, 'webhook.test', rowId, result, clock));
     return {
       id: testId,
       delivered: result.outcome === 'delivered',
@@ -112,6 +115,7 @@ export class Dispatcher implements WebhookRegistry {
       const message = `"after" must be a row id from 0 to ${rowId}, where the webhook is now.`;
       throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '/after', message }] });
     }
+    this.#ledger.flush();
     this.#parts.store.advance(id, after);
     this.#lanes.get(id)?.goTo(after);
     return { ...webhook, rowId: after };
@@ -134,6 +138,7 @@ export class Dispatcher implements WebhookRegistry {
     });
     await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(({ result }) => result)]);
     cancelDeadline();
+    this.#ledger.flush();
     this.#parts.poster.close();
   }
 

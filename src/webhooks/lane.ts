@@ -3,23 +3,20 @@ import type { EventType, LogEntry } from '../domain/event.ts';
 import type { Cancel, Clock, EventFeed, FeedReader, Log, WebhookStore } from '../domain/ports.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
 import { deliveryId } from './delivery-id.ts';
+import type { Ledger } from './ledger.ts';
 import type { Poster, Sending } from './poster.ts';
 import type { PostResult } from './posting.ts';
 import { goneRecord, postRecord } from './record.ts';
 
 /** Entries taken from the feed at a time. */
 const TAKE = 64;
-/** Rows that need no delivery move the row id in memory; it is stored at the latest after so many (F4). */
-const STORE_EVERY = 256;
-/** Finished deliveries are stored a few at a time: so many, or after so long. A crash repeats no more than these (F4). */
-const STORE_TOGETHER = 4;
-const STORE_WITHIN_MS = 20;
 /** Until the feed or the state database is asked again after it failed. */
 const AGAIN_MS = 1000;
 
 export interface LaneParts {
   readonly feed: EventFeed;
   readonly store: WebhookStore;
+  readonly ledger: Ledger;
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
@@ -38,17 +35,13 @@ export class Lane {
   readonly #types: ReadonlySet<EventType>;
   #reader: FeedReader;
   #generation: number;
-  /** Done up to here, and stored up to there. */
+  /** Done up to here. */
   #rowId: number;
-  #storedRowId: number;
   /** Taken from the feed and not done; a row id of the feed itself stands behind them. */
   #taken: readonly LogEntry[] = [];
   #next = 0;
   #takenUpTo: number;
   #sending: Sending | undefined;
-  /** What became of the newest deliveries, to be stored with the row id. */
-  #records: DeliveryRecord[] = [];
-  #cancelStore: Cancel | undefined;
   #isOver = false;
   #mayHaveMore = true;
   #wake: (() => void) | undefined;
@@ -58,7 +51,6 @@ export class Lane {
     this.#parts = parts;
     this.#types = new Set(webhook.events);
     this.#rowId = webhook.rowId;
-    this.#storedRowId = webhook.rowId;
     this.#takenUpTo = webhook.rowId;
     this.#reader = this.#join(webhook.rowId);
     this.#generation = this.#reader.generation();
@@ -88,32 +80,12 @@ export class Lane {
     this.#reader = this.#join(rowId);
     this.#generation = this.#reader.generation();
     this.#rowId = rowId;
-    this.#storedRowId = rowId;
-    this.store();
+    this.#parts.ledger.move(this.webhook.id, rowId);
     this.#takenUpTo = rowId;
     this.#taken = [];
     this.#next = 0;
     this.#mayHaveMore = true;
     this.#wake?.();
-  }
-
-  /** Stores how far this webhook is. A failure costs repeats after a crash, not the deliveries to come. */
-  store(): void {
-    this.#cancelStore?.();
-    this.#cancelStore = undefined;
-    const records = this.#records;
-    this.#records = [];
-    if (records.length === 0 && this.#rowId === this.#storedRowId) return;
-    const { store, log } = this.#parts;
-    const { id } = this.webhook;
-    try {
-      if (records.length > 1 && store.advanceMany !== undefined) store.advanceMany(id, this.#rowId, records);
-      else if (records.length === 0) store.advance(id, this.#rowId);
-      else for (const record of records) store.advance(id, this.#rowId, record);
-      this.#storedRowId = this.#rowId;
-    } catch (error) {
-      log.error('how far a webhook is could not be stored', { webhook: id, error });
-    }
   }
 
   #join(rowId: number): FeedReader {
@@ -141,6 +113,7 @@ export class Lane {
         const entry = this.#taken[this.#next];
         if (entry !== undefined) await this.#handle(entry);
         else if (!this.#take()) await this.#more();
+        else if (this.#taken.length === TAKE) await turn();
       } catch (error) {
         const isAway = isAppError(error) && error.kind === 'unavailable';
         if (!isAway) this.#parts.log.error('a webhook lane failed and goes on', { webhook: this.webhook.id, error });
@@ -148,7 +121,6 @@ export class Lane {
       }
     }
     this.#reader.close();
-    this.store();
   }
 
   /** Takes the next entries; false when there is nothing to do. */
@@ -181,10 +153,7 @@ export class Lane {
       return;
     }
     this.#next += 1;
-    this.#rowId = entry.rowId;
-    if (this.#rowId - this.#storedRowId < STORE_EVERY) return;
-    this.store();
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    this.#done(entry.rowId);
   }
 
   async #deliver(entry: LogEntry): Promise<void> {
@@ -199,26 +168,25 @@ export class Lane {
     this.#sending = undefined;
     if (result.outcome === 'interrupted') return;
     this.#report(entry, result);
+    const record = postRecord(id, entry.event.type, entry.rowId, result, this.#parts.clock);
     // Another reader means another place to go on from: a replay, or the log was replaced meanwhile.
-    if (reader === this.#reader) {
+    if (reader !== this.#reader) this.#done(this.#rowId, record);
+    else {
       this.#next += 1;
-      this.#rowId = entry.rowId;
+      this.#done(entry.rowId, record);
     }
-    this.#keep(postRecord(id, entry.event.type, entry.rowId, result, this.#parts.clock));
   }
 
   /** Rows up to `upTo` were deleted before they could be delivered (F4). */
   #noteGone(upTo: number): void {
     const first = this.#rowId + 1;
     const id = deliveryId(this.webhook.id, `gone ${first}-${upTo}`);
-    this.#rowId = upTo;
-    this.#keep(goneRecord(id, first, upTo, this.#parts.clock));
+    this.#done(upTo, goneRecord(id, first, upTo, this.#parts.clock));
   }
 
-  #keep(record: DeliveryRecord): void {
-    this.#records.push(record);
-    if (this.#records.length >= STORE_TOGETHER) this.store();
-    else this.#cancelStore ??= this.#parts.clock.after(STORE_WITHIN_MS, () => this.store());
+  #done(rowId: number, record?: DeliveryRecord): void {
+    this.#rowId = rowId;
+    this.#parts.ledger.note(this.webhook.id, rowId, record);
   }
 
   #report(entry: LogEntry, result: PostResult): void {
@@ -230,4 +198,9 @@ export class Lane {
       this.#parts.log.warn('an event was dropped by a webhook', { ...fields, origin, attempts, error });
     }
   }
+}
+
+/** Whoever is far behind lets requests and other lanes have their turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -75,7 +75,8 @@ export class Posting {
     this.#waiting = undefined;
     this.#isTimedOut = false;
     const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
-    const request = open({ ...options, headers: { ...options.headers, ...headers(this.#attempts) } }, onResponse);
+    options.headers = Object.assign(options.headers ?? {}, headers(this.#attempts));
+    const request = open(options, onResponse);
     this.#request = request;
     // axios measures silence; the limit of F2 holds for the whole try, a dribbling head included.
     this.#cancelDeadline = clock.after(attemptTimeoutMs, () => {

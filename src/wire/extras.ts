@@ -41,6 +41,14 @@ export const statusSchema = shapeOf<StatusReport>()(
     .meta({ id: 'Status' }),
 );
 
+/** Parameters of `GET /status`: `as` gives ready menu text instead of JSON. */
+export const statusQuery = z.object({
+  as: z
+    .enum(['swiftbar', 'xbar'], { error: 'The parameter as must be swiftbar or xbar.' })
+    .optional()
+    .meta({ description: 'Ready text for a menu bar program, instead of JSON.' }),
+});
+
 /** Answer of `POST /permissions/check` (section H). */
 export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));
 

@@ -10,7 +10,7 @@ export interface Route {
   readonly key: 'header' | 'query' | 'none';
 }
 
-/** The contract's table of endpoints, by operation. HEAD works where GET does (E7). */
+/** The table of endpoints, by operation: the contract's, and those of section H. HEAD works where GET does (E7). */
 export const ROUTES = {
   getHealth: { method: 'GET', path: '/health', key: 'none' },
   sendMessage: { method: 'POST', path: '/messages', key: 'header' },
@@ -21,6 +21,13 @@ export const ROUTES = {
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header' },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header' },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header' },
+  getWebhook: { method: 'GET', path: '/webhooks/{id}', key: 'header' },
+  listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header' },
+  testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header' },
+  replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header' },
+  listEvents: { method: 'GET', path: '/events', key: 'header' },
+  getStatus: { method: 'GET', path: '/status', key: 'header' },
+  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query' },
 } as const satisfies Record<string, Route>;
 

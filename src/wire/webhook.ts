@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../domain/event.ts';
-import type { Webhook } from '../domain/webhook.ts';
+import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
@@ -43,6 +43,51 @@ export const webhookBody = z
     { error: 'The body must be a JSON object.' },
   )
   .meta({ id: 'WebhookRegistration' });
+
+/** Answer of `GET /webhooks/{id}` (section H). */
+export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
+  z
+    .object({
+      ...webhookSchema.shape,
+      state: z.enum(['healthy', 'failing']),
+      consecutive_failures: z.int(),
+      last_success_at: z.string().nullable(),
+      row_id: z.int().meta({ description: 'Row id up to which it is done.' }),
+      behind: z.int().meta({ description: 'Row ids published that it is not done with yet.' }),
+    })
+    .meta({ id: 'WebhookStatus' }),
+);
+
+/** One record of `GET /webhooks/{id}/deliveries` (section H). */
+export const deliverySchema = shapeOf<DeliveryRecord>()(
+  z
+    .object({
+      id: z.string().meta({ description: 'The X-Webhook-Delivery it went out under.' }),
+      at: z.string(),
+      event: z.enum([...EVENT_TYPES, 'webhook.test', 'gone']),
+      row_id: z.int(),
+      outcome: z.enum(['delivered', 'dropped', 'gone']),
+      attempts: z.int(),
+      status: z.int().nullable(),
+      error: z.string().nullable(),
+      duration_ms: z.int(),
+    })
+    .meta({ id: 'Delivery' }),
+);
+
+/** Answer of `POST /webhooks/{id}/test` (section H). */
+export const webhookTestSchema = shapeOf<WebhookTestResult>()(
+  z
+    .object({
+      id: z.string(),
+      delivered: z.boolean(),
+      status: z.int().nullable(),
+      error: z.string().nullable(),
+      duration_ms: z.int(),
+      answer: z.string().nullable().meta({ description: 'How the body of the answer begins.' }),
+    })
+    .meta({ id: 'WebhookTest' }),
+);
 
 function isWebUrl(url: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url);

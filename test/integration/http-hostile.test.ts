@@ -62,6 +62,15 @@ describe('a body', () => {
     });
   });
 
+  test('that is too large is read to its end, so that the connection can go on', async () => {
+    const size = 2 * 1024 * 1024;
+    const first = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Transfer-Encoding: chunked\r\n\r\n`;
+    const chunk = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`;
+    const second = 'GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const answers = await gateway.raw(first + chunk + second);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+  });
+
   test.each([
     'text/plain',
     'application/x-www-form-urlencoded',

@@ -6,6 +6,7 @@ import { AppError, type Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type {
   BackendHealth,
+  EventFeed,
   MessageQuery,
   MessageReader,
   MessageSender,
@@ -15,6 +16,7 @@ import type {
   SendResult,
   WebhookRegistry,
 } from '../../src/domain/ports.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
 import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -41,8 +43,30 @@ export const CONVERSATION: Conversation = {
   last_message_at: '2026-01-02T03:04:05Z',
 };
 
+const NO_FEED: EventFeed = {
+  lastPublished: () => 0,
+  live: () => {
+    throw new Error('not used');
+  },
+  resume: () => {
+    throw new Error('not used');
+  },
+  admit: () => {},
+  page: (after) => (after < 7 ? [{ rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }] : []),
+};
+
+const STATUS: StatusReport = {
+  version: '0.0.0',
+  uptime_s: 1,
+  backend: { connected: true, message: null },
+  newest_row: 7,
+  newest_event: { row_id: 7, age_s: null },
+  webhooks: [],
+  permissions: [],
+};
+
 /** A reader that knows one message and one conversation, and keeps what it was asked. */
-export class MemoryReader implements MessageReader {
+class MemoryReader implements MessageReader {
   readonly queries: MessageQuery[] = [];
   next: string | undefined;
   failure: Error | undefined;
@@ -78,7 +102,7 @@ export class MemoryReader implements MessageReader {
 }
 
 /** A sender that keeps what it was asked to send; files beneath /missing are not there. */
-export class MemorySender implements MessageSender {
+class MemorySender implements MessageSender {
   readonly sent: SendRequest[] = [];
   answer: (request: SendRequest) => SendResult | Promise<SendResult> = () => ({
     confirmed: true,
@@ -99,7 +123,7 @@ export class MemorySender implements MessageSender {
 }
 
 /** Webhooks without lanes. */
-export class MemoryWebhooks implements WebhookRegistry {
+class MemoryWebhooks implements WebhookRegistry {
   readonly webhooks = new Map<string, StoredWebhook>();
   limit = 64;
 
@@ -174,7 +198,10 @@ export class HttpGateway {
       reader: this.reader,
       sender: this.sender,
       webhooks: this.webhooks,
+      feed: NO_FEED,
       health: () => this.backend,
+      status: () => STATUS,
+      checkPermissions: () => Promise.resolve([]),
       acceptWebSocket: () => {
         throw new Error('not used');
       },

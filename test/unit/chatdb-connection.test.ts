@@ -104,7 +104,8 @@ describe('the connection', () => {
     const path = freshPath();
     write(path, ['A']);
     const { connection, guids } = connect(path);
-    const before = (connection.look(), connection.fileId);
+    connection.look();
+    const before = connection.fileId;
     renameSync(path, `${path}.away`);
     expect(connection.look()).toBe('away');
     expect(connection.health().connected).toBe(false);
@@ -114,28 +115,50 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A']);
   });
 
-  test('follows a replaced file, also when it gets the same inode', () => {
+  test('follows a replaced file', () => {
     const path = freshPath();
-    const first = write(path, ['A', 'B']);
+    const first = write(path, ['A', 'B'], 'macos-26', { wal: false });
     const { connection, guids } = connect(path);
-    const before = (connection.look(), connection.fileId);
+    connection.look();
+    const before = connection.fileId;
     first.remove();
-    write(path, ['X']);
+    write(path, ['X'], 'macos-26', { wal: false });
     expect(connection.look()).toBe('changed');
     expect(connection.fileId).not.toBe(before);
     expect(guids()).toEqual(['X']);
   });
 
+  test('tells a file from its predecessor that lay there while nobody looked', () => {
+    const path = freshPath();
+    const first = write(path, ['A']);
+    const ids = [1, 2].map((run) => {
+      if (run === 2) {
+        first.remove();
+        write(path, ['A']);
+      }
+      const { connection } = connect(path);
+      connection.look();
+      const { fileId } = connection;
+      connection.close();
+      return fileId;
+    });
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
   test('notices a file overwritten in place', () => {
     const [path, other] = [freshPath(), freshPath()];
-    write(path, ['A', 'B'], 'macos-26', { wal: false }).close();
-    write(other, ['X'], 'macos-26', { wal: false }).close();
+    const fixture = write(path, ['A', 'B']);
+    write(other, ['X']).close();
     const { connection, guids } = connect(path);
-    expect(connection.look()).toBe('changed');
+    connection.look();
+    fixture.sql('PRAGMA wal_checkpoint(TRUNCATE)');
+    connection.look();
+    connection.look();
     expect(guids()).toEqual(['A', 'B']);
     copyFileSync(other, path);
     expect(connection.look()).toBe('changed');
     expect(guids()).toEqual(['X']);
+    expect(connection.look()).toBe('unchanged');
   });
 
   test('goes on after a killed writer whose WAL was taken away and made anew', async () => {

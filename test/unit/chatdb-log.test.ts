@@ -1,27 +1,13 @@
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
-import { Connection } from '../../src/chatdb/connection.ts';
+import { describe, expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/chatdb/log.ts';
 import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
-import { appleNs, ChatFixture, type Schema, typedstream } from '../support/chat-fixture.ts';
-import { collectingLog } from '../support/log.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, type Schema, typedstream } from '../support/chat-fixture.ts';
 
-const folder = temporaryFolder();
-const opened: (() => void)[] = [];
-afterAll(() => {
-  for (const close of opened) close();
-});
-let files = 0;
+const databases = chatDatabases();
 
-function open(schema: Schema = 'macos-26') {
-  files += 1;
-  const fixture = new ChatFixture(join(folder, `log-${files}.db`), schema);
-  const connection = new Connection({ path: fixture.path, home: '/Users/ada', log: collectingLog() });
-  opened.push(() => {
-    connection.close();
-    fixture.close();
-  });
+function open(schema?: Schema) {
+  const { fixture, connection } = databases.open(schema);
   return { fixture, log: new ChatLog(connection), lookup: new ChatSendLookup(connection) };
 }
 

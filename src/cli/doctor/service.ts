@@ -1,6 +1,6 @@
 import type { Gateway, Reply } from '../../../installer/gateway.ts';
 import type { PermissionReport } from '../../domain/ports.ts';
-import type { StatusReport, WebhookStatus } from '../../domain/status.ts';
+import type { StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 /** What the running service said; undefined when it is not there to ask. */
@@ -108,7 +108,7 @@ function eventFindings({ newest_row: row, newest_event: event, version }: Status
   ];
 }
 
-function webhookFindings(webhooks: readonly WebhookStatus[]): readonly Finding[] {
+function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[] {
   if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
   return webhooks.map((webhook) => {
     const name = `webhook ${webhook.id}`;

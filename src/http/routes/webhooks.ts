@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { WebhookRegistry } from '../../domain/ports.ts';
-import type { StoredWebhook, Webhook } from '../../domain/webhook.ts';
+import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
+import { replayBody } from '../../wire/extras.ts';
 import { checkBody, invalidRequest } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
 import { webhookBody } from '../../wire/webhook.ts';
@@ -9,7 +10,21 @@ import type { Handlers } from '../route.ts';
 
 export function webhookRoutes(
   webhooks: WebhookRegistry,
-): Pick<Handlers, 'listWebhooks' | 'registerWebhook' | 'deleteWebhook'> {
+): Pick<
+  Handlers,
+  | 'listWebhooks'
+  | 'registerWebhook'
+  | 'deleteWebhook'
+  | 'getWebhook'
+  | 'listDeliveries'
+  | 'testWebhook'
+  | 'replayWebhook'
+> {
+  const withStatus = (id: string): Webhook & WebhookStatus => {
+    const webhook = webhooks.get(id);
+    if (webhook === undefined) throw notFound();
+    return { ...shown(webhook), ...webhooks.status(id) };
+  };
   return {
     listWebhooks: () => ({ status: 200, body: webhooks.list().map(shown) }),
 
@@ -21,11 +36,30 @@ export function webhookRoutes(
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
+    getWebhook: (exchange) => ({ status: 200, body: withStatus(exchange.param('id')) }),
+
+    listDeliveries: (exchange) => ({ status: 200, body: webhooks.deliveries(exchange.param('id')) }),
+
+    async testWebhook(exchange) {
+      return { status: 200, body: await webhooks.test(exchange.param('id')) };
+    },
+
+    async replayWebhook(exchange) {
+      const checked = checkBody(replayBody, await readJson(exchange.request));
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { id } = webhooks.replay(exchange.param('id'), checked.value.after);
+      return { status: 202, body: withStatus(id) };
+    },
+
     async deleteWebhook(exchange) {
       if (await webhooks.remove(exchange.param('id'))) return { status: 204 };
-      throw new AppError('not_found', 'webhook_not_found', 'There is no webhook with this id.');
+      throw notFound();
     },
   };
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'webhook_not_found', 'There is no webhook with this id.');
 }
 
 /** What the contract shows of a webhook: not its secret. */

@@ -1,0 +1,27 @@
+import type { PermissionReport } from '../../domain/ports.ts';
+import type { StatusReport } from '../../domain/status.ts';
+import { statusQuery } from '../../wire/extras.ts';
+import { menuText } from '../../wire/menu-text.ts';
+import { readQuery } from '../../wire/query.ts';
+import type { Handlers } from '../route.ts';
+
+/** The agent's account of itself, for the menu bar, the installer and the doctor (section H). */
+export function statusRoutes(
+  status: () => StatusReport,
+  checkPermissions: () => Promise<readonly PermissionReport[]>,
+): Pick<Handlers, 'getStatus' | 'checkPermissions'> {
+  return {
+    getStatus({ query, request }) {
+      const { as } = readQuery(statusQuery, query);
+      const report = status();
+      if (as === undefined) return { status: 200, body: report };
+      // The Host passed the guard, so it is a name by which the person reaches this service.
+      const text = menuText(report, as, { url: `http://${request.headers.host ?? '127.0.0.1'}` });
+      return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };
+    },
+
+    async checkPermissions() {
+      return { status: 200, body: { permissions: await checkPermissions() } };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type {
+  BackendHealth,
+  Clock,
+  MessageLog,
+  PermissionReport,
+  Permissions,
+  WebhookRegistry,
+} from './domain/ports.ts';
+import type { StatusReport, WebhookSummary } from './domain/status.ts';
+import type { Publisher } from './events/publisher.ts';
+
+export interface StatusParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly health: () => BackendHealth;
+  readonly log: MessageLog;
+  readonly publisher: Publisher;
+  readonly webhooks: WebhookRegistry;
+  readonly permissions: Permissions;
+}
+
+/** The service's account of itself (section H): gathered from the rooms, and never a reason for macOS to ask. */
+export class Status {
+  readonly #parts: StatusParts;
+  readonly #startedAtMs: number;
+  #permissions: readonly PermissionReport[] = [];
+
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  report(): StatusReport {
+    const { version, clock, health, publisher, webhooks } = this.#parts;
+    const nowMs = clock.monotonic();
+    const { rowId, atMs } = publisher.lastPublished;
+    return {
+      version,
+      uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
+      backend: health(),
+      newest_row: this.#newestRow(),
+      newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
+      webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
+      permissions: this.#permissions,
+    };
+  }
+
+  /** Asks macOS anew, in this process's own name; it may ask the person. */
+  async checkPermissions(): Promise<readonly PermissionReport[]> {
+    const { permissions } = this.#parts;
+    this.#permissions = await Promise.all([permissions.fullDiskAccess(), permissions.automation()]);
+    return this.#permissions;
+  }
+
+  #newestRow(): number | null {
+    try {
+      return this.#parts.log.newest().rowId;
+    } catch {
+      return null; // chat.db is away, and `backend` says why
+    }
+  }
+
+  #summary(id: string, url: string): WebhookSummary {
+    const { webhooks } = this.#parts;
+    const { state, consecutive_failures, last_success_at } = webhooks.status(id);
+    const [last] = webhooks.deliveries(id);
+    return {
+      id,
+      origin: new URL(url).origin,
+      state,
+      consecutive_failures,
+      last_success_at,
+      last_outcome: last?.outcome ?? null,
+      last_error: last?.error ?? null,
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import type { Cancel, Clock, Log, WebhookStore } from '../domain/ports.ts';
+import type { DeliveryRecord } from '../domain/webhook.ts';
+
+/** Deliveries of one webhook that may be done and not yet stored: a crash repeats no more than these (F4). */
+const MAX_RECORDS = 5;
+/** What is done is stored after this long at the latest. */
+const WITHIN_MS = 20;
+
+export interface LedgerParts {
+  readonly store: WebhookStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * How far each webhook is, on its way into the state database: what all lanes finish within a moment is written
+ * in one transaction, because a transaction costs more than what is in it.
+ */
+export class Ledger {
+  readonly #parts: LedgerParts;
+  #steps = new Map<string, { rowId: number; readonly records: DeliveryRecord[] }>();
+  #cancelFlush: Cancel | undefined;
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+  }
+
+  /** The webhook is done up to `rowId`. */
+  note(id: string, rowId: number, record?: DeliveryRecord): void {
+    let step = this.#steps.get(id);
+    if (step === undefined) {
+      step = { rowId, records: [] };
+      this.#steps.set(id, step);
+    }
+    step.rowId = rowId;
+    if (record !== undefined) step.records.push(record);
+    if (step.records.length >= MAX_RECORDS) this.flush();
+    else this.#cancelFlush ??= this.#parts.clock.after(WITHIN_MS, () => this.flush());
+  }
+
+  /** The webhook has been put elsewhere, durably: what was noted before must not move it back. */
+  move(id: string, rowId: number): void {
+    const step = this.#steps.get(id);
+    if (step !== undefined) step.rowId = rowId;
+  }
+
+  /** Stores what is noted. A failure costs repeats after a crash, not the deliveries to come. */
+  flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    if (this.#steps.size === 0) return;
+    const { store, log } = this.#parts;
+    const steps = [...this.#steps].map(([id, step]) => ({ id, ...step }));
+    this.#steps = new Map();
+    try {
+      if (store.advanceMany !== undefined) store.advanceMany(steps);
+      else {
+        for (const { id, rowId, records } of steps) {
+          if (records.length === 0) store.advance(id, rowId);
+          for (const record of records) store.advance(id, rowId, record);
+        }
+      }
+    } catch (error) {
+      log.error('how far the webhooks are could not be stored', { error });
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const sh = promisify(execFile);
+
+const folder = join(temporaryFolder(), "the person's demo");
+let demo: ChildProcess;
+let output = '';
+
+/** The lines to copy that it printed. */
+function printed(): readonly string[] {
+  return output.split('\n').filter((line) => /^ {2}(KEY=|curl|node)/.test(line));
+}
+
+function key(): string {
+  return /^api_key = "(.+)"/m.exec(readFileSync(join(folder, 'config.toml'), 'utf8'))?.[1] ?? '';
+}
+
+beforeAll(async () => {
+  demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(await freePort())], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+  });
+  for (const stream of [demo.stdout, demo.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await eventually(() => {
+    if (demo.exitCode !== null) throw new Error(output);
+    return output.includes('Ctrl+C');
+  });
+});
+
+afterAll(() => {
+  demo.kill('SIGKILL');
+});
+
+describe('the demo', () => {
+  test('says that it is a simulation, and prints no key', () => {
+    expect(output).toContain('This is a simulation');
+    expect(key()).toMatch(/^[\da-f-]{36}$/);
+    expect(output).not.toContain(key());
+  });
+
+  test('has its own configuration, for the owner alone, with the simulated Mac in it', () => {
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, 'config.toml')).mode & 0o777).toBe(0o600);
+    const text = readFileSync(join(folder, 'config.toml'), 'utf8');
+    expect(text).toContain(`\nchat_db_path = "${folder}/`);
+    expect(text).toContain(`\nosascript_path = "${folder}/`);
+  });
+
+  test('prints lines that work when they are pasted: list, listen, send', async () => {
+    const [assignment = '', list = '', listen = '', send = ''] = printed();
+    const listener = spawn('/bin/sh', ['-c', `${assignment}\nexec ${listen.trim()}`], {
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let frames = '';
+    listener.stdout.on('data', (chunk: Buffer) => (frames += chunk.toString()));
+    try {
+      const paste = async (line: string): Promise<unknown> =>
+        JSON.parse((await sh('/bin/sh', ['-c', `${assignment}\n${line} --silent`], { cwd: '/' })).stdout);
+      expect(await paste(list)).toHaveLength(3);
+      // People write by themselves within seconds.
+      await eventually(() => frames.includes('"message.received"'));
+      const sent = (await paste(send)) as { id: string; body: string };
+      expect(sent.body).toBe('Hello');
+      await eventually(() => frames.includes(`"message.sent","data":{"id":"${sent.id}"`));
+      const before = frames.length;
+      await eventually(() => frames.slice(before).includes('"message.received"'));
+    } finally {
+      listener.kill('SIGKILL');
+    }
+  });
+
+  test('ends with 0 when it is asked to, and so does its Mac', async () => {
+    const ended = once(demo, 'close');
+    demo.kill('SIGINT');
+    // The pipes close only when no child process holds them any more.
+    expect((await ended)[0]).toBe(0);
+  });
+});

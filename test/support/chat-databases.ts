@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatFixture, type Schema } from './chat-fixture.ts';
+import { collectingLog } from './log.ts';
+import { temporaryFolder } from './temporary.ts';
+
+/** Opens fresh databases beside their writers, for one test file; everything is closed when it is done. */
+export function chatDatabases() {
+  const folder = temporaryFolder();
+  const opened: (() => void)[] = [];
+  let files = 0;
+  // Runs before the folder goes.
+  afterAll(() => {
+    for (const close of opened) close();
+  });
+  const open = (schema: Schema = 'macos-26', path?: string) => {
+    files += 1;
+    const fixture = new ChatFixture(path ?? join(folder, `chat-${files}.db`), schema);
+    const log = collectingLog();
+    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log });
+    opened.push(() => {
+      connection.close();
+      fixture.close();
+    });
+    return { fixture, log, connection };
+  };
+  return { folder, open };
+}

@@ -1,0 +1,243 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, type ChatFixture, type Schema, typedstream } from '../support/chat-fixture.ts';
+
+const databases = chatDatabases();
+
+function open(schema?: Schema, path?: string) {
+  const { connection, ...parts } = databases.open(schema, path);
+  return { ...parts, connection, reader: new ChatReader(connection) };
+}
+
+describe('a message', () => {
+  let { fixture, reader, log } = open();
+  let chat = 0;
+  beforeEach(() => {
+    ({ fixture, reader, log } = open());
+    chat = fixture.chat('any;-;+15550100', { last_addressed_handle: '+15550009' });
+  });
+
+  function written(columns: Parameters<ChatFixture['message']>[0]): Message | undefined {
+    return reader.message(fixture.message({ chat, ...columns }));
+  }
+
+  test('has exactly the fields of the contract, in its order', () => {
+    const handle = fixture.handle('+15550100');
+    const message = written({
+      guid: 'A-1',
+      text: 'Hi',
+      handle_id: handle,
+      date: appleNs('2026-02-03T04:05:06Z', 999_999_999),
+    });
+    expect(JSON.stringify(message)).toBe(
+      JSON.stringify({
+        id: '1',
+        guid: 'A-1',
+        conversation_id: 'any;-;+15550100',
+        sender: '+15550100',
+        body: 'Hi',
+        attachments: [],
+        timestamp: '2026-02-03T04:05:06Z',
+        is_from_me: false,
+        status: 'delivered',
+      }),
+    );
+  });
+
+  test.each([
+    ['the text', { text: 'plain', attributedBody: typedstream('other') }, 'plain'],
+    [
+      'the attributed body when there is no text',
+      { text: null, attributedBody: typedstream('from the blob 👋') },
+      'from the blob 👋',
+    ],
+    [
+      'the attributed body when the text is empty',
+      { text: '', attributedBody: typedstream('from the blob') },
+      'from the blob',
+    ],
+    ['nothing when there is neither', {}, ''],
+    ['the text without placeholders', { text: 'a\uFFFCb\uFFFDc' }, 'abc'],
+    ['the text without a placeholder and its line break at the start', { text: '\uFFFC\nLook' }, 'Look'],
+    ['the text without a placeholder and its line break at the end', { text: 'Look\r\n\uFFFC' }, 'Look'],
+    [
+      'the text without several placeholders at both ends',
+      { text: '\uFFFC\n\uFFFD\nLook\n\n\uFFFC\n\uFFFC' },
+      'Look\n',
+    ],
+    ['nothing of placeholders alone', { text: '\uFFFC\n\uFFFC' }, ''],
+    ['white space as it is', { text: ' \n Look \n ' }, ' \n Look \n '],
+  ])('shows %s', (_, columns, body) => {
+    expect(written(columns)?.body).toBe(body);
+    expect(log.lines).toEqual([]);
+  });
+
+  test('takes placeholders out of a long hostile text at once', () => {
+    expect(written({ text: `x${'\uFFFC\n'.repeat(100_000)}x` })?.body).toBe(`x${'\n'.repeat(100_000)}x`);
+  });
+
+  test.each([
+    ['cut', typedstream('a longer text').subarray(0, 90)],
+    ['no archive at all', Buffer.from('bplist00')],
+    ['too large', Buffer.alloc(1_200_000)],
+  ])('has an empty body and one debug line when its blob is %s', (_, attributedBody) => {
+    expect(written({ attributedBody })?.body).toBe('');
+    expect(log.lines.map(({ level, fields }) => [level, fields])).toEqual([['debug', { rowId: 1 }]]);
+  });
+
+  test.each([
+    ['the own address of the row', { destination_caller_id: '+15550001', account: 'E:a@example.org' }, '+15550001'],
+    ['the account without its prefix', { destination_caller_id: '', account: 'E:a@example.org' }, 'a@example.org'],
+    ['the account of a number', { account: 'P:+15550002' }, '+15550002'],
+    ['what the chat was last addressed from', { account: 'E:' }, '+15550009'],
+  ])('of my own is sent by %s', (_, columns, sender) => {
+    expect(written({ is_from_me: 1, ...columns })?.sender).toBe(sender);
+  });
+
+  test('of my own is sent by me when nothing is known', () => {
+    fixture.sql('UPDATE chat SET last_addressed_handle = NULL');
+    expect(written({ is_from_me: 1 })).toMatchObject({ sender: 'me', is_from_me: true });
+  });
+
+  test('without a handle is from the one participant of a one-to-one chat', () => {
+    const handle = fixture.handle('+15550100');
+    fixture.participant(chat, handle);
+    expect(written({ handle_id: 0 })?.sender).toBe('+15550100');
+    expect(written({ handle_id: 77 })?.sender).toBe('+15550100');
+    fixture.participant(chat, fixture.handle('ada@example.org'));
+    expect(written({ handle_id: 0 })?.sender).toBe('');
+    const group = fixture.chat('any;+;chat1');
+    fixture.participant(group, handle);
+    expect(written({ handle_id: 0, chat: group })?.sender).toBe('');
+  });
+
+  test.each([
+    ['failed', { is_from_me: 1, error: 22, is_sent: 1 }],
+    ['read', { is_from_me: 1, is_read: 1, is_delivered: 1 }],
+    ['read', { is_from_me: 1, date_read: 5 }],
+    ['delivered', { is_from_me: 1, is_delivered: 1, is_sent: 1 }],
+    ['delivered', { is_from_me: 1, date_delivered: 5 }],
+    ['sent', { is_from_me: 1, is_sent: 1 }],
+    ['pending', { is_from_me: 1 }],
+    ['pending', { is_from_me: 1, is_sent: 1, schedule_type: 2 }],
+    ['delivered', { is_from_me: 0 }],
+    ['read', { is_from_me: 0, is_read: 1 }],
+    ['read', { is_from_me: 0, date_read: 5 }],
+    ['delivered', { is_from_me: 0, error: 22 }],
+  ] as const)('is %s when its row says %j', (status, columns) => {
+    expect(written(columns)?.status).toBe(status);
+  });
+
+  test.each([
+    [null, '2001-01-01T00:00:00Z'],
+    [0, '2001-01-01T00:00:00Z'],
+    ['no date', '2001-01-01T00:00:00Z'],
+    [Buffer.from('blob'), '2001-01-01T00:00:00Z'],
+    [10_000_000_000n, '2317-11-21T17:46:40Z'],
+    [10_000_000_001n, '2001-01-01T00:00:10Z'],
+    [788_918_400n, '2026-01-01T00:00:00Z'],
+    [788_918_400_999_999_999n, '2026-01-01T00:00:00Z'],
+    [-1n, '2000-12-31T23:59:59Z'],
+    [-10_000_000_001n, '2000-12-31T23:59:49Z'],
+    [9_223_372_036_854_775_807n, '2293-04-11T23:47:16Z'],
+    [-9_223_372_036_854_775_808n, '1708-09-22T00:12:43Z'],
+    [1e300, '9999-12-31T23:59:59Z'],
+    [-1e300, '0001-01-01T00:00:00Z'],
+    [5.5, '2001-01-01T00:00:05Z'],
+  ])('dated %p is of %s', (date, timestamp) => {
+    expect(written({ date })?.timestamp).toBe(timestamp);
+  });
+
+  test('names its attachments by absolute paths, in stored order, hidden and unnamed ones left out', () => {
+    const rowId = fixture.message({ chat });
+    fixture.attachment(rowId, '~/Library/Messages/Attachments/b.heic');
+    fixture.attachment(rowId, '~/hidden', { hide_attachment: 1 });
+    fixture.attachment(rowId, null);
+    fixture.attachment(rowId, ' ');
+    fixture.attachment(rowId, '/var/folders/a.png');
+    fixture.attachment(rowId, 'relative.txt');
+    expect(reader.message(rowId)?.attachments).toEqual([
+      '/Users/ada/Library/Messages/Attachments/b.heic',
+      '/var/folders/a.png',
+      join(databases.folder, 'relative.txt'),
+    ]);
+  });
+
+  test('is not there when it is unknown or a reaction', () => {
+    const reaction = fixture.message({ chat, associated_message_type: 2000, associated_message_guid: 'p:0/A-1' });
+    expect(reader.message(reaction)).toBeUndefined();
+    expect(reader.message(4711)).toBeUndefined();
+  });
+
+  test('of the system is a message with an empty body', () => {
+    expect(written({ item_type: 1, group_action_type: 0 })).toMatchObject({
+      body: '',
+      conversation_id: 'any;-;+15550100',
+    });
+  });
+
+  test('in several chats belongs to the lowest, in none to ""', async () => {
+    const other = fixture.chat('any;-;+15550101');
+    const both = fixture.message({ date: appleNs('2026-01-02T00:00:00Z') });
+    fixture.join(other, both, appleNs('2026-01-02T00:00:00Z'));
+    fixture.join(chat, both, appleNs('2026-01-02T00:00:00Z'));
+    const loose = fixture.message();
+    const page = await reader.listMessages({ order: 'desc', limit: 10, offset: 0 });
+    expect(page.items.map(({ id, conversation_id }) => [id, conversation_id])).toEqual([
+      [String(both), 'any;-;+15550100'],
+      [String(loose), ''],
+    ]);
+    const others = await reader.listMessages({
+      conversationId: 'any;-;+15550101',
+      order: 'desc',
+      limit: 10,
+      offset: 0,
+    });
+    expect(others.items).toEqual([]);
+  });
+
+  test('that the person deleted keeps its chat and is in no list', async () => {
+    const kept = fixture.message({ chat });
+    const deleted = fixture.message();
+    fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: deleted, delete_date: 5 });
+    expect(reader.message(deleted)?.conversation_id).toBe('any;-;+15550100');
+    const page = await reader.listMessages({ order: 'desc', limit: 10, offset: 0 });
+    expect(page.items.map(({ id }) => id)).toEqual([String(kept)]);
+  });
+
+  test('of a row full of nothing is still a message', () => {
+    const names = fixture.all('SELECT name FROM pragma_table_info(\'message\') WHERE "notnull" = 0 AND pk = 0').flat();
+    const nothing = Object.fromEntries(names.map((name) => [String(name), null]));
+    const rowId = fixture.message({ ...nothing, guid: 'N' });
+    expect(reader.message(rowId)).toEqual({
+      id: String(rowId),
+      guid: 'N',
+      conversation_id: '',
+      sender: '',
+      body: '',
+      attachments: [],
+      timestamp: '2001-01-01T00:00:00Z',
+      is_from_me: false,
+      status: 'delivered',
+    });
+  });
+});
+
+describe('attachments', () => {
+  test('are under the home that the database lies in', () => {
+    const path = join(databases.folder, 'Library', 'Messages');
+    const { fixture, reader } = open('macos-26', makeFolder(path));
+    const rowId = fixture.message();
+    fixture.attachment(rowId, '~/Library/Messages/Attachments/a.heic');
+    expect(reader.message(rowId)?.attachments).toEqual([join(databases.folder, 'Library/Messages/Attachments/a.heic')]);
+  });
+});
+
+function makeFolder(path: string): string {
+  mkdirSync(path, { recursive: true });
+  return join(path, 'chat.db');
+}

@@ -48,8 +48,3 @@ export function isRefusal(error: unknown): boolean {
 export function isStorageFailure(error: unknown): boolean {
   return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }
-
-/** The failure of a system call that returned nothing: an error that has only a code. */
-export function systemFailure(code: string): Error {
-  return Object.assign(new Error(code), { code });
-}

@@ -10,7 +10,7 @@ export interface Instant {
 }
 
 /** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
-export const APPLE_EPOCH_S = 978_307_200;
+const APPLE_EPOCH_S = 978_307_200;
 /** The contract's line between seconds and nanoseconds. */
 export const LARGEST_SECONDS = 10_000_000_000n;
 export const LARGEST_INTEGER = 9_223_372_036_854_775_807n;

@@ -103,7 +103,7 @@ export function beyond(range: Range, order: Order, place: Place): Range {
   return order === 'asc' ? { ...range, after: bound } : { ...range, before: bound };
 }
 
-export function comparePlaces(a: Place, b: Place): number {
+function comparePlaces(a: Place, b: Place): number {
   return compareInstants(a.instant, b.instant) || a.rowId - b.rowId;
 }
 

@@ -108,7 +108,7 @@ export function hasOddDates(table: string, date: string, condition = ''): string
 }
 
 /** Rows whose place in an index is not their place in time, as row ids; `?` stands for the chat each time. */
-export function restSql(shape: Shape, scope: 'all' | 'chat'): string {
+function restSql(shape: Shape, scope: 'all' | 'chat'): string {
   const [table, id, date, of] =
     scope === 'all'
       ? ['message', 'ROWID', 'date', '']

@@ -114,10 +114,6 @@ export function instantAt(row: Row, at: number): Instant {
   return instantOf(row[at] ?? null, row[at + 1] ?? null, row[at + 2] ?? null);
 }
 
-export function messageInstant(row: Row): Instant {
-  return instantAt(row, DATE);
-}
-
 /** Text of any value that a hostile database may hold in a text column. */
 export function toText(value: SqlValue | undefined): string {
   if (typeof value === 'string') return value;

@@ -131,7 +131,7 @@ export class Channel {
         this.noteTaken(member);
         return { entries, missed, upTo: entries.at(-1)?.rowId ?? this.#last };
       },
-      isLevel: member.isLevel,
+      isLevel: () => member.isLevel(),
       generation: () => this.#generation,
       close: () => this.leave(member),
     };

@@ -50,7 +50,7 @@ export class Feed implements EventFeed {
         channel.noteTaken(member);
         return { entries, missed: 0, upTo: position };
       },
-      isLevel: member.isLevel,
+      isLevel: () => member.isLevel(),
       generation: () => channel.generation,
       close: () => channel.leave(member),
     };

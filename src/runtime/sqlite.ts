@@ -54,7 +54,7 @@ async function loadNode(): Promise<Open> {
     return wrap({
       prepare(sql) {
         const statement = database.prepare<SqlValue[]>(sql);
-        return (statement.reader ? statement.raw() : statement) as unknown as NativeStatement;
+        return statement.reader ? statement.raw() : statement;
       },
       exec: (sql) => void database.exec(sql),
       close: () => void database.close(),

@@ -95,6 +95,10 @@ export class Poster {
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
     const timestampS = Math.floor(this.#options.clock.now() / 1000);
     const headers: Record<string, string> = {
+      'Content-Type': 'application/json',
+      'User-Agent': `Postern/${this.#options.version}`,
+      Accept: '*/*',
+      'Accept-Encoding': 'identity',
       'X-Webhook-Event': post.event,
       'X-Webhook-Delivery': post.id,
       'X-Webhook-Attempt': String(attempt),
@@ -120,12 +124,6 @@ export class Poster {
       responseType: 'stream',
       transformRequest: [],
       transformResponse: [],
-      headers: {
-        'Content-Type': 'application/json',
-        'User-Agent': `Postern/${this.#options.version}`,
-        Accept: '*/*',
-        'Accept-Encoding': 'identity',
-      },
     });
     axiosRetry(client, {
       retryDelay: (retry) => this.#retryWaitsMs[retry - 1] ?? 0,

@@ -19,7 +19,7 @@ const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
 export class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-faults-'));
   readonly database = new MessagesDatabase(join(this.folder, 'Library/Messages/chat.db'));
-  readonly #ends: (() => Promise<unknown> | unknown)[] = [];
+  readonly #ends: (() => unknown)[] = [];
   #service: Service | undefined;
 
   constructor() {

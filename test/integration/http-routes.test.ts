@@ -231,8 +231,9 @@ describe('every path', () => {
   test.each([
     ['PUT', '/api/v1/messages', 'POST, GET, HEAD'],
     ['POST', '/api/v1/messages/7', 'GET, HEAD'],
-    ['GET', '/api/v1/webhooks/w0', 'DELETE'],
-    ['HEAD', '/api/v1/webhooks/w0', 'DELETE'],
+    ['PATCH', '/api/v1/webhooks/w0', 'DELETE, GET, HEAD'],
+    ['GET', '/api/v1/webhooks/w0/test', 'POST'],
+    ['HEAD', '/api/v1/webhooks/w0/replay', 'POST'],
     ['POST', '/api/v1/health', 'GET, HEAD'],
     ['OPTIONS', '/api/v1/messages', 'POST, GET, HEAD'],
     ['PURGE', '/api/v1/conversations', 'GET, HEAD'],

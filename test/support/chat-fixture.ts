@@ -30,6 +30,7 @@ export class ChatFixture {
     this.path = path;
     this.#isBare = schema === 'bare';
     this.#database = new Database(path);
+    this.#database.pragma('synchronous = OFF');
     if (options.wal ?? !this.#isBare) this.#database.pragma('journal_mode = WAL');
     this.#database.exec(this.#isBare ? BARE : statementsOf(schema));
   }

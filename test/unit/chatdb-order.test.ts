@@ -160,7 +160,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
@@ -196,7 +196,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 });

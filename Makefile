@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone says what there is.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test lint typecheck check clean
+.PHONY: help run demo install uninstall build test lint typecheck check clean
 
 PACKAGES := node_modules/.package-lock.json
 PROGRAM := dist/main.js
@@ -15,6 +15,18 @@ run: $(PROGRAM) ## serve: on a Mac with Messages the real thing, elsewhere the d
 
 demo: $(PROGRAM) ## serve a simulated Mac
 	@node $(PROGRAM) demo
+
+install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-wait)
+	@node $(PROGRAM) install $(ARGS)
+
+uninstall: $(PROGRAM) ## take it off this Mac again (ARGS=--purge)
+	@node $(PROGRAM) uninstall $(ARGS)
+
+install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-wait)
+	@node $(PROGRAM) install $(ARGS)
+
+uninstall: $(PROGRAM) ## take it off this Mac again (ARGS=--purge)
+	@node $(PROGRAM) uninstall $(ARGS)
 
 build: $(PROGRAM) ## compile into dist/
 

@@ -1,7 +1,23 @@
 import type { Surroundings } from '../config/surroundings.ts';
 
-/** Decision A3, and `usage` for a command line that means nothing (sysexits' EX_USAGE). */
-export const EXIT = { ok: 0, crash: 1, usage: 64, portTaken: 69, startAgain: 75, config: 78 } as const;
+/** Decision A3, and of sysexits what a script that calls a command can act on. */
+export const EXIT = {
+  ok: 0,
+  /** Also: the check found a problem. */
+  crash: 1,
+  usage: 64,
+  /** EX_DATAERR: the service refused the input. */
+  refusedInput: 65,
+  portTaken: 69,
+  /** EX_UNAVAILABLE: no service there, or not now. */
+  unavailable: 69,
+  /** EX_SOFTWARE: the service failed. */
+  serviceFailed: 70,
+  startAgain: 75,
+  /** EX_NOPERM: the key is refused. */
+  keyRefused: 77,
+  config: 78,
+} as const;
 
 /** What every command needs from the process it runs in. */
 export interface Context {
@@ -12,6 +28,18 @@ export interface Context {
   /** Lines for the person on stderr. */
   readonly complain: (...lines: readonly string[]) => void;
   readonly isTerminal: boolean;
+}
+
+/** What the commands that talk to a running service need besides. */
+export interface ClientContext extends Context {
+  /** How many columns the terminal has; undefined when stdout is none, and lines may be of any length. */
+  readonly columns: number | undefined;
+  /** Opened only when it is read: a command without `-` leaves stdin alone. */
+  readonly input: () => AsyncIterable<Uint8Array>;
+  /** Like `say`, and resolves when whoever reads has taken it. */
+  readonly feed: (line: string) => Promise<void>;
+  /** Aborted when nobody reads stdout any more, and by Ctrl+C once it was asked for. */
+  readonly untilEnded: () => AbortSignal;
 }
 
 /** The options that every command takes. */

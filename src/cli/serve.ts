@@ -1,6 +1,9 @@
+import { layoutOf } from '../../installer/layout.ts';
 import { type ConfigReading, createConfig, readConfig } from '../config/file.ts';
 import { configFolder } from '../config/surroundings.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ProcessLog } from '../runtime/log.ts';
+import { boundLogFiles } from '../runtime/log-files.ts';
 import { type CommonOptions, type Context, EXIT } from './command.ts';
 import { refuseConfig, runService, withLog } from './service.ts';
 
@@ -32,7 +35,15 @@ export async function serveConfigured(
   if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
   for (const warning of reading.warnings) log.warn(warning);
   const { platform, homeFolder } = context.around;
-  return runService(reading.config, log, context, { supervised, platform, homeFolder });
+  const isAgent = supervised && platform === 'darwin';
+  const letLogsGrow = isAgent
+    ? boundLogFiles(layoutOf(homeFolder).logFiles, { clock: systemClock, log })
+    : () => undefined;
+  try {
+    return await runService(reading.config, log, context, { supervised, platform, homeFolder });
+  } finally {
+    letLogsGrow();
+  }
 }
 
 /** Writes the configuration and says where it is. */

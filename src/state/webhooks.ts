@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
-import type { Clock, WebhookStore } from '../domain/ports.ts';
+import type { Clock, WebhookStep, WebhookStore } from '../domain/ports.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
@@ -21,11 +21,9 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
   const move = database.prepare('UPDATE webhook SET row_id = ? WHERE id = ?');
-  const noteSuccess = database.prepare(
-    'UPDATE webhook SET row_id = ?, consecutive_failures = 0, last_success_at = ? WHERE id = ?',
-  );
+  const noteSuccess = database.prepare('UPDATE webhook SET consecutive_failures = 0, last_success_at = ? WHERE id = ?');
   const noteFailure = database.prepare(
-    'UPDATE webhook SET row_id = ?, consecutive_failures = consecutive_failures + 1 WHERE id = ?',
+    'UPDATE webhook SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
   );
   const insertRecord = database.prepare(
     `INSERT INTO delivery (webhook, id, at, event, row_id, outcome, attempts, status, error, duration_ms)
@@ -62,6 +60,18 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     for (const [webhook] of selectAll.all()) trim.run(String(webhook), String(webhook));
   };
 
+  const advanceMany = (steps: readonly WebhookStep[]): void =>
+    database.transaction(() => {
+      for (const { id, rowId, records } of steps) {
+        move.run(rowId, id);
+        for (const record of records) {
+          if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
+          else if (record.outcome === 'dropped') noteFailure.run(id);
+          keep(id, record);
+        }
+      }
+    });
+
   return {
     list: () => selectAll.all().map(toWebhook),
     get(id) {
@@ -97,18 +107,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       return stored;
     },
     remove: (id) => remove.run(id) > 0,
-    advance(id, rowId, record) {
-      if (record === undefined) {
-        move.run(rowId, id);
-        return;
-      }
-      database.transaction(() => {
-        if (record.outcome === 'delivered') noteSuccess.run(rowId, record.at, id);
-        else if (record.outcome === 'dropped') noteFailure.run(rowId, id);
-        else move.run(rowId, id);
-        keep(id, record);
-      });
-    },
+    advance: (id, rowId, record) => advanceMany([{ id, rowId, records: record === undefined ? [] : [record] }]),
+    advanceMany,
     deliveries: (id) => selectRecords.all(id).map(toRecord),
     health(id) {
       const row = selectHealth.get(id);

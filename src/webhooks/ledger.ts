@@ -1,8 +1,8 @@
 import type { Cancel, Clock, Log, WebhookStore } from '../domain/ports.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 
-/** Deliveries of one webhook that may be done and not yet stored: a crash repeats no more than these (F4). */
-const MAX_RECORDS = 5;
+/** Deliveries of one webhook that may be done and not yet stored: a crash repeats these and the running one (F4). */
+const MAX_RECORDS = 4;
 /** What is done is stored after this long at the latest. */
 const WITHIN_MS = 20;
 
@@ -34,8 +34,9 @@ export class Ledger {
     }
     step.rowId = rowId;
     if (record !== undefined) step.records.push(record);
-    if (step.records.length >= MAX_RECORDS) this.flush();
-    else this.#cancelFlush ??= this.#parts.clock.after(WITHIN_MS, () => this.flush());
+    // At the end of this turn the lane has sent its next event: storing costs no time that it could use.
+    if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
+    this.#cancelFlush ??= this.#parts.clock.after(WITHIN_MS, () => this.flush());
   }
 
   /** The webhook has been put elsewhere, durably: what was noted before must not move it back. */

@@ -1,0 +1,37 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+/** Makes the action of a command from what it runs, which says the exit code. */
+export type Runs = (start: (command: Command) => Promise<number>) => (...given: unknown[]) => Promise<void>;
+
+/** The lines that end a command's help. */
+export function examples(...lines: readonly string[]): string {
+  return ['', lines.length === 1 ? 'Example:' : 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+// Readers of what stands behind an option. What they throw ends a sentence about the value they refuse.
+
+export function nonEmpty(value: string): string {
+  if (value === '') throw new InvalidArgumentError('It is empty.');
+  return value;
+}
+
+export function portNumber(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 1 to 65535.');
+  return port;
+}
+
+export function rowId(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more.');
+  return Number(value);
+}
+
+export function count(value: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(value)) throw new InvalidArgumentError('It must be a whole number of 1 or more.');
+  return Number(value);
+}
+
+/** Gathers an option that may be given several times. */
+export function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, nonEmpty(value)];
+}

@@ -255,9 +255,11 @@ describe('a webhook', () => {
     await eventually(() => answer);
     house.store.advance(id, 20); // as CursorStore.restart does for every webhook
     house.channel.restart(20);
-    house.publish(21, 23);
     receiver.answerWith((response) => void response.end());
     answer?.();
+    await eventually(() => house.dispatcher.deliveries(id).length === 1);
+    expect(house.store.get(id)?.rowId).toBe(20);
+    house.publish(21, 23);
     await eventually(() => house.dispatcher.status(id).row_id === 23);
     expect(rowsAt(receiver)).toEqual([1001, 21, 22, 23]);
     expect(house.store.get(id)?.rowId).toBe(23);

@@ -351,6 +351,21 @@ describe('a client that is gone', () => {
     expect(client.closedWith).not.toBe(1006);
   });
 
+  test('is not one that catches up slowly, its pongs still behind the events', async () => {
+    const house = await House.open(bulky);
+    house.publish(1, 4000);
+    const socket = await dumbClient(house, '?after=0&include=details');
+    socket.on('data', () => undefined);
+    for (let ping = 0; ping < 4; ping += 1) {
+      const before = socket.bytesRead;
+      socket.resume();
+      await eventually(() => socket.bytesRead > before + 3_000_000);
+      socket.pause();
+      await house.clock.advance(30_000);
+      expect(house.hub.counts.clients).toBe(1);
+    }
+  });
+
   test('though it talks, is dropped when it reads nothing for 60 seconds', async () => {
     const house = await House.open(bulky);
     const socket = await dumbClient(house, '?include=details');

@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import type { WebhookStep, WebhookStore } from '../../src/domain/ports.ts';
+import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { Ledger } from '../../src/webhooks/ledger.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+
+const record = (rowId: number): DeliveryRecord => ({
+  id: `d${rowId}`,
+  at: '2026-01-01T00:00:00Z',
+  event: 'message.received',
+  row_id: rowId,
+  outcome: 'delivered',
+  attempts: 1,
+  status: 200,
+  error: null,
+  duration_ms: 1,
+});
+
+/** A ledger over a store that keeps what it is told, in one go or one by one. */
+function newLedger(options: { readonly oneByOne?: boolean; readonly fails?: boolean } = {}) {
+  const clock = new FakeClock();
+  const log = collectingLog();
+  const stored: unknown[] = [];
+  const keep = (what: unknown): void => {
+    if (options.fails === true) throw new Error('disk full');
+    stored.push(what);
+  };
+  const store: Partial<WebhookStore> = {
+    advance: (id, rowId, kept) => keep([id, rowId, kept?.row_id]),
+    ...(options.oneByOne === true ? {} : { advanceMany: (steps: readonly WebhookStep[]) => keep(steps) }),
+  };
+  return { ledger: new Ledger({ store: store as WebhookStore, clock, log }), clock, log, stored };
+}
+
+describe('the ledger', () => {
+  test('stores what all webhooks finish within 20 ms in one go', async () => {
+    const { ledger, clock, stored } = newLedger();
+    ledger.note('a', 1, record(1));
+    ledger.note('b', 7);
+    ledger.note('a', 2, record(2));
+    await clock.advance(19);
+    expect(stored).toEqual([]);
+    await clock.advance(1);
+    const a = { id: 'a', rowId: 2, records: [record(1), record(2)] };
+    expect(stored).toEqual([[a, { id: 'b', rowId: 7, records: [] }]]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('does not wait when four deliveries of one webhook are done', async () => {
+    const { ledger, stored, clock } = newLedger();
+    for (const rowId of [1, 2, 3, 4]) ledger.note('a', rowId, record(rowId));
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    expect(stored).toMatchObject([[{ id: 'a', rowId: 4 }]]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('does not move a webhook back to where it was before it was put elsewhere', () => {
+    const { ledger, stored } = newLedger();
+    ledger.note('a', 1001, record(1001));
+    ledger.move('a', 20);
+    ledger.move('b', 5);
+    ledger.flush();
+    expect(stored).toEqual([[{ id: 'a', rowId: 20, records: [record(1001)] }]]);
+  });
+
+  test('asks a store that takes one at a time one by one', () => {
+    const { ledger, stored } = newLedger({ oneByOne: true });
+    ledger.note('a', 1, record(1));
+    ledger.note('a', 3, record(2));
+    ledger.note('b', 7);
+    ledger.flush();
+    expect(stored).toEqual([
+      ['a', 3, 1],
+      ['a', 3, 2],
+      ['b', 7, undefined],
+    ]);
+  });
+
+  test('says so when it cannot store, and goes on', () => {
+    const { ledger, log } = newLedger({ fails: true });
+    ledger.note('a', 1, record(1));
+    ledger.flush();
+    ledger.note('a', 2, record(2));
+    ledger.flush();
+    expect(log.lines.map(({ level }) => level)).toEqual(['error', 'error']);
+  });
+});

@@ -22,12 +22,6 @@ install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-
 uninstall: $(PROGRAM) ## take it off this Mac again (ARGS=--purge)
 	@node $(PROGRAM) uninstall $(ARGS)
 
-install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-wait)
-	@node $(PROGRAM) install $(ARGS)
-
-uninstall: $(PROGRAM) ## take it off this Mac again (ARGS=--purge)
-	@node $(PROGRAM) uninstall $(ARGS)
-
 build: $(PROGRAM) ## compile into dist/
 
 test: $(PROGRAM) ## run every test

@@ -1,4 +1,4 @@
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { type ClientContext, EXIT } from './cli/command.ts';
 import type { Runs } from './cli/declaration.ts';
 import { declareProgram } from './cli/program.ts';
@@ -49,12 +49,12 @@ async function run(argv: readonly string[]): Promise<number> {
     if (error.exitCode === 0) return EXIT.ok;
     // A command with commands beneath it, given alone: its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
-    context.complain(`postern: ${usageMistake(error, program)}`, 'postern --help says what there is.');
+    context.complain(`postern: ${usageMistake(error, program)}`, `${commandIn(program)} --help says what there is.`);
     return EXIT.usage;
   }
 }
 
-function usageMistake({ code, message }: CommanderError, program: ReturnType<typeof declareProgram>): string {
+function usageMistake({ code, message }: CommanderError, program: Command): string {
   const [first = '', second = ''] = program.args;
   if (code === 'commander.excessArguments') {
     const isCommand = program.commands.some((command) => command.name() === first);
@@ -64,6 +64,19 @@ function usageMistake({ code, message }: CommanderError, program: ReturnType<typ
     .replace(/^error: /, '')
     .replace(/\n/g, ' ')
     .replace(/\.?$/, '.');
+}
+
+/** The command that was meant, with those it lies beneath. */
+function commandIn(program: Command): string {
+  let command = program;
+  let names = [program.name()];
+  for (const name of program.args) {
+    const child = command.commands.find((one) => one.name() === name);
+    if (child === undefined) break;
+    command = child;
+    names = [...names, name];
+  }
+  return names.join(' ');
 }
 
 function isCommanderError(error: unknown): error is CommanderError {

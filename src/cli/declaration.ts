@@ -5,7 +5,8 @@ export type Runs = (start: (command: Command) => Promise<number>) => (...given: 
 
 /** The lines that end a command's help. */
 export function examples(...lines: readonly string[]): string {
-  return ['', lines.length === 1 ? 'Example:' : 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+  const title = lines.length === 1 ? 'Example:' : 'Examples:';
+  return ['', title, ...lines.map((line) => `  ${line}`), '', 'What the exit codes mean: postern --help'].join('\n');
 }
 
 // Readers of what stands behind an option. What they throw ends a sentence about the value they refuse.

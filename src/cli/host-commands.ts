@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import type { Context } from './command.ts';
+import { Argument, type Command } from 'commander';
+import { type Context, EXIT } from './command.ts';
 import { examples, nonEmpty, portNumber, type Runs } from './declaration.ts';
 
 /** The commands that serve, and those that look after the machine. */
@@ -45,4 +45,38 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .option('--purge', 'remove configuration, state, logs and granted permissions too')
     .addHelpText('after', examples('postern uninstall --purge'))
     .action(runs(async (command) => (await import('./uninstall.ts')).uninstall(command.optsWithGlobals(), context)));
+  declareConfigCommands(program, context, runs);
+  program
+    .command('completion')
+    .description('Print a completion script for a shell.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['zsh']))
+    .addHelpText('after', examples('postern completion zsh > ~/.zfunc/_postern', 'source <(postern completion zsh)'))
+    .action(
+      runs(async () => {
+        const { zshCompletion } = await import('./completion.ts');
+        context.say(zshCompletion(program).trimEnd());
+        return EXIT.ok;
+      }),
+    );
+}
+
+function declareConfigCommands(program: Command, context: Context, runs: Runs): void {
+  const config = program
+    .command('config')
+    .description('Check the configuration, say where it is, change the key.')
+    .addHelpText('after', examples('postern config check', 'postern config path --demo'));
+  const located = (command: Command): Command => command.option('--demo', 'the configuration of postern demo');
+  located(config.command('check'))
+    .description('Say every mistake in config.toml; 78 when it cannot be used.')
+    .option('--json', 'as JSON')
+    .addHelpText('after', examples('postern config check'))
+    .action(runs(async (command) => (await import('./config.ts')).check(command.optsWithGlobals(), context)));
+  located(config.command('path'))
+    .description('Print where config.toml is.')
+    .addHelpText('after', examples('$EDITOR "$(postern config path)"'))
+    .action(runs(async (command) => (await import('./config.ts')).showPath(command.optsWithGlobals(), context)));
+  located(config.command('rotate-key'))
+    .description('Put a new random key into config.toml; nothing else in it changes.')
+    .addHelpText('after', examples('postern config rotate-key'))
+    .action(runs(async (command) => (await import('./config.ts')).rotate(command.optsWithGlobals(), context)));
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { declareClientCommands } from './client-commands.ts';
 import { type ClientContext, EXIT } from './command.ts';
 import { nonEmpty, type Runs } from './declaration.ts';
 import { declareHostCommands } from './host-commands.ts';
@@ -30,6 +31,9 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .configureOutput({ outputError: () => {} })
     .addHelpText('after', EXIT_CODES)
     .exitOverride();
+  program.commandsGroup('To run it:');
   declareHostCommands(program, context, runs);
+  program.commandsGroup('To use it while it runs:');
+  declareClientCommands(program, context, runs);
   return program;
 }

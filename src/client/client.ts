@@ -2,17 +2,27 @@ import type { Conversation } from '../domain/conversation.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
 import type { BackendHealth, Clock } from '../domain/ports.ts';
+import type { StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { line } from './line.ts';
+import { isPosternError, noAnswer, PosternError, refusal, stranger } from './problem.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
 export type { Event, EventType } from '../domain/event.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
-export type { Webhook } from '../domain/webhook.ts';
+export type { StatusReport, WebhookSummary } from '../domain/status.ts';
+export type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+export { isPosternError, PosternError } from './problem.ts';
 
-/** Waits before connecting anew, milliseconds; the last one repeats. */
+const DEFAULT_URL = 'http://127.0.0.1:3001';
+/** Waits before connecting anew; the last one repeats. */
 const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
+/** A line that held so long begins again with the shortest wait. */
+const STEADY_MS = 10_000;
+/** Only a send may take longer: it waits for those before it. */
+const ANSWER_LIMIT_MS = 30_000;
 
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
@@ -34,23 +44,8 @@ export interface ListenOptions {
   /** Row id to go on after: nothing after it is missed. Default: from now on. */
   readonly after?: number;
   readonly signal?: AbortSignal;
-  /** Told when the line broke and when it is tried again. */
+  /** Told why there is no line, and when it is tried again. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
-}
-
-/** What the service refused, in its own words (RFC 9457). `status` is 0 when it could not be reached at all. */
-export class PosternError extends Error {
-  override readonly name = 'PosternError';
-  readonly status: number;
-  readonly code: string;
-  readonly problem: Readonly<Record<string, unknown>>;
-
-  constructor(status: number, problem: Readonly<Record<string, unknown>>) {
-    super(sentence(problem) || `The service answered ${status}.`);
-    this.status = status;
-    this.code = typeof problem.code === 'string' ? problem.code : 'unknown';
-    this.problem = problem;
-  }
 }
 
 /** The documented API, typed. Every method throws PosternError. */
@@ -59,7 +54,13 @@ export class PosternClient {
   readonly #key: string;
   readonly #clock: Clock;
 
-  constructor({ url = 'http://127.0.0.1:3001', key, clock = systemClock }: ClientOptions) {
+  constructor({ url = DEFAULT_URL, key, clock = systemClock }: ClientOptions) {
+    if (!/^[^\p{Cc}]+$/u.test(key)) {
+      throw new PosternError(0, {
+        code: 'invalid_key',
+        detail: 'The key is empty or has characters no header can carry.',
+      });
+    }
     this.#base = new URL('/api/v1/', url);
     this.#key = key;
     this.#clock = clock;
@@ -89,9 +90,9 @@ export class PosternClient {
   async *allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
     let next: string | undefined = `messages${queryOf({ limit: 200, ...filter })}`;
     while (next !== undefined) {
-      const response = await this.#request('GET', next);
-      yield* (await response.json()) as Message[];
-      next = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+      const page = await this.#request('GET', next);
+      yield* this.#parsed<Message[]>(page.status, page.text);
+      next = page.next;
     }
   }
 
@@ -134,8 +135,9 @@ export class PosternClient {
     return this.#json('POST', `webhooks/${encodeURIComponent(id)}/test`);
   }
 
-  async replayWebhook(id: string, after: number): Promise<void> {
-    await this.#request('POST', `webhooks/${encodeURIComponent(id)}/replay`, { after });
+  /** Its events after the row id are delivered again, under the same delivery ids. */
+  replayWebhook(id: string, after: number): Promise<Webhook & WebhookStatus> {
+    return this.#json('POST', `webhooks/${encodeURIComponent(id)}/replay`, { after });
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000). */
@@ -144,123 +146,87 @@ export class PosternClient {
   }
 
   /** The service's own account of itself. */
-  status(): Promise<Readonly<Record<string, unknown>>> {
+  status(): Promise<StatusReport> {
     return this.#json('GET', 'status');
   }
 
   /**
    * Events as they happen, over a WebSocket that is connected anew whenever it breaks and goes on after the
-   * last event taken: no gap, no repeat. Ends when `signal` is aborted; throws when the key is refused or the
-   * row id means nothing any more (410).
+   * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
+   * when the service refuses for good: the key (401), or a row id that means nothing any more (410).
    */
   async *listen({ after, signal, onReconnect }: ListenOptions = {}): AsyncGenerator<Event, void> {
     const isAborted = (): boolean => signal?.aborted ?? false;
     let last = after;
     let attempt = 0;
     while (!isAborted()) {
-      let reason: string;
+      let reason = 'The connection was closed.';
+      let leastMs = 0;
+      const sinceMs = this.#clock.monotonic();
       try {
-        for await (const event of this.#line(last, signal)) {
-          if (event === 'open') {
-            attempt = 0;
-            continue;
-          }
+        // From here on by row id, so that nothing is missed when the very first line breaks.
+        last ??= (await this.status()).newest_event.row_id;
+        for await (const event of line(this.#lineUrl(last), this.#clock, signal)) {
           last = Number(event.data.id);
           yield event;
         }
-        reason = 'the connection was closed';
       } catch (error) {
-        if (error instanceof PosternError && [400, 401, 403, 404, 410].includes(error.status)) throw error;
-        reason = error instanceof Error ? error.message : String(error);
+        if (!isPosternError(error) || isFinal(error)) throw error;
+        reason = error.message;
+        leastMs = error.retryAfterMs ?? 0;
       }
       if (isAborted()) return;
-      const waitMs = RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0;
+      if (this.#clock.monotonic() - sinceMs >= STEADY_MS) attempt = 0;
+      const waitMs = Math.max(leastMs, RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
       attempt += 1;
       onReconnect?.(reason, waitMs);
       await this.#wait(waitMs, signal);
     }
   }
 
-  /** One connection: `open`, then its events, until it ends. */
-  async *#line(after: number | undefined, signal: AbortSignal | undefined): AsyncGenerator<Event | 'open', void> {
-    const { default: WebSocket } = await import('ws');
+  #lineUrl(after: number): URL {
     const url = new URL('ws', this.#base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
-    if (after !== undefined) url.searchParams.set('after', String(after));
-    const socket = new WebSocket(url);
-    const queue: (Event | 'open')[] = [];
-    let wake = (): void => {};
-    let failure: Error | undefined;
-    let isOver = false;
-    const end = (error?: Error): void => {
-      isOver = true;
-      failure ??= error;
-      wake();
-    };
-    socket.on('open', () => {
-      queue.push('open');
-      wake();
-    });
-    socket.on('message', (data) => {
-      queue.push(JSON.parse((data as Buffer).toString('utf8')) as Event);
-      // What is not taken stays with the service, which reads it again from its log.
-      if (queue.length > 1000) socket.pause();
-      wake();
-    });
-    socket.on('unexpected-response', (_request, response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        end(new PosternError(response.statusCode ?? 0, parsed(Buffer.concat(chunks).toString('utf8')))),
-      );
-      response.on('error', end);
-    });
-    socket.on('error', end);
-    socket.on('close', () => end());
-    const abort = (): void => socket.terminate();
-    signal?.addEventListener('abort', abort, { once: true });
-    try {
-      for (;;) {
-        const item = queue.shift();
-        if (item !== undefined) {
-          yield item;
-          continue;
-        }
-        if (isOver) break;
-        socket.resume();
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      if (failure !== undefined) throw failure;
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      socket.terminate();
-    }
+    url.searchParams.set('after', String(after));
+    return url;
   }
 
   async #json<Result>(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Result> {
-    const response = await this.#request(method, path, body, idempotencyKey);
-    return (await response.json()) as Result;
+    const { text, status } = await this.#request(method, path, body, idempotencyKey);
+    return this.#parsed<Result>(status, text);
   }
 
-  async #request(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Response> {
-    const headers = new Headers({ 'X-API-Key': this.#key });
-    if (body !== undefined) headers.set('Content-Type', 'application/json');
-    if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
-    let response: Response;
+  #parsed<Result>(status: number, text: string): Result {
     try {
-      const content = body === undefined ? {} : { body: JSON.stringify(body) };
-      response = await fetch(new URL(path, this.#base), { method, headers, ...content });
-    } catch (error) {
-      throw new PosternError(0, {
-        code: 'unreachable',
-        detail: `Postern does not answer at ${this.#base.origin}: ${causeOf(error)}`,
-      });
+      return JSON.parse(text) as Result;
+    } catch {
+      throw stranger(status, this.#base);
     }
-    if (response.ok) return response;
-    throw new PosternError(response.status, parsed(await response.text()));
+  }
+
+  /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
+  async #request(method: string, path: string, body?: unknown, idempotencyKey?: string) {
+    const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(new URL(path, this.#base), {
+        method,
+        headers,
+        redirect: 'manual',
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(method === 'GET' && { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw noAnswer(error, this.#base);
+    }
+    const { status } = response;
+    if (!response.ok) throw refusal(status, text, response.headers.get('retry-after'), this.#base);
+    return { status, text, next: /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1] };
   }
 
   #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -276,30 +242,19 @@ export class PosternClient {
   }
 }
 
+/** Trying again would only be told the same. */
+function isFinal({ status }: PosternError): boolean {
+  return status >= 200 && status < 500 && status !== 408 && status !== 429;
+}
+
+/** fetch writes a header as latin1; the service compares its bytes as UTF-8 (decision E6). */
+function headerValue(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
 function queryOf(parameters: object): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
   return given.length === 0
     ? ''
     : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
-function sentence(problem: Readonly<Record<string, unknown>>): string {
-  const mistakes = Array.isArray(problem.errors)
-    ? (problem.errors as { pointer: string; message: string }[]).map(({ pointer, message }) => `${pointer}: ${message}`)
-    : [];
-  return [problem.detail, ...mistakes, problem.hint].filter((part) => typeof part === 'string').join(' ');
-}
-
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof Error ? cause.message || String((cause as { code?: unknown }).code) : String(cause);
 }

@@ -102,7 +102,8 @@ export function createConfig(
   }
 }
 
-function writeDraft(draft: string, text: string): void {
+/** Writes a new file for the owner alone, down to the disk. */
+export function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, 'wx', 0o600);
   try {
     // Whatever the umask is.
@@ -124,7 +125,7 @@ function publish(draft: string, path: string): void {
   }
 }
 
-function removeIfThere(path: string): void {
+export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
@@ -133,7 +134,7 @@ function removeIfThere(path: string): void {
 }
 
 /** Makes the new name itself durable, where the platform can. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
     fsyncSync(handle);

@@ -142,8 +142,8 @@ export interface WebhookStore {
   remove(id: string): boolean;
   /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
   advance(id: string, rowId: number, record?: DeliveryRecord): void;
-  /** The same for several webhooks and records, oldest first, in one transaction. A store without it is asked one by one. */
-  advanceMany?(steps: readonly WebhookStep[]): void;
+  /** The same for several webhooks and records, oldest first, in one transaction. */
+  advanceMany(steps: readonly WebhookStep[]): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
 }

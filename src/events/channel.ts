@@ -26,6 +26,7 @@ export class Channel {
   /** Every published event after this row id is still in the ring. */
   #floor = 0;
   #last = 0;
+  #base = 0;
   #generation = 0;
   readonly #members = new Set<Member>();
   readonly #awaited = new Set<Member>();
@@ -34,6 +35,11 @@ export class Channel {
   /** Row id of the newest published event, or where publishing began. */
   get last(): number {
     return this.#last;
+  }
+
+  /** Row id that publishing began after, or began again after. */
+  get base(): number {
+    return this.#base;
   }
 
   /** Counts the times the log was started over. */
@@ -46,6 +52,7 @@ export class Channel {
     this.#start = this.#next;
     this.#floor = rowId;
     this.#last = rowId;
+    this.#base = rowId;
     this.#generation += 1;
     this.wake();
   }

@@ -41,7 +41,7 @@ export class Feed implements EventFeed {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
           // The log was replaced: everyone starts at its newest row (C5).
-          position = channel.last;
+          position = channel.base;
           generation = channel.generation;
         }
         const last = channel.last;

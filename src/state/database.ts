@@ -58,6 +58,8 @@ export function openStateDatabase(path: string): Sqlite {
     database.exec('PRAGMA journal_mode = WAL');
     // A commit survives a crash of the process; what must survive a power cut asks for FULL itself.
     database.exec('PRAGMA synchronous = NORMAL');
+    // A checkpoint waits for the disk: one in 16 MiB instead of one in 4.
+    database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, path);
     return database;

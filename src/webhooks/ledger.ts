@@ -7,7 +7,7 @@ const MAX_RECORDS = 4;
 const WITHIN_MS = 20;
 
 export interface LedgerParts {
-  readonly store: WebhookStore;
+  readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,13 +54,7 @@ export class Ledger {
     const steps = [...this.#steps].map(([id, step]) => ({ id, ...step }));
     this.#steps = new Map();
     try {
-      if (store.advanceMany !== undefined) store.advanceMany(steps);
-      else {
-        for (const { id, rowId, records } of steps) {
-          if (records.length === 0) store.advance(id, rowId);
-          for (const record of records) store.advance(id, rowId, record);
-        }
-      }
+      store.advanceMany(steps);
     } catch (error) {
       log.error('how far the webhooks are could not be stored', { error });
     }

@@ -32,7 +32,7 @@ function socketOutlet(webSocket: WebSocket, socket: Duplex): Outlet {
 }
 
 /** One `send` an event, through the public interface alone. */
-export function messageOutlet(webSocket: WebSocket): Outlet {
+function messageOutlet(webSocket: WebSocket): Outlet {
   return {
     ...control(webSocket),
     send(run, onTaken) {

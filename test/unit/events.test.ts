@@ -225,6 +225,21 @@ describe('the publisher', () => {
     expect(ids(resumed.take(10).entries)).toEqual([10]);
   });
 
+  test('what is published right after a replacement reaches a resumed reader that takes later', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 5);
+    line.publisher.start();
+    await look(line);
+    const resumed = line.feed.resume(5, nothing);
+    line.log.rows.clear();
+    line.log.inode = '2';
+    line.log.add(arrival(9, { guid: 'newest' }));
+    await look(line);
+    line.log.addMany(10, 11);
+    await look(line);
+    expect(ids(resumed.take(10).entries)).toEqual([10, 11]);
+  });
+
   test('the same database in a new file (copied back) goes on', async () => {
     const line = pipeline();
     line.log.addMany(1, 5);

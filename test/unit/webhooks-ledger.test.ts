@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { WebhookStep, WebhookStore } from '../../src/domain/ports.ts';
+import type { WebhookStore } from '../../src/domain/ports.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { Ledger } from '../../src/webhooks/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -17,20 +17,18 @@ const record = (rowId: number): DeliveryRecord => ({
   duration_ms: 1,
 });
 
-/** A ledger over a store that keeps what it is told, in one go or one by one. */
-function newLedger(options: { readonly oneByOne?: boolean; readonly fails?: boolean } = {}) {
+/** A ledger over a store that keeps what it is told, or cannot. */
+function newLedger(options: { readonly fails?: boolean } = {}) {
   const clock = new FakeClock();
   const log = collectingLog();
   const stored: unknown[] = [];
-  const keep = (what: unknown): void => {
-    if (options.fails === true) throw new Error('disk full');
-    stored.push(what);
+  const store: Pick<WebhookStore, 'advanceMany'> = {
+    advanceMany(steps) {
+      if (options.fails === true) throw new Error('disk full');
+      stored.push(steps);
+    },
   };
-  const store: Partial<WebhookStore> = {
-    advance: (id, rowId, kept) => keep([id, rowId, kept?.row_id]),
-    ...(options.oneByOne === true ? {} : { advanceMany: (steps: readonly WebhookStep[]) => keep(steps) }),
-  };
-  return { ledger: new Ledger({ store: store as WebhookStore, clock, log }), clock, log, stored };
+  return { ledger: new Ledger({ store, clock, log }), clock, log, stored };
 }
 
 describe('the ledger', () => {
@@ -62,19 +60,6 @@ describe('the ledger', () => {
     ledger.move('b', 5);
     ledger.flush();
     expect(stored).toEqual([[{ id: 'a', rowId: 20, records: [record(1001)] }]]);
-  });
-
-  test('asks a store that takes one at a time one by one', () => {
-    const { ledger, stored } = newLedger({ oneByOne: true });
-    ledger.note('a', 1, record(1));
-    ledger.note('a', 3, record(2));
-    ledger.note('b', 7);
-    ledger.flush();
-    expect(stored).toEqual([
-      ['a', 3, 1],
-      ['a', 3, 2],
-      ['b', 7, undefined],
-    ]);
   });
 
   test('says so when it cannot store, and goes on', () => {

@@ -1,0 +1,141 @@
+import { type Command, Option } from 'commander';
+import { EVENT_TYPES } from '../domain/event.ts';
+import type { ClientContext } from './command.ts';
+import { count, examples, gathered, nonEmpty, type Runs, rowId } from './declaration.ts';
+
+/** The commands that talk to a running service. */
+export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
+  connected(program.command('status'))
+    .description('How the running service is doing; 69 while it cannot read Messages.')
+    .addHelpText('after', examples('postern status', 'postern status --json | jq .newest_row'))
+    .action(runs(async (command) => (await import('./status.ts')).status(command.optsWithGlobals(), context)));
+  connected(program.command('send'))
+    .description('Send a message.')
+    .argument('<recipient>', 'a phone number, an e-mail address or a conversation id', nonEmpty)
+    .argument('[text]', 'what to say; - reads it from stdin')
+    .option('--attach <file>', 'a file to send along; may be repeated', gathered)
+    .option('--idempotency-key <key>', 'the same key never sends twice within a day', nonEmpty)
+    .addHelpText(
+      'after',
+      examples(
+        "postern send +15550100 'On my way'",
+        'uptime | postern send ana@example.com -',
+        'postern send +15550100 --attach photo.jpg',
+      ),
+    )
+    .action(
+      runs(async (command) => {
+        const [recipient = '', text] = command.args;
+        return (await import('./send.ts')).send(recipient, text, command.optsWithGlobals(), context);
+      }),
+    );
+  connected(program.command('conversations'))
+    .description('List conversations, the latest first.')
+    .option('--limit <number>', 'at most so many (50)', count)
+    .addHelpText('after', examples('postern conversations --limit 5'))
+    .action(
+      runs(async (command) => (await import('./conversations.ts')).conversations(command.optsWithGlobals(), context)),
+    );
+  connected(program.command('messages'))
+    .description('List the newest messages, to be read downwards. With --json the newest comes first.')
+    .argument('[conversation]', 'a conversation id, or the address or name it is known by')
+    .option('--since <time>', 'only what came after: 2026-01-31 or 2026-01-31T08:00:00Z', nonEmpty)
+    .option('--limit <number>', 'at most so many (20)', count)
+    .addHelpText(
+      'after',
+      examples('postern messages +15550100 --limit 5', "postern messages --since 2026-01-31 --json | jq -r '.[].body'"),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./messages.ts')).messages(command.args[0], command.optsWithGlobals(), context),
+      ),
+    );
+  connected(program.command('tail'))
+    .description('Print events as they happen. Connects again by itself, and misses nothing.')
+    .option('--after <row>', 'first everything after this row id; 0 for all there is', rowId)
+    .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
+    .addHelpText('after', examples('postern tail', 'postern tail --type message.received --json | jq -r .data.body'))
+    .action(runs(async (command) => (await import('./tail.ts')).tail(command.optsWithGlobals(), context)));
+  declareWebhookCommands(program, context, runs);
+}
+
+function declareWebhookCommands(program: Command, context: ClientContext, runs: Runs): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('List, add, remove, test and replay webhooks.')
+    .addHelpText(
+      'after',
+      examples('postern webhooks list', 'postern webhooks add https://example.net/hook --secret-file secret.txt'),
+    );
+  const ID = 'the id, or its beginning';
+  connected(webhooks.command('list'))
+    .description('List the webhooks.')
+    .addHelpText('after', examples('postern webhooks list --json'))
+    .action(runs(async (command) => (await import('./webhooks.ts')).listWebhooks(command.optsWithGlobals(), context)));
+  connected(webhooks.command('add'))
+    .description('Register a webhook; it gets what happens from now on.')
+    .argument('<url>', 'where events are to be posted')
+    .addOption(eventTypes('--event <type>', 'a type of event it gets; may be repeated (all)'))
+    .option('--secret-file <file>', 'holds the secret that deliveries are signed with', nonEmpty)
+    .addHelpText('after', examples('postern webhooks add http://127.0.0.1:8080/hook --event message.received'))
+    .action(
+      runs(async (command) =>
+        (await import('./webhooks.ts')).addWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(webhooks.command('remove'))
+    .description('Remove a webhook; nothing is sent to it any more.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks remove 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./webhooks.ts')).removeWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(webhooks.command('deliveries'))
+    .description('What became of the last 100 events of a webhook.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./webhooks.ts')).listDeliveries(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(webhooks.command('test'))
+    .description('Send a test event, and say what the receiver answered; 1 when it did not take it.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks test 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(webhooks.command('replay'))
+    .description('Deliver everything after a row again.')
+    .argument('<id>', ID, nonEmpty)
+    .requiredOption('--after <row>', 'the row id to go back to; 0 for all there is', rowId)
+    .addHelpText('after', examples('postern webhooks replay 3f2a --after 1200'))
+    .action(
+      runs(async (command) =>
+        (await import('./webhooks.ts')).replayWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+}
+
+/** What every command takes that talks to the service. */
+function connected(command: Command): Command {
+  return command
+    .option('--demo', 'the service of postern demo')
+    .option('--url <address>', 'where the service is (environment: POSTERN_URL)', nonEmpty)
+    .option('--key-file <file>', 'a file that holds the key (or POSTERN_API_KEY in the environment)', nonEmpty)
+    .option('--json', 'as JSON');
+}
+
+function eventTypes(flags: string, description: string): Option {
+  const option = new Option(flags, description).choices(EVENT_TYPES);
+  const check = option.parseArg;
+  return option.argParser((value, before: readonly string[] | undefined) => {
+    check?.(value, undefined as never);
+    return gathered(value, before);
+  });
+}

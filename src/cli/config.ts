@@ -1,0 +1,55 @@
+import { configPath, readConfig } from '../config/file.ts';
+import { rotateKey } from '../config/key-rotation.ts';
+import { configFolder, demoFolder } from '../config/surroundings.ts';
+import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { json } from './text.ts';
+
+export interface ConfigOptions extends CommonOptions {
+  /** The configuration of `postern demo`. */
+  readonly demo?: boolean;
+  readonly json?: boolean;
+}
+
+/** `postern config path`: where the configuration is, or would be. */
+export async function showPath(options: ConfigOptions, context: Context): Promise<number> {
+  context.say(configPath(folderOf(options, context)));
+  return EXIT.ok;
+}
+
+/** `postern config check`: every mistake at once; 78 when the service would not start with it. */
+export async function check(options: ConfigOptions, context: Context): Promise<number> {
+  const reading = readConfig(folderOf(options, context), context.around);
+  const { path, state } = reading;
+  const warnings = reading.state === 'absent' ? [] : reading.warnings;
+  const mistakes =
+    reading.state === 'unusable' ? reading.mistakes : reading.state === 'absent' ? ['There is no such file.'] : [];
+  if (options.json === true) context.say(json({ path, state, mistakes, warnings }, 2));
+  else {
+    context.say(state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`);
+    context.say(...indented([...mistakes, ...warnings]));
+    if (state === 'absent') context.say('Start Postern once (postern serve): it writes one.');
+  }
+  return state === 'usable' ? EXIT.ok : EXIT.config;
+}
+
+/** `postern config rotate-key`: a new key in the file; it is never printed. */
+export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
+  const rotation = rotateKey(folderOf(options, context), context.around);
+  if (rotation.isDone) {
+    context.say(
+      `A new key stands in ${rotation.path}.`,
+      'The old one counts until Postern is started again: restart it, then give the new one to your clients.',
+    );
+    return EXIT.ok;
+  }
+  context.complain(`The key was not changed: ${rotation.path} cannot be used.`, ...indented(rotation.mistakes));
+  return EXIT.config;
+}
+
+function folderOf({ demo, configDir }: ConfigOptions, { around }: Context): string {
+  return demo === true ? demoFolder(configDir, around) : configFolder(configDir, around);
+}
+
+function indented(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `  ${line}`);
+}

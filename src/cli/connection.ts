@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { Gateway } from '../../installer/gateway.ts';
+import { isPosternError, PosternClient, type PosternError } from '../client/client.ts';
+import { readConfig } from '../config/file.ts';
+import { configFolder, demoFolder } from '../config/surroundings.ts';
+import { errorCode } from '../domain/errors.ts';
+import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { printable } from './text.ts';
+
+/** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
+export interface ConnectionOptions extends CommonOptions {
+  /** The service of `postern demo`. */
+  readonly demo?: boolean;
+  readonly url?: string;
+  /** The key never stands in the arguments, where every user of the machine could read it. */
+  readonly keyFile?: string;
+  readonly json?: boolean;
+}
+
+/** Ends a command with a sentence for the person, what to do, and an exit code. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+
+  constructor(exitCode: number, ...lines: readonly string[]) {
+    super(lines[0]);
+    this.exitCode = exitCode;
+    this.lines = lines;
+  }
+}
+
+export interface Connection {
+  readonly client: PosternClient;
+  readonly url: string;
+}
+
+/** Runs `work` with the service; whatever keeps it from working becomes a sentence and its exit code. */
+export async function withService(
+  options: ConnectionOptions,
+  context: Context,
+  work: (connection: Connection) => Promise<number>,
+): Promise<number> {
+  try {
+    const { url, key } = whereabouts(options, context);
+    return await work({ url, client: new PosternClient({ url, key }) });
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    context.complain(...refusal.lines.map(printable));
+    return refusal.exitCode;
+  }
+}
+
+function whereabouts(options: ConnectionOptions, { around }: Context): { readonly url: string; readonly key: string } {
+  // Whoever names a configuration means its service, whatever the environment says.
+  const isConfigNamed = options.demo === true || options.configDir !== undefined;
+  const env = isConfigNamed ? {} : around.env;
+  const givenUrl = options.url ?? (env.POSTERN_URL || undefined);
+  const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
+    const name = options.url === undefined ? 'POSTERN_URL' : '--url';
+    throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
+  }
+  if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey };
+  const configured = inConfiguration(options, around);
+  return { url: givenUrl ?? configured.url, key: givenKey ?? configured.key };
+}
+
+function inConfiguration(
+  { demo, configDir }: ConnectionOptions,
+  around: Context['around'],
+): { readonly url: string; readonly key: string } {
+  const folder = demo === true ? demoFolder(configDir, around) : configFolder(configDir, around);
+  const reading = readConfig(folder, around);
+  if (reading.state === 'absent') {
+    throw new Refusal(
+      EXIT.config,
+      `There is no configuration at ${reading.path}.`,
+      demo === true
+        ? 'Start the demo first: postern demo'
+        : 'Start Postern once (postern serve), or say where it is: --demo, --config-dir, or --url with --key-file.',
+    );
+  }
+  if (reading.state === 'unusable') {
+    throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
+  }
+  const { server, auth } = reading.config;
+  const { url } = new Gateway({ host: server.host, port: server.port, apiKey: auth.apiKey });
+  return { url, key: auth.apiKey };
+}
+
+function keyIn(path: string): string {
+  let key: string;
+  try {
+    key = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new Refusal(
+      EXIT.config,
+      `The key file ${path} cannot be read (${errorCode(error)}).`,
+      'It must be a file that you may read, with nothing but the key in it.',
+    );
+  }
+  if (key !== '') return key;
+  throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
+}
+
+function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!isPosternError(error)) return undefined;
+  return new Refusal(exitCodeOf(error), error.message, ...hints(error));
+}
+
+function exitCodeOf({ status, code }: PosternError): number {
+  if (code === 'invalid_key') return EXIT.config;
+  if (code === 'connection_lost') return EXIT.serviceFailed;
+  if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
+  if (status === 401 || status === 403) return EXIT.keyRefused;
+  return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
+}
+
+function hints({ code, hint }: PosternError): readonly string[] {
+  switch (code) {
+    case 'unreachable':
+      return ['Is it running (postern serve, postern demo)? Are host and port right? postern doctor finds out.'];
+    case 'unauthorized':
+      return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
+    case 'connection_lost':
+      return ['What was asked for may have been done.'];
+    default:
+      return hint === undefined ? [] : [hint];
+  }
+}

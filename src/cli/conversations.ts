@@ -1,0 +1,47 @@
+import { systemClock } from '../runtime/clock.ts';
+import { type ClientContext, EXIT } from './command.ts';
+import { type ConnectionOptions, withService } from './connection.ts';
+import { type Column, table } from './table.ts';
+import { json } from './text.ts';
+import { shownTime } from './time.ts';
+
+export interface ConversationsOptions extends ConnectionOptions {
+  readonly limit?: number;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'LAST MESSAGE' },
+  { title: 'CONVERSATION', isFlexible: true, least: 24 },
+  { title: 'NAME', isFlexible: true },
+  { title: 'PARTICIPANTS', isFlexible: true, least: 12 },
+];
+/** The contract's most for one page. */
+const PAGE = 200;
+
+/** `postern conversations`: who there is to talk to, the latest first. */
+export function conversations(
+  { limit = 50, ...options }: ConversationsOptions,
+  context: ClientContext,
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const found = [];
+    for (let offset = 0; offset < limit; offset += PAGE) {
+      const size = Math.min(PAGE, limit - offset);
+      const page = await client.conversations({ limit: size, offset });
+      found.push(...page);
+      if (page.length < size) break;
+    }
+    if (options.json === true) {
+      context.say(json(found, 2));
+    } else {
+      const rows = found.map(({ id, display_name: name, participants, last_message_at: at }) => [
+        shownTime(at, systemClock.now()),
+        id,
+        name ?? '',
+        participants.join(', '),
+      ]);
+      context.say(...table(COLUMNS, rows, context.columns));
+    }
+    return EXIT.ok;
+  });
+}

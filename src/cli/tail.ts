@@ -1,0 +1,41 @@
+import type { Event, EventType } from '../domain/event.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { type ClientContext, EXIT } from './command.ts';
+import { type ConnectionOptions, withService } from './connection.ts';
+import { eventLine } from './event-line.ts';
+import { fitted, json, printable } from './text.ts';
+
+export interface TailOptions extends ConnectionOptions {
+  readonly after?: number;
+  readonly type?: readonly EventType[];
+}
+
+/** `postern tail`: events as they happen, for as long as somebody reads them. */
+export function tail(options: TailOptions, context: ClientContext): Promise<number> {
+  const { complain, isTerminal } = context;
+  return withService(options, context, async ({ client, url }) => {
+    const signal = context.untilEnded();
+    // Asked first: a wrong address or key shall be said, not tried again and again.
+    const { newest_event: newest } = await client.status();
+    let last = options.after ?? newest.row_id;
+    if (isTerminal) complain(`Listening to ${url} after row ${last}. Ctrl+C ends it.`);
+    let isLineDown = false;
+    const onReconnect = (reason: string, inMs: number): void => {
+      if (!isLineDown) complain(printable(`${reason} Trying again from ${inMs / 1000} s on.`));
+      isLineDown = true;
+    };
+    for await (const event of client.listen({ after: last, signal, onReconnect })) {
+      isLineDown = false;
+      last = Number(event.data.id);
+      if (options.type?.includes(event.type) ?? true) await context.feed(lineOf(event, options, context));
+    }
+    if (isTerminal) complain('', `To go on from here: postern tail --after ${last}`);
+    return EXIT.ok;
+  });
+}
+
+function lineOf(event: Event, options: TailOptions, { columns }: ClientContext): string {
+  if (options.json === true) return json(event);
+  const line = eventLine(event, systemClock.now());
+  return columns === undefined ? line : fitted(line, columns);
+}

@@ -1,0 +1,52 @@
+/** Escape sequences, other controls, and marks that turn the direction of what follows: a message could hold them all. */
+const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffc]/gu;
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
+const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Text that cannot do anything to a terminal, its line breaks kept. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => (character === '\n' ? '\n' : ''));
+}
+
+/** The same on one line. */
+export function oneLine(text: string): string {
+  return text
+    .trim()
+    .replace(/\s*(?:\r\n|[\n\r\u2028\u2029])\s*/g, ' ⏎ ')
+    .replace(/\t/g, ' ')
+    .replace(UNPRINTABLE, '');
+}
+
+/** JSON that a terminal takes for nothing else: JSON itself allows some controls as they are. */
+export function json(value: unknown, indent?: number): string {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
+}
+
+/** How many columns of a terminal the text takes. */
+export function columnsOf(text: string): number {
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += segmentColumns(segment);
+  return columns;
+}
+
+/** The beginning of the text that fits, with `…` where something is missing. */
+export function fitted(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  let left = columns - 1;
+  let beginning = '';
+  for (const { segment } of graphemes.segment(text)) {
+    left -= segmentColumns(segment);
+    if (left < 0) break;
+    beginning += segment;
+  }
+  return columns < 1 ? '' : `${beginning}…`;
+}
+
+function segmentColumns(segment: string): number {
+  if (EMPTY.test(segment)) return 0;
+  return WIDE.test(segment) ? 2 : 1;
+}

@@ -1,0 +1,24 @@
+/** A time of the API as a person of this time zone reads it; the day is left out when it is today. */
+export function shownTime(timestamp: string, nowMs: number): string {
+  const time = new Date(timestamp);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
+  const day = dayOf(time);
+  return day === dayOf(new Date(nowMs)) ? clock : `${day} ${clock}`;
+}
+
+/** A stretch of time, roughly: the two largest units are enough. */
+export function shownSpan(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  const hours = Math.floor(seconds / 3600);
+  if (hours < 48) return `${hours} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(hours / 24)} days ${hours % 24} h`;
+}
+
+function dayOf(time: Date): string {
+  return `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0');
+}

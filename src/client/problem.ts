@@ -1,0 +1,83 @@
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
+
+/** What a method of the client throws: the service's own words when it refused (RFC 9457), else what stood between. */
+export class PosternError extends Error {
+  override readonly name = 'PosternError';
+  /** Of the answer; 0 when there was none. */
+  readonly status: number;
+  /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`. */
+  readonly code: string;
+  /** What can be done about it. */
+  readonly hint: string | undefined;
+  /** When trying again makes sense. */
+  readonly retryAfterMs: number | undefined;
+  /** The whole problem document. */
+  readonly problem: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: string | null) {
+    super(sentence(problem) || `The service answered ${status}.`);
+    this.status = status;
+    this.code = typeof problem.code === 'string' ? problem.code : 'unknown';
+    this.hint = typeof problem.hint === 'string' ? problem.hint : undefined;
+    this.retryAfterMs = retryAfter && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
+    this.problem = problem;
+  }
+}
+
+/** True for a PosternError of any realm: under a test runner's own realm `instanceof` lies. */
+export function isPosternError(error: unknown): error is PosternError {
+  return (error as { name?: unknown } | undefined)?.name === 'PosternError';
+}
+
+/** The failure that an answer of 400 and above tells; one that is no problem document is not from Postern. */
+export function refusal(status: number, text: string, retryAfter: string | null | undefined, url: URL): PosternError {
+  const problem = parsed(text);
+  return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : stranger(status, url);
+}
+
+/** The failure of having asked somebody else. */
+export function stranger(status: number, url: URL): PosternError {
+  return new PosternError(status, {
+    code: 'not_postern',
+    detail: `What answers at ${url.origin} is not Postern.`,
+    hint: 'Look whether host and port are right.',
+  });
+}
+
+/** The failure of getting no answer. */
+export function noAnswer(error: unknown, url: URL): PosternError {
+  const cause = rootOf(error);
+  // Nobody took the connection, so nothing was asked; a "bad port" is one that fetch never connects to.
+  const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
+  return new PosternError(0, {
+    code: isUnreachable ? 'unreachable' : 'connection_lost',
+    detail: isUnreachable
+      ? `Postern does not answer at ${url.origin} (${cause.code || cause.message}).`
+      : `The connection to ${url.origin} broke before the answer came (${cause.code || cause.message}).`,
+  });
+}
+
+function rootOf(error: unknown): { readonly code: string; readonly message: string } {
+  const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
+  if (cause !== undefined) return rootOf(cause);
+  // Names with several addresses fail with one error for each.
+  const [first] = (error as { errors?: unknown[] } | undefined)?.errors ?? [];
+  if (typeof code !== 'string' && first !== undefined) return rootOf(first);
+  return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Several mistakes are named after the detail; a single one is the detail. */
+function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
+  const mistakes = Array.isArray(errors) && errors.length > 1 ? (errors as { message?: unknown }[]) : [];
+  return [detail, ...mistakes.map(({ message }) => message)].filter((part) => typeof part === 'string').join(' ');
+}

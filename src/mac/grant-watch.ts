@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../domain/ports.ts';
 
@@ -13,6 +14,8 @@ export interface GrantWatchOptions {
   readonly onGranted: () => void;
   /** Whether a process that starts now can read the database. */
   readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
+  /** Where `open-once` lies, compiled or not; default beside this module. */
+  readonly moduleFolder?: URL;
 }
 
 /**
@@ -47,7 +50,8 @@ export class GrantWatch {
   }
 
   async #look(): Promise<void> {
-    const { path, log, onGranted, freshProcessCanOpen = canOpen } = this.#options;
+    const { path, log, onGranted, moduleFolder = new URL('.', import.meta.url) } = this.#options;
+    const { freshProcessCanOpen = (wanted: string) => canOpen(wanted, moduleFolder) } = this.#options;
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
@@ -58,9 +62,9 @@ export class GrantWatch {
   }
 }
 
-function canOpen(path: string): Promise<boolean> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const script = fileURLToPath(new URL(`./open-once.${extension}`, import.meta.url));
+function canOpen(path: string, moduleFolder: URL): Promise<boolean> {
+  const compiled = fileURLToPath(new URL('open-once.js', moduleFolder));
+  const script = existsSync(compiled) ? compiled : fileURLToPath(new URL('open-once.ts', moduleFolder));
   return new Promise((resolve) => {
     execFile(process.execPath, [script, path], { env: {}, timeout: LOOK_LIMIT_MS }, (error) => resolve(error === null));
   });

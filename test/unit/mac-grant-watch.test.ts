@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { GrantWatch } from '../../src/mac/grant-watch.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+
+function setUp(answers: readonly boolean[]) {
+  const clock = new FakeClock();
+  const left = [...answers];
+  let granted = 0;
+  const watch = new GrantWatch({
+    path: '/nowhere/chat.db',
+    clock,
+    log: collectingLog(),
+    onGranted: () => {
+      granted += 1;
+    },
+    freshProcessCanOpen: async () => left.shift() ?? false,
+  });
+  return { clock, watch, left, granted: () => granted };
+}
+
+describe('a permission that was just granted', () => {
+  test('asks for a new start once a fresh process can read what we cannot, and only once', async () => {
+    const { clock, watch, granted } = setUp([false, false, true, true]);
+    watch.set({ isAway: true });
+    await clock.advance(10_000);
+    expect(granted()).toBe(0);
+    await clock.advance(5000);
+    expect(granted()).toBe(1);
+    await clock.advance(60_000);
+    expect(granted()).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('nobody looks while chat.db can be read, nor after closing', async () => {
+    const { clock, watch, left, granted } = setUp([true, true]);
+    watch.set({ isAway: false });
+    await clock.advance(60_000);
+    watch.set({ isAway: true });
+    watch.set({ isAway: false });
+    await clock.advance(60_000);
+    watch.set({ isAway: true });
+    watch.close();
+    await clock.advance(60_000);
+    expect(left).toHaveLength(2);
+    expect(granted()).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+
+  test.each([
+    ['a database', true],
+    ['no file', false],
+    ['garbage', false],
+  ])('the fresh process is a real one: %s', async (name, isReadable) => {
+    const path = join(folder, `${name}.db`);
+    if (name === 'a database') {
+      const database = openSqlite(path);
+      database.exec('CREATE TABLE message (a)');
+      database.close();
+    } else if (name === 'garbage') {
+      const { writeFileSync } = await import('node:fs');
+      writeFileSync(path, 'garbage'.repeat(1000));
+    }
+    const clock = new FakeClock();
+    let granted = 0;
+    const moduleFolder = new URL('../../dist/src/mac/', import.meta.url);
+    const watch = new GrantWatch({
+      path,
+      clock,
+      log: collectingLog(),
+      onGranted: () => {
+        granted += 1;
+      },
+      moduleFolder,
+    });
+    watch.set({ isAway: true });
+    await clock.advance(5000);
+    // Either it was granted, or the next look is arranged.
+    await eventually(() => granted > 0 || clock.pending > 0);
+    expect(granted).toBe(isReadable ? 1 : 0);
+    watch.close();
+  });
+});

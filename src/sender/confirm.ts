@@ -76,15 +76,23 @@ export class Confirmations {
     return expectation.rowId;
   }
 
-  /** Looks until the row is there, the time is over or the signal says stop. */
+  /** Looks until the row is there and in its chat, the time is over or the signal says stop. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#options;
     const end = clock.monotonic() + confirmMs;
-    while (this.find(expectation) === undefined) {
+    while (!this.#isComplete(expectation)) {
       const leftMs = end - clock.monotonic();
       if (leftMs <= 0 || signal.aborted) return;
       await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);
     }
+  }
+
+  /** A row comes a moment before its chat; with it the answer can say which conversation it is in. */
+  #isComplete(expectation: Expectation): boolean {
+    const rowId = this.find(expectation);
+    if (rowId === undefined) return false;
+    const row = this.#options.lookup.ownRowsAbove(rowId - 1).find((own) => own.rowId === rowId);
+    return row === undefined || row.address !== null;
   }
 
   #give(rowId: number, owner: Expectation): void {

@@ -24,7 +24,7 @@ export class PaperChat implements SendLookup {
 
   add(row: Partial<OwnRow>): number {
     const rowId = row.rowId ?? this.highestRowId() + 1;
-    this.rows.push({ address: null, body: '', attachmentNames: [], ...row, rowId });
+    this.rows.push({ address: '-;+15550100', body: '', attachmentNames: [], ...row, rowId });
     return rowId;
   }
 

@@ -207,8 +207,21 @@ describe('the row of a send', () => {
     const sending = send({ recipient: '(555) 0100' });
     await idle();
     const rowId = chat.add({ address: null, body: 'hello' });
-    await clock.advance(25);
+    await clock.advance(3000);
     expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('is waited for until it is in its chat, so that the answer can name the conversation', async () => {
+    const { clock, chat, send } = setUp();
+    const sending = send({ recipient: '(555) 0100' });
+    await idle();
+    const rowId = chat.add({ address: null, body: 'hello' });
+    await clock.advance(100);
+    const row = chat.rows.findIndex((own) => own.rowId === rowId);
+    chat.rows[row] = { ...chat.rows[row], address: '-;+15550100' } as (typeof chat.rows)[number];
+    await clock.advance(25);
+    expect((await sending).message.conversation_id).toBe('any;-;+15550100');
+    expect(clock.monotonic()).toBe(125);
   });
 
   test.each([

@@ -17,7 +17,15 @@ let objectUrls = [];
 
 class Refusal extends Error {
   constructor(status, problem) {
-    super([problem.detail, ...(problem.errors ?? []).map((mistake) => `${mistake.pointer}: ${mistake.message}`), problem.hint].filter(Boolean).join(' '));
+    super(
+      [
+        problem.detail,
+        ...(problem.errors ?? []).map((mistake) => `${mistake.pointer}: ${mistake.message}`),
+        problem.hint,
+      ]
+        .filter(Boolean)
+        .join(' '),
+    );
     this.status = status;
   }
 }
@@ -72,7 +80,11 @@ async function enter(candidate) {
     connect();
     await showWebhooks();
   } catch (error) {
-    say('key-error', error.status === 401 ? 'That is not the key: compare it with api_key in config.toml.' : error.message, true);
+    say(
+      'key-error',
+      error.status === 401 ? 'That is not the key: compare it with api_key in config.toml.' : error.message,
+      true,
+    );
     element('key').focus();
   }
 }
@@ -84,7 +96,9 @@ async function showHealth() {
   try {
     const { backend } = await call('health');
     line.dataset.state = backend.connected && backend.message === null ? 'good' : 'bad';
-    line.textContent = backend.connected ? (backend.message ?? 'connected') : `not connected: ${backend.message ?? 'no reason given'}`;
+    line.textContent = backend.connected
+      ? (backend.message ?? 'connected')
+      : `not connected: ${backend.message ?? 'no reason given'}`;
   } catch (error) {
     line.dataset.state = 'bad';
     line.textContent = error.message;
@@ -98,7 +112,8 @@ function showConversations(conversations) {
     ...conversations.map((conversation) => {
       const item = copyOf('conversation-item');
       const button = item.querySelector('button');
-      item.querySelector('strong').textContent = conversation.display_name ?? (conversation.participants.join(', ') || conversation.id);
+      item.querySelector('strong').textContent =
+        conversation.display_name ?? (conversation.participants.join(', ') || conversation.id);
       item.querySelector('span').textContent = conversation.id;
       item.querySelector('time').textContent = timeOf(conversation.last_message_at);
       button.setAttribute('aria-current', String(conversation.id === openId));
@@ -135,7 +150,9 @@ function messageItem(message) {
   item.querySelector('time').textContent = timeOf(message.timestamp);
   item.querySelector('i').textContent = message.is_from_me ? message.status : '';
   item.querySelector('p').textContent = message.body;
-  message.attachments.forEach((path, index) => void showAttachment(item.querySelector('.attachments'), message.id, index, path));
+  message.attachments.forEach(
+    (path, index) => void showAttachment(item.querySelector('.attachments'), message.id, index, path),
+  );
   return item;
 }
 
@@ -145,8 +162,13 @@ async function showAttachment(place, id, index, path) {
   link.textContent = name;
   link.title = path;
   place.append(link);
-  const response = await fetch(new URL(`messages/${encodeURIComponent(id)}/attachments/${index}`, API), { headers: { 'X-API-Key': key } }).catch(() => undefined);
-  if (!response?.ok) return void (link.textContent = `${name} (not on disk)`);
+  const response = await fetch(new URL(`messages/${encodeURIComponent(id)}/attachments/${index}`, API), {
+    headers: { 'X-API-Key': key },
+  }).catch(() => undefined);
+  if (!response?.ok) {
+    link.textContent = `${name} (not on disk)`;
+    return;
+  }
   const blob = await response.blob();
   const url = URL.createObjectURL(blob);
   objectUrls.push(url);
@@ -172,9 +194,15 @@ element('send-form').addEventListener('submit', async (event) => {
   button.disabled = true;
   say('send-result', 'sending …');
   try {
-    const message = await call('messages', { method: 'POST', body: { recipient: element('recipient').value, body: element('body').value } });
+    const message = await call('messages', {
+      method: 'POST',
+      body: { recipient: element('recipient').value, body: element('body').value },
+    });
     element('body').value = '';
-    say('send-result', message.id === '' ? 'handed to Messages; its row has not appeared yet' : `${message.status}, row ${message.id}`);
+    say(
+      'send-result',
+      message.id === '' ? 'handed to Messages; its row has not appeared yet' : `${message.status}, row ${message.id}`,
+    );
   } catch (error) {
     say('send-result', error.message, true);
   } finally {
@@ -226,7 +254,9 @@ function takeEvent({ type, data }) {
   item.hidden = !wanted(type);
   item.querySelector('code').textContent = type;
   item.querySelector('b').textContent = data.is_from_me ? 'me' : data.sender;
-  item.querySelector('span').textContent = type.startsWith('message') ? data.body : `${data.emoji ?? data.reaction_type} on message ${data.message_id || '(gone)'}`;
+  item.querySelector('span').textContent = type.startsWith('message')
+    ? data.body
+    : `${data.emoji ?? data.reaction_type} on message ${data.message_id || '(gone)'}`;
   item.querySelector('time').textContent = timeOf(data.timestamp);
   const list = element('event-list');
   list.prepend(item);
@@ -249,7 +279,9 @@ function webhookItem(webhook) {
   const item = copyOf('webhook-item');
   item.querySelector('b').textContent = webhook.url;
   item.querySelector('.events').textContent = webhook.events.join(', ');
-  item.querySelector('.buttons').addEventListener('click', (event) => void webhookAction(item, webhook, event.target.dataset.do));
+  item
+    .querySelector('.buttons')
+    .addEventListener('click', (event) => void webhookAction(item, webhook, event.target.dataset.do));
   return item;
 }
 
@@ -258,7 +290,13 @@ async function webhookAction(item, { id }, action) {
   try {
     if (action === 'test') {
       const result = await call(`${path}/test`, { method: 'POST' });
-      say('webhook-result', result.delivered ? `the receiver answered ${result.status}` : `the receiver failed: ${result.error ?? result.status}`, !result.delivered);
+      say(
+        'webhook-result',
+        result.delivered
+          ? `the receiver answered ${result.status}`
+          : `the receiver failed: ${result.error ?? result.status}`,
+        !result.delivered,
+      );
     } else if (action === 'replay') {
       const after = prompt('Deliver again everything after this row id:', '0');
       if (after === null) return;
@@ -281,7 +319,14 @@ async function showDeliveries(item, path) {
   table.querySelector('tbody').replaceChildren(
     ...records.map((record) => {
       const row = document.createElement('tr');
-      const cells = [timeOf(record.at), record.event, record.row_id, record.error ?? record.status ?? record.outcome, record.attempts, record.duration_ms];
+      const cells = [
+        timeOf(record.at),
+        record.event,
+        record.row_id,
+        record.error ?? record.status ?? record.outcome,
+        record.attempts,
+        record.duration_ms,
+      ];
       row.append(...cells.map((text) => Object.assign(document.createElement('td'), { textContent: String(text) })));
       return row;
     }),

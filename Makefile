@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone says what there is.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo install uninstall build test lint typecheck check clean
+.PHONY: help run demo install uninstall build test test-faults lint typecheck check clean
 
 PACKAGES := node_modules/.package-lock.json
 PROGRAM := dist/main.js
@@ -26,6 +26,9 @@ build: $(PROGRAM) ## compile into dist/
 
 test: $(PROGRAM) ## run every test
 	npm test --silent
+
+test-faults: $(PROGRAM) ## crashes, dead receivers, broken databases (FAULTS=long: the long form, about an hour)
+	npm test --silent -- --runInBand --verbose test/faults
 
 lint: $(PACKAGES) ## check style and the habits of the house
 	npm run --silent lint

@@ -8,6 +8,8 @@ find src installer \( -name '*.applescript' -o -name '*.sql' -o -name '*.html' -
 done
 cat > dist/main.js <<'JS'
 #!/usr/bin/env node
-import './src/main.js';
+// Until the program takes them over, a signal to stop means what it says: nothing runs yet that must be ended first.
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));
+await import('./src/main.js');
 JS
 chmod +x dist/main.js

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { configPath, createConfig, readConfig } from '../config/file.ts';
 import { demoFolder } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
@@ -38,7 +37,7 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
-        onStart: (url) => context.say(...introduction(url, folder)),
+        onStart: (url) => context.say(...introduction(url, folder, whereabouts(url, folder, options, context))),
       });
     } finally {
       await mac.stop();
@@ -55,21 +54,19 @@ function settingsOf(mac: SimulatedMac): ReadonlyMap<string, string | number> {
   ]);
 }
 
-/** What to try. The key is read from its file by the shell, and so is in no line that we print. */
-function introduction(url: string, folder: string): readonly string[] {
-  const ws = dirname(createRequire(import.meta.url).resolve('ws'));
-  const listen = `new (require(process.argv[1]))(process.argv[2]).on("message", (frame) => console.log(String(frame)))`;
+/** What to try. The key is read from its file by the shell or by us, and so is in no line that we print. */
+function introduction(url: string, folder: string, where: string): readonly string[] {
   return [
     '',
     `This is a simulation: a Mac made of cardboard in ${folder}. No real message is read or sent.`,
     'A few simulated people write to it, react, and answer what you send them.',
     '',
-    'In another terminal:',
+    'In another terminal, watch what happens (the first comes within seconds):',
+    `  ${program()} tail ${where}`,
+    '',
+    'The same over plain HTTP, in a third one:',
     `  KEY=$(sed -n 's/^api_key = "\\(.*\\)"/\\1/p' ${quoted(configPath(folder))})`,
     `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
-    '',
-    'Events on a WebSocket (the first comes within seconds):',
-    `  node -e '${listen}' ${quoted(ws)} "${url.replace(/^http/, 'ws')}/api/v1/ws?api_key=$KEY"`,
     '',
     'Send something, and the answer comes as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
@@ -77,4 +74,18 @@ function introduction(url: string, folder: string): readonly string[] {
     'Ctrl+C ends it.',
     '',
   ];
+}
+
+/** How another command finds this demo. */
+function whereabouts(url: string, folder: string, { dir, configDir, port }: DemoOptions, { around }: Context): string {
+  const isUsual = (dir ?? configDir ?? around.env.POSTERN_CONFIG_DIR) === undefined;
+  const place = isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
+  return port === undefined ? place : `${place} --url ${url}`;
+}
+
+/** This program as a shell in any folder starts it. */
+function program(): string {
+  const runtime = basename(process.execPath);
+  const isOnPath = runtime === 'node' || runtime === 'bun';
+  return `${isOnPath ? runtime : quoted(process.execPath)} ${quoted(resolve(process.argv[1] ?? 'postern'))}`;
 }

@@ -43,7 +43,7 @@ function outcome({ id, status }: Message, recipient: string): string {
   const to = oneLine(recipient);
   return id === ''
     ? `Handed to Messages for ${to}; it is not in the database yet (message.sent follows).`
-    : `Message ${id} to ${to}: ${status}.`;
+    : `Sent to ${to} as message ${id} (${status}).`;
 }
 
 /** What stdin holds, without the line end that echo adds. */

@@ -2,7 +2,7 @@ import type { RunningApp } from '../app.ts';
 import { type ConfigReading, configPath } from '../config/file.ts';
 import { logLevel } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
-import { errorCode } from '../domain/errors.ts';
+import { type AppError, errorCode } from '../domain/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Ending } from '../runtime/process.ts';
@@ -51,7 +51,7 @@ export async function runService(
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
-    const refusal = listenRefusal(error, config, platform);
+    const refusal = startRefusal(error, config, platform);
     if (refusal === undefined) throw error;
     return refuse(refusal, supervised, log, context);
   }
@@ -98,11 +98,17 @@ function refuse(
   return exitCode === EXIT.config ? EXIT.ok : exitCode;
 }
 
-/** What a person can do when the address cannot be had; undefined for any other failure. */
-function listenRefusal(error: unknown, config: Config, platform: string): Refusal | undefined {
+/** What a person can do when the service cannot start; undefined for a failure that nobody foresaw. */
+function startRefusal(error: unknown, config: Config, platform: string): Refusal | undefined {
   const { host, port } = config.server;
   const path = configPath(config.dir);
   switch (errorCode(error)) {
+    case 'already_running':
+    case 'state_db_unusable': {
+      const { code, message, hint } = error as AppError;
+      const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
+      return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
+    }
     case 'EADDRINUSE': {
       const finder = platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
       return {

@@ -20,8 +20,8 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
     let last = options.after ?? newest.row_id;
     if (isTerminal) complain(`Listening to ${url} after row ${last}. Ctrl+C ends it.`);
     let isLineDown = false;
-    const onReconnect = (reason: string, inMs: number): void => {
-      if (!isLineDown) complain(printable(`${reason} Trying again from ${inMs / 1000} s on.`));
+    const onReconnect = (reason: string): void => {
+      if (!isLineDown) complain(printable(`${reason} Trying until it is back; nothing will be missed.`));
       isLineDown = true;
     };
     for await (const event of client.listen({ after: last, signal, onReconnect })) {

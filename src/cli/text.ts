@@ -1,7 +1,7 @@
 /** Escape sequences, other controls, and marks that turn the direction of what follows: a message could hold them all. */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffc]/gu;
 const WIDE =
-  /^(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
+  /^(?![\uff61-\uffdc])(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

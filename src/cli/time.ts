@@ -1,9 +1,9 @@
-/** A time of the API as a person of this time zone reads it; the day is left out when it is today. */
+/** A time of the API as a person of this time zone reads it: what is not of today has its day, and no seconds. */
 export function shownTime(timestamp: string, nowMs: number): string {
   const time = new Date(timestamp);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
+  const [hours, minutes, seconds] = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits);
   const day = dayOf(time);
-  return day === dayOf(new Date(nowMs)) ? clock : `${day} ${clock}`;
+  return day === dayOf(new Date(nowMs)) ? `${hours}:${minutes}:${seconds}` : `${day} ${hours}:${minutes}`;
 }
 
 /** A stretch of time, roughly: the two largest units are enough. */

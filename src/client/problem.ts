@@ -76,8 +76,10 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** Several mistakes are named after the detail; a single one is the detail. */
+/** The detail, and the mistakes that it does not name itself, each with its place in what was sent. */
 function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
-  const mistakes = Array.isArray(errors) && errors.length > 1 ? (errors as { message?: unknown }[]) : [];
-  return [detail, ...mistakes.map(({ message }) => message)].filter((part) => typeof part === 'string').join(' ');
+  const mistakes = Array.isArray(errors) ? (errors as { pointer?: unknown; message?: unknown }[]) : [];
+  const others = mistakes.filter(({ message }) => message !== detail);
+  const parts = [detail, ...others.map(({ pointer, message }) => `${String(pointer)}: ${String(message)}`)];
+  return parts.filter((part) => typeof part === 'string').join(' ');
 }

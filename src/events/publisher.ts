@@ -10,6 +10,8 @@ const STRETCH_ROWS = 256;
 const STRETCH_WAIT_MS = 250;
 /** Newest row and newest event may drift apart this long before health says so. */
 const DRIFT_MS = 30_000;
+/** Until publishing is tried again after a failure that is not chat.db's. */
+const AGAIN_MS = 1000;
 
 export interface PublisherParts {
   readonly log: MessageLog;
@@ -34,6 +36,8 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
+  /** Publishing failed at the last look, for another reason than chat.db being away. */
+  #isFailing = false;
   #lastPublishedAtMs: number | undefined;
 
   constructor(parts: PublisherParts) {
@@ -58,8 +62,10 @@ export class Publisher {
     return { rowId: this.#mark?.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
 
-  /** What health should say about the pipeline, or null: the newest row waits too long to become an event. */
+  /** What health should say about the pipeline, or null: publishing fails, or the newest row waits too long for it. */
   trouble(): string | null {
+    if (this.#isFailing)
+      return 'New rows cannot be published as events; it is tried again every second. The log says why.';
     const published = this.#mark?.rowId;
     if (published === undefined) return null;
     try {
@@ -89,10 +95,14 @@ export class Publisher {
         this.#lookAgain = false;
         await this.#publishSettled();
       }
+      this.#isFailing = false;
     } catch (error) {
       this.#wasAway = true;
       if (isAppError(error) && error.kind === 'unavailable') return;
-      this.#parts.logger.error('publishing new rows failed; it is tried again at the next look', { error });
+      this.#isFailing = true;
+      this.#parts.logger.error('publishing new rows failed; it is tried again', { error });
+      this.#cancelWake?.();
+      if (!this.#isClosed) this.#cancelWake = this.#parts.clock.after(AGAIN_MS, () => this.look());
     } finally {
       this.#isRunning = false;
     }

@@ -35,7 +35,10 @@ export class Ending {
   /** Takes signals and crashes over from the runtime. */
   watch(): void {
     const { log, isTerminal } = this.#options;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#signalled(signal));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.removeAllListeners(signal); // those of dist/main.js, which end the process at once
+      process.on(signal, () => this.#signalled(signal));
+    }
     process.on('SIGHUP', () => {
       if (isTerminal) this.#signalled('SIGHUP');
       else log.info('SIGHUP is ignored: the configuration is read at the start only');

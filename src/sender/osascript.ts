@@ -11,6 +11,8 @@ const RUN_LIMIT_MS = 30_000;
 const OPEN_LIMIT_MS = 10_000;
 /** `open` comes back when Messages has been launched; its first event right after that may be lost. */
 const SETTLE_MS = 1000;
+/** After the end of a run: for what it printed last to arrive. */
+const DRAIN_MS = 250;
 /** The error number stands at the end of what osascript prints, so only the end is kept. */
 const STDERR_KEPT_BYTES = 4096;
 
@@ -107,6 +109,11 @@ function runBounded(
     child.once('error', (error) =>
       end({ startError: errorCode(error) ?? 'cannot be started', exitCode: null, stderr: '' }),
     );
+    // The run is over with the program itself; what it left running may hold the pipe, but not the next send.
+    child.once('exit', () => {
+      const cancelDrain = clock.after(DRAIN_MS, kill);
+      child.once('close', cancelDrain);
+    });
     child.once('close', (exitCode) => end({ exitCode, stderr: stderr.toString('utf8') }));
   });
 }

@@ -143,6 +143,7 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   #open(webhook: StoredWebhook): void {
+    if (this.#lanes.has(webhook.id)) return;
     this.#lanes.set(webhook.id, new Lane(webhook, this.#laneParts));
   }
 

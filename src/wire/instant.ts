@@ -3,6 +3,8 @@ const NS_PER_MS = 1_000_000n;
 
 const ISO_8601 =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
+/** The same without its separators: 20260131T093000Z. A date alone would be a number like any other. */
+const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2}(?:[.,]\d+)?)?(Z|[+-].*)$/i;
 
 /**
  * Decision B10: an ISO 8601 instant with `Z` or an offset and any number of decimals, or a plain date, which is
@@ -10,14 +12,25 @@ const ISO_8601 =
  * for days and times there are not, and for a time without a zone, which is no instant.
  */
 export function parseInstant(text: string): bigint | undefined {
-  const parts = ISO_8601.exec(text)?.groups;
+  const parts = ISO_8601.exec(withSeparators(text))?.groups;
   if (parts === undefined) return undefined;
-  const { day, minute = '00:00', second = '00', fraction = '', sign, hours = '0', minutes = '0' } = parts;
+  const { day, fraction = '', sign, hours = '0', minutes = '0' } = parts;
+  let { minute = '00:00', second = '00' } = parts;
+  // The end of a day, and a leap second, are instants that no clock here shows: they are the next second's beginning.
+  let later = 0n;
+  if (`${minute}:${second}` === '24:00:00') [minute, later] = ['00:00', 86_400n];
+  else if (second === '60') [second, later] = ['59', 1n];
   const shown = `${day}T${minute}:${second}`;
   const ms = Date.parse(`${shown}Z`);
   // The engine lets 30 February roll over into March.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);
-  return BigInt(ms) * NS_PER_MS - offsetSeconds * NS_PER_SECOND + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+  return BigInt(ms) * NS_PER_MS + (later - offsetSeconds) * NS_PER_SECOND + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
+}
+
+function withSeparators(text: string): string {
+  const [, year, month, day, hour, minute, second, zone] = BASIC.exec(text) ?? [];
+  if (year === undefined) return text;
+  return `${year}-${month}-${day}T${hour}:${minute}${second === undefined ? '' : `:${second}`}${zone}`;
 }

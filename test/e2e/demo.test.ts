@@ -56,25 +56,24 @@ describe('the demo', () => {
     expect(text).toContain(`\nosascript_path = "${folder}/`);
   });
 
-  test('prints lines that work when they are pasted: list, listen, send', async () => {
-    const [assignment = '', list = '', listen = '', send = ''] = printed();
-    const listener = spawn('/bin/sh', ['-c', `${assignment}\nexec ${listen.trim()}`], {
+  test('prints lines that work when they are pasted: watch, list, send', async () => {
+    const [watch = '', assignment = '', list = '', send = ''] = printed();
+    const listener = spawn('/bin/sh', ['-c', `exec ${watch.trim()}`], {
       cwd: '/',
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let frames = '';
-    listener.stdout.on('data', (chunk: Buffer) => (frames += chunk.toString()));
+    let lines = '';
+    listener.stdout.on('data', (chunk: Buffer) => (lines += chunk.toString()));
     try {
       const paste = async (line: string): Promise<unknown> =>
         JSON.parse((await sh('/bin/sh', ['-c', `${assignment}\n${line} --silent`], { cwd: '/' })).stdout);
       expect(await paste(list)).toHaveLength(3);
       // People write by themselves within seconds.
-      await eventually(() => frames.includes('"message.received"'));
+      await eventually(() => lines.includes(' ← '));
       const sent = (await paste(send)) as { id: string; body: string };
       expect(sent.body).toBe('Hello');
-      await eventually(() => frames.includes(`"message.sent","data":{"id":"${sent.id}"`));
-      const before = frames.length;
-      await eventually(() => frames.slice(before).includes('"message.received"'));
+      await eventually(() => lines.includes(' → +15550100  Hello\n'));
+      await eventually(() => lines.includes(`reacted with`) && lines.includes(`to message ${sent.id}`));
     } finally {
       listener.kill('SIGKILL');
     }

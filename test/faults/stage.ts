@@ -8,7 +8,7 @@ import { PosternClient } from '../../src/client/client.ts';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { KEY, Service } from '../support/service.ts';
+import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 
 /** `FAULTS=long` runs what the guarantees are stated from; the short form is part of every test run. */
 export const isLong = process.env.FAULTS === 'long';
@@ -36,11 +36,8 @@ export class Stage {
     return this.database.path;
   }
 
-  async start(settings: ConstructorParameters<typeof Object>[0] = {}): Promise<Service> {
-    this.#service = await Service.start({
-      chatDbPath: this.path,
-      settings: settings as Record<string, Record<string, unknown>>,
-    });
+  async start(options: Partial<ServiceOptions> = {}): Promise<Service> {
+    this.#service = await Service.start({ chatDbPath: this.path, ...options });
     this.#ends.push(() => this.#service?.dispose());
     return this.#service;
   }
@@ -124,6 +121,11 @@ export class ResumingClient {
     this.#stop.abort();
     await this.#ended;
   }
+}
+
+/** Lets time pass before the next fault: for the moment of a fault, never for something to happen. */
+export function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms));
 }
 
 /** Row ids a receiver got, in order of arrival. */

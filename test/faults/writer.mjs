@@ -1,6 +1,5 @@
 // Writes rows into a chat.db at a steady rate, as a process of its own that can be killed at any moment.
-// Arguments: path, rows per second. Every row is whole when its transaction ends; now and then one is deleted again,
-// as Messages does with a replaced tapback.
+// Arguments: path, rows per second. Every row is whole when its transaction ends.
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 

@@ -21,6 +21,7 @@ export class Receiver {
 
   static async start(
     answer: (response: ServerResponse, delivery: Delivery) => void = (response) => void response.writeHead(204).end(),
+    port = 0,
   ): Promise<Receiver> {
     const server = createServer();
     const receiver = new Receiver(server, answer);
@@ -38,7 +39,7 @@ export class Receiver {
         receiver.#answer(response, delivery);
       });
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return receiver;
   }

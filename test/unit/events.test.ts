@@ -288,6 +288,43 @@ describe('the publisher', () => {
     expect(line.publisher.trouble()).toBeNull();
   });
 
+  test('a place that cannot be stored: health says so, it is tried again by itself, and nothing is lost', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const all: number[] = [];
+    const reader = line.feed.live(() => all.push(...ids(reader.take(1000).entries)));
+    const { save } = line.cursor;
+    line.cursor.save = () => {
+      throw new Error('the disk is full');
+    };
+    line.log.addMany(1, 300);
+    await look(line);
+    expect(line.publisher.trouble()).toMatch(/cannot be published/);
+    line.cursor.save = save;
+    await line.clock.advance(1000);
+    await eventually(() => line.publisher.trouble() === null);
+    expect(all).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
+    expect(line.cursor.load()?.rowId).toBe(300);
+  });
+
+  test('the clock set back or forward delays no row and repeats none', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    for (const [rowId, stepMs] of [-86_400_000, 172_800_000, -3_600_000].entries()) {
+      line.clock.step(stepMs);
+      line.log.add(arrival(rowId + 1, { lacksParts: true, datedMs: line.clock.now() }));
+      await look(line);
+      await line.clock.advance(1999);
+      expect(reader.take(10).entries).toEqual([]);
+      await line.clock.advance(1);
+      expect(ids(reader.take(10).entries)).toEqual([rowId + 1]);
+    }
+    expect(line.publisher.trouble()).toBeNull();
+  });
+
   test('rows deleted again before they were published are no drift', async () => {
     const line = pipeline();
     line.log.addMany(1, 2);

@@ -53,6 +53,19 @@ describe('one run of osascript', () => {
     });
   });
 
+  test('is over with the program itself, not with what that leaves running', async () => {
+    const path = join(folder, 'leaves-a-child');
+    writeFileSync(path, '#!/bin/sh\nsleep 60 &\necho "execution error: no (-1728)" >&2\nexit 1\n');
+    chmodSync(path, 0o755);
+    const clock = new FakeClock();
+    const running = osascript({ path, clock }).run(part, new AbortController().signal);
+    // The limit of the run is one timer, the wait for the rest of its words another.
+    await eventually(() => clock.pending === 2);
+    await clock.advance(250);
+    expect(await running).toMatchObject({ kind: 'failed', number: -1728 });
+    expect(clock.pending).toBe(0);
+  });
+
   test('gets an attachment by its path, and no body', async () => {
     const { fake, run } = setUp();
     await run({ content: { attachment: '/tmp/a "b" ü.png' }, chatIds: [] });

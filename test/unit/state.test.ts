@@ -7,6 +7,7 @@ import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { lockFolder } from '../../src/state/lock.ts';
 import { webhookStore } from '../../src/state/webhooks.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -196,5 +197,15 @@ describe('idempotency', () => {
     const stored = database.prepare('SELECT * FROM send').all().flat().join(' ');
     expect(stored).not.toContain('my-visible-key');
     database.close();
+  });
+});
+
+describe('the lock', () => {
+  test('a folder belongs to one service at a time, and is free again when that ends', () => {
+    const release = lockFolder(folder);
+    expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: 'already_running' }));
+    release();
+    lockFolder(folder)();
+    expect(statSync(join(folder, 'lock.db')).mode & 0o777).toBe(0o600);
   });
 });

@@ -1,0 +1,26 @@
+// An auto-reply bot with the typed client. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt node auto-reply.ts
+// (Node 22.18 or newer runs TypeScript as it is; npm install /path/to/postern ws)
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isPosternError, PosternClient } from 'postern/client';
+
+const { POSTERN_URL: url = 'http://127.0.0.1:3001', POSTERN_KEY_FILE: keyFile = 'key.txt' } = process.env;
+const client = new PosternClient({ url, key: readFileSync(keyFile, 'utf8').trim() });
+
+async function answer(recipient: string, body: string, idempotencyKey: string): Promise<void> {
+  try {
+    await client.send({ recipient, body, idempotencyKey });
+  } catch (error) {
+    if (!isPosternError(error)) throw error;
+    console.error(error.message);
+    if (error.status !== 0) return; // the service said no
+    await wait(1000); // it is away; the same key never sends twice
+    await answer(recipient, body, idempotencyKey);
+  }
+}
+
+// Every event comes once and in order, also when the service is started again in between.
+for await (const { type, data } of client.listen()) {
+  if (type !== 'message.received' || !data.body.toLowerCase().includes('ping')) continue;
+  await answer(data.conversation_id, 'pong', `pong-${data.guid}`);
+}

@@ -1,0 +1,53 @@
+import type { Cancel, Clock, Log } from '../domain/ports.ts';
+
+const LOOK_EVERY_MS = 1000;
+/** More than network time corrects in passing, less than a person would notice in timestamps. */
+const JUMP_MS = 5000;
+const TOLD_FOR_MS = 60_000;
+
+/**
+ * Notices when the wall clock and the one that never steps back part: somebody set the clock, or the Mac slept. Nothing
+ * here hangs on the wall clock but timestamps and the age of rows (C2), so it is told for a minute and that is all.
+ */
+export class ClockWatch {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #offsetMs: number;
+  #jump: { readonly byMs: number; readonly atMs: number } | undefined;
+  #cancel: Cancel | undefined;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#offsetMs = clock.now() - clock.monotonic();
+  }
+
+  start(): void {
+    this.#look();
+    this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => this.start());
+  }
+
+  /** What health should say about it, or null. */
+  trouble(): string | null {
+    this.#look();
+    const jump = this.#jump;
+    if (jump === undefined || this.#clock.monotonic() - jump.atMs > TOLD_FOR_MS) return null;
+    const seconds = Math.round(Math.abs(jump.byMs) / 1000);
+    return jump.byMs < 0
+      ? `The clock jumped: it was set ${seconds} s back within the last minute.`
+      : `The clock jumped: within the last minute it was set ${seconds} s forward, or the Mac slept so long.`;
+  }
+
+  close(): void {
+    this.#cancel?.();
+  }
+
+  #look(): void {
+    const offsetMs = this.#clock.now() - this.#clock.monotonic();
+    const byMs = offsetMs - this.#offsetMs;
+    this.#offsetMs = offsetMs;
+    if (Math.abs(byMs) < JUMP_MS) return;
+    this.#jump = { byMs, atMs: this.#clock.monotonic() };
+    this.#log.warn('the clock jumped: it was set, or the Mac slept', { by_ms: Math.round(byMs) });
+  }
+}

@@ -1,0 +1,31 @@
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError, errorCode } from '../domain/errors.ts';
+import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+
+/** A service that is just ending is waited for this long. */
+const WAIT_MS = 1000;
+
+/**
+ * Takes a configuration folder for this process alone, and gives what lets go of it: two services on one state would
+ * deliver everything twice. The lock is SQLite's on a file of its own, so it ends with the process, however that
+ * ends. Throws AppError `conflict` / `already_running`.
+ */
+export function lockFolder(folder: string): () => void {
+  const path = join(folder, 'lock.db');
+  let database: Sqlite | undefined;
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+    database = openSqlite(path, { busyTimeoutMs: WAIT_MS });
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    if (errorCode(error) !== 'SQLITE_BUSY') throw error;
+    throw new AppError('conflict', 'already_running', `another Postern runs with ${folder}.`, {
+      hint: 'Stop that one first, or give this one a folder of its own with --config-dir.',
+      cause: error,
+    });
+  }
+  const held = database;
+  return () => held.close();
+}

@@ -1,0 +1,360 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Message } from '../../src/domain/message.ts';
+import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Ended, type PosternOptions, postern } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
+import { freePort, KEY, Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const ANA = '+15550100';
+
+const root = temporaryFolder();
+const keyFile = join(root, 'key.txt');
+let mac: SimulatedMac;
+let service: Service;
+
+beforeAll(async () => {
+  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+  mac = new SimulatedMac({
+    dir: join(root, 'mac'),
+    moduleFolder: fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url)),
+  });
+  await mac.start();
+  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  for (const text of ['first', 'second\nline', '\x1b[31mthird']) {
+    await mac.command({ do: 'receive', from: ANA, text });
+  }
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.stop();
+});
+
+/** As the person of this machine: the configuration has everything. */
+function run(args: readonly string[], options?: PosternOptions): Promise<Ended> {
+  return postern(['--config-dir', service.configFolder, ...args], options);
+}
+
+async function jsonOf<Result>(args: readonly string[], options?: PosternOptions): Promise<Result> {
+  const { exitCode, stdout, stderr } = await run([...args, '--json'], options);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout) as Result;
+}
+
+describe('reading', () => {
+  test('status says how the service is, for people and for programs', async () => {
+    const { exitCode, stdout } = await run(['status']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Postern {5}\d+\.\d+\.\d+ at http:\/\/127\.0\.0\.1:\d+, up \d+ s\nMessages {4}connected\n/);
+    expect(await jsonOf(['status'])).toMatchObject({ backend: { connected: true }, webhooks: [] });
+  });
+
+  test('conversations is a table, whose lines a pipe gets whole', async () => {
+    const { stdout } = await run(['conversations']);
+    expect(stdout).toMatch(/^LAST MESSAGE +CONVERSATION +NAME +PARTICIPANTS\n/);
+    expect(stdout).toContain(ANA);
+  });
+
+  test('messages reads downwards, a line each, and nothing in them commands the terminal', async () => {
+    const { stdout } = await run(['messages']);
+    expect(stdout.split('\n').slice(1, 4)).toEqual([
+      expect.stringMatching(/^1 .* ← {2}\+15550100 {2}first$/),
+      expect.stringMatching(/^2 .* ← {2}\+15550100 {2}second ⏎ line$/),
+      expect.stringMatching(/^3 .* ← {2}\+15550100 {2}\[31mthird$/),
+    ]);
+  });
+
+  test('messages are filtered by conversation, by address, by time and number', async () => {
+    const [newest] = await jsonOf<Message[]>(['messages', '--limit', '1']);
+    expect(newest).toMatchObject({ id: '3' });
+    const id = newest?.conversation_id ?? '';
+    expect(await jsonOf(['messages', id])).toHaveLength(3);
+    expect(await jsonOf(['messages', ANA, '--limit', '2'])).toHaveLength(2);
+    expect(await jsonOf(['messages', '--since', '2999-01-01'])).toEqual([]);
+    const { exitCode, stderr } = await run(['messages', 'nobody']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 65,
+      stderr: expect.stringContaining('no conversation with nobody'),
+    });
+  });
+
+  test('more than a page is gathered page by page', async () => {
+    await mac.command({ do: 'burst', from: 'many@example.com', count: 450 });
+    const messages = await jsonOf<Message[]>(['messages', 'many@example.com', '--limit', '430']);
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(430);
+  });
+});
+
+describe('sending', () => {
+  test('takes the text as an argument', async () => {
+    const { exitCode, stdout } = await run(['send', ANA, 'from the shell']);
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Sent to \+15550100 as message \d+ \(/),
+    });
+    expect(mac.calls.at(-1)?.values).toMatchObject({ RECIPIENT: ANA, BODY: 'from the shell' });
+  });
+
+  test('reads it from stdin with -, without the line end that echo adds', async () => {
+    const message = await jsonOf<Message>(['send', ANA, '-'], { input: 'två\nrader 🎉\n' });
+    expect(message.body).toBe('två\nrader 🎉');
+  });
+
+  test('finds attachments from the folder it is called in', async () => {
+    writeFileSync(join(root, 'a file.txt'), 'content');
+    const message = await jsonOf<Message>(['send', ANA, '--attach', 'a file.txt'], { cwd: root });
+    expect(message.attachments).toEqual([expect.stringMatching(/a file\.txt$/)]);
+  });
+
+  test('with an idempotency key happens once', async () => {
+    const send = ['send', ANA, 'once', '--idempotency-key', 'one'];
+    expect((await jsonOf<Message>(send)).id).toBe((await jsonOf<Message>(send)).id);
+    const { exitCode } = await run(['send', ANA, 'other', '--idempotency-key', 'one']);
+    expect(exitCode).toBe(65);
+  });
+
+  test.each([
+    ['nothing to send', [ANA], {}, 64, 'nothing to send'],
+    ['a file that is not there', [ANA, '--attach', '/nowhere'], {}, 65, '/attachments/0: There is no such file.'],
+    ['bytes that are no text', [ANA, '-'], { input: new Uint8Array([0xff, 0xfe]) }, 65, 'not text in UTF-8'],
+    ['too much text', [ANA, '-'], { input: 'x'.repeat(30_000) }, 65, '20,000'],
+    ['a key that no header can carry', [ANA, 'x', '--idempotency-key', 'ключ'], {}, 65, 'printable ASCII'],
+  ])('is refused in a sentence: %s', async (_, args, options, code, words) => {
+    const { exitCode, stdout, stderr } = await run(['send', ...args], options);
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
+    expect(stderr).toContain(words);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test('says what Messages said when it fails', async () => {
+    await mac.command({ do: 'scenario', name: 'not_permitted', times: 1 });
+    const refused = await run(['send', ANA, 'x']);
+    expect(refused).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('Automation') });
+  });
+});
+
+describe('webhooks', () => {
+  test('are added, listed, tested, looked after, replayed and removed', async () => {
+    const receiver = await Receiver.start();
+    try {
+      const secretFile = join(root, 'secret.txt');
+      writeFileSync(secretFile, 'shared secret\n');
+      const added = await run([
+        'webhooks',
+        'add',
+        receiver.url,
+        '--event',
+        'message.received',
+        '--secret-file',
+        secretFile,
+      ]);
+      const id = /Webhook (\S+) gets/.exec(added.stdout)?.[1] ?? '';
+      const beginning = id.slice(0, 8);
+      expect((await run(['webhooks', 'list'])).stdout).toMatch(
+        new RegExp(`^ID .*\n${id} +healthy +\\S+ +message.received\n$`),
+      );
+      expect(await jsonOf(['webhooks', 'list'])).toEqual([expect.objectContaining({ id, url: receiver.url })]);
+
+      expect(await run(['webhooks', 'test', beginning])).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining('204'),
+      });
+      expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
+
+      expect((await run(['webhooks', 'replay', beginning, '--after', '0'])).exitCode).toBe(0);
+      await eventually(() => receiver.deliveries.find(({ event }) => event.data.id === '3'));
+      const { stdout } = await run(['webhooks', 'deliveries', beginning]);
+      expect(stdout).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
+
+      expect((await run(['webhooks', 'remove', beginning])).exitCode).toBe(0);
+      expect(await jsonOf(['webhooks', 'list'])).toEqual([]);
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  test('that do not answer fail their test with 1, and say why', async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hook`;
+    const { id } = await jsonOf<{ id: string }>(['webhooks', 'add', url]);
+    const { exitCode, stdout } = await run(['webhooks', 'test', id]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining('refused') });
+    await run(['webhooks', 'remove', id]);
+  });
+
+  test.each([
+    [['add', 'not-an-address'], 65, 'http or https'],
+    [['remove', 'nothing'], 65, 'There is no webhook nothing.'],
+    [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
+    [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
+    [['replay', 'x'], 64, '--after'],
+    [[], 64, 'postern webhooks list'],
+  ])('are refused in a sentence: %j', async (args, code, words) => {
+    const { exitCode, stderr } = await run(['webhooks', ...args]);
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe('finding the service', () => {
+  const command = ['conversations', '--limit', '1'];
+
+  test('by options, by the environment, by the configuration', async () => {
+    const url = `http://127.0.0.1:${service.port}`;
+    const ways: readonly Promise<Ended>[] = [
+      postern([...command, '--url', url, '--key-file', keyFile]),
+      postern(command, { env: { POSTERN_URL: `${url}/api/v1`, POSTERN_API_KEY: KEY } }),
+      postern(command, { env: { POSTERN_CONFIG_DIR: service.configFolder } }),
+      // A configuration that is named beats the environment.
+      run(command, { env: { POSTERN_URL: 'http://127.0.0.1:1', POSTERN_API_KEY: 'another' } }),
+    ];
+    for (const way of ways) expect(await way).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  test('by --demo, beside the configuration', async () => {
+    const config = join(root, 'config');
+    mkdirSync(join(config, 'postern-demo'), { recursive: true });
+    writeFileSync(
+      join(config, 'postern-demo', 'config.toml'),
+      `[server]\nport = ${service.port}\n[auth]\napi_key = "${KEY}"\n`,
+      { mode: 0o600 },
+    );
+    expect((await postern([...command, '--demo'], { env: { XDG_CONFIG_HOME: config } })).exitCode).toBe(0);
+  });
+
+  test('a key with letters beyond ASCII is the same key', async () => {
+    const other = await Service.start({
+      chatDbPath: mac.chatDbPath,
+      settings: { auth: { api_key: 'schlüssel ключ' } },
+    });
+    try {
+      expect((await postern(['--config-dir', other.configFolder, 'status'])).exitCode).toBe(0);
+    } finally {
+      await other.dispose();
+    }
+  });
+
+  test.each([
+    ['a wrong key', { POSTERN_API_KEY: 'wrong' }, [], 77, ['missing or wrong', 'api_key']],
+    [
+      'a key file that is not there',
+      {},
+      ['--key-file', '/nowhere'],
+      78,
+      ['/nowhere cannot be read (ENOENT)', 'may read'],
+    ],
+    ['a folder as key file', {}, ['--key-file', '/'], 78, ['/ cannot be read (EISDIR)']],
+    ['no configuration', {}, [], 78, ['There is no configuration at', 'postern serve']],
+    ['no demo', {}, ['--demo'], 78, ['Start the demo first']],
+    ['an address without http', {}, ['--url', '127.0.0.1:3001'], 64, ['http://127.0.0.1:3001']],
+  ])('%s is a sentence and what to do', async (_, env, args, code, words) => {
+    const url = `http://127.0.0.1:${service.port}`;
+    const isKeyGiven = 'POSTERN_API_KEY' in env;
+    const { exitCode, stdout, stderr } = await postern([...command, ...args], {
+      env: isKeyGiven ? { POSTERN_URL: url, ...env } : env,
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
+    for (const part of words) expect(stderr).toContain(part);
+    expect(stderr).not.toMatch(/\n\s+at |Error/);
+  });
+
+  test('a service that is down is named with its address', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    for (const args of [command, ['tail'], ['tail', '--after', '1']]) {
+      const { exitCode, stderr } = await postern([...args, '--url', url, '--key-file', keyFile]);
+      expect(exitCode).toBe(69);
+      expect(stderr).toMatch(
+        new RegExp(`^Postern does not answer at ${url} \\(ECONNREFUSED\\)\\.\nIs it running .*\n$`),
+      );
+    }
+  });
+
+  test.each([
+    ['answers with a page', 200, '<html>\x1b[31m'],
+    ['does not know the path', 404, 'Not Found'],
+    ['sends elsewhere, and never sees the key there', 302, ''],
+  ])('a port where something else %s is called wrong', async (_, status, body) => {
+    const paths: string[] = [];
+    const server = createServer((request, response) => {
+      paths.push(request.url ?? '');
+      response.writeHead(status, { location: '/stolen' }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { exitCode, stderr } = await postern([...command, '--url', url, '--key-file', keyFile]);
+      expect(exitCode).toBe(69);
+      expect(stderr).toBe(`What answers at ${url} is not Postern.\nLook whether host and port are right.\n`);
+      expect(paths).toHaveLength(1);
+    } finally {
+      server.close();
+    }
+  });
+
+  test('too many requests are told when to come back', async () => {
+    const busy = await Service.start({
+      chatDbPath: mac.chatDbPath,
+      settings: { server: { rate_limit_per_minute: 1 } },
+    });
+    try {
+      await busy.get('/conversations').catch(() => undefined);
+      const { exitCode, stderr } = await postern(['--config-dir', busy.configFolder, 'status']);
+      expect(exitCode).toBe(69);
+      expect(stderr).toMatch(/try again in \d+ s/);
+    } finally {
+      await busy.dispose();
+    }
+  });
+
+  test('the key is in no argument, no output and no log', async () => {
+    const { stdout } = await run(['status', '--json']);
+    expect(stdout + service.output).not.toContain(KEY);
+  });
+});
+
+describe('the configuration', () => {
+  test('path says where it is', async () => {
+    expect((await run(['config', 'path'])).stdout).toBe(`${join(service.configFolder, 'config.toml')}\n`);
+  });
+
+  test('check says every mistake and warning, with 78 when it cannot be used', async () => {
+    const folder = join(root, 'mistaken');
+    mkdirSync(folder);
+    const path = join(folder, 'config.toml');
+    writeFileSync(path, '[server]\nport = 0\nprot = 1\n[auth]\napi_key = ""\n');
+    chmodSync(path, 0o644);
+    const checked = await postern(['config', 'check', '--config-dir', folder]);
+    expect(checked.exitCode).toBe(78);
+    for (const part of ['cannot be used', 'server.port is 0', 'auth.api_key', 'server.prot', 'chmod 600']) {
+      expect(checked.stdout).toContain(part);
+    }
+    expect(await jsonOf(['config', 'check'])).toMatchObject({ state: 'usable', mistakes: [] });
+    expect((await postern(['config', 'check', '--config-dir', join(root, 'none')])).exitCode).toBe(78);
+  });
+
+  test('rotate-key counts from the next start on', async () => {
+    const other = await Service.start({ chatDbPath: mac.chatDbPath });
+    try {
+      const rotated = await postern(['config', 'rotate-key', '--config-dir', other.configFolder]);
+      expect(rotated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('started again') });
+      const status = ['status', '--config-dir', other.configFolder];
+      expect(await postern(status)).toMatchObject({
+        exitCode: 77,
+        stderr: expect.stringContaining('only when it starts'),
+      });
+      await other.stop();
+      const launched = other.launch();
+      await launched;
+      expect((await postern(status)).exitCode).toBe(0);
+      const key = /api_key = "(.*)"/.exec(other.stateFile('config.toml').toString())?.[1] ?? '';
+      expect(rotated.stdout).not.toContain(key);
+    } finally {
+      await other.dispose();
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Event } from '../../src/domain/event.ts';
+import { eventually } from '../support/eventually.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import { type Running, startPostern } from '../support/postern.ts';
+import { KEY, Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const database = new MessagesDatabase(join(temporaryFolder(), 'Library/Messages/chat.db'));
+const chat = database.chat('any;-;+15550100', ['+15550100']);
+const handle = database.handle('+15550100');
+const running: Running[] = [];
+let service: Service;
+
+beforeAll(async () => {
+  write('history');
+  service = await Service.start({ chatDbPath: database.path });
+});
+afterEach(() => {
+  for (const { child } of running.splice(0)) child.kill('SIGKILL');
+});
+afterAll(async () => {
+  await service.dispose();
+  database.close();
+});
+
+function write(text: string): number {
+  return database.message(chat, text, { handle_id: handle });
+}
+
+function tail(...args: readonly string[]): Running {
+  const started = startPostern(['tail', '--config-dir', service.configFolder, ...args]);
+  running.push(started);
+  return started;
+}
+
+function events({ stdout }: Running): readonly Event[] {
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Event);
+}
+
+function rows(of: Running): readonly number[] {
+  return events(of).map(({ data }) => Number(data.id));
+}
+
+async function ended({ child }: Running): Promise<number | null> {
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+/** Resolves when a row written now is one that it prints. */
+async function listening(to: Running): Promise<void> {
+  await eventually(() => {
+    write('are you there?');
+    return to.stdout !== '';
+  });
+}
+
+describe('tail', () => {
+  test('prints a line an event, and ends with 0 by Ctrl+C', async () => {
+    const running = tail();
+    await listening(running);
+    write('two\nlines');
+    await eventually(() => /\S ← \+15550100 {2}two ⏎ lines\n/.test(running.stdout));
+    running.child.kill('SIGINT');
+    expect(await ended(running)).toBe(0);
+    expect(running.stderr).toBe('');
+  });
+
+  test('--after begins with what was there before, in order', async () => {
+    const running = tail('--after', '0', '--json');
+    const newest = write('newest');
+    await eventually(() => rows(running).includes(newest));
+    expect(rows(running)).toEqual(Array.from({ length: newest }, (_, place) => place + 1));
+  });
+
+  test('--type prints these events alone', async () => {
+    database.message(chat, 'own', { is_from_me: 1 });
+    const before = tail('--after', '0', '--type', 'message.sent', '--json');
+    await eventually(() => events(before).length > 0);
+    expect(new Set(events(before).map(({ type }) => type))).toEqual(new Set(['message.sent']));
+    const both = tail('--after', '0', '--type', 'message.sent', '--type', 'message.received', '--json');
+    await eventually(() => new Set(events(both).map(({ type }) => type)).size === 2);
+  });
+
+  test('goes on without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
+    const running = tail('--json');
+    await listening(running);
+    await service.stop('SIGKILL');
+    const written = [write('while nobody looks'), write('again')];
+    await eventually(() => running.stderr.includes('Trying until it is back'));
+    await service.launch();
+    written.push(write('afterwards'));
+    await eventually(() => rows(running).includes(written[2] ?? 0));
+    const [first = 0] = rows(running);
+    expect(rows(running)).toEqual(rows(running).map((_, place) => first + place));
+    expect(rows(running)).toEqual(expect.arrayContaining(written));
+    expect(running.stderr.match(/Trying/g)).toHaveLength(1);
+
+    await service.stop('SIGKILL');
+    await eventually(() => running.stderr.match(/Trying/g)?.length === 2);
+    running.child.kill('SIGTERM');
+    expect(await ended(running)).toBe(0);
+    await service.launch();
+  });
+
+  test('ends with 0 when nobody reads it any more', async () => {
+    const running = tail('--after', '0');
+    await eventually(() => running.stdout !== '');
+    running.child.stdout.destroy();
+    await eventually(() => {
+      write('one more');
+      return running.child.exitCode !== null;
+    });
+    expect(running.child.exitCode).toBe(0);
+    expect(running.stderr).toBe('');
+  });
+
+  test('ends with a sentence when the row id means nothing', async () => {
+    const running = tail('--after', '999999');
+    expect(await ended(running)).toBe(65);
+    expect(running.stderr).toMatch(/^[^\n]+\.\n/);
+    expect(running.stderr).not.toContain('    at ');
+  });
+
+  test('ends with 77 when the key is another one after a restart', async () => {
+    const running = tail('--json');
+    await listening(running);
+    await service.stop();
+    service.configure({ auth: { api_key: 'another' } });
+    await service.launch().catch(() => undefined);
+    expect(await ended(running)).toBe(77);
+    expect(running.stderr).toContain('The API key is missing or wrong.');
+    await service.stop();
+    service.configure();
+    await service.launch();
+    expect(running.stderr).not.toContain(KEY);
+  });
+});

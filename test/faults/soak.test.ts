@@ -1,0 +1,172 @@
+import { existsSync, renameSync } from 'node:fs';
+import { afterEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { Listener } from '../support/service.ts';
+import { MISBEHAVIOURS } from './misbehaviours.ts';
+import { compare, isLong, openFiles, residentMiB, Stage, wait } from './stage.ts';
+
+const LASTS_MS = isLong ? 20 * 60_000 : 12_000;
+const ROWS_PER_SECOND = 50;
+/** How often something goes wrong. */
+const FAULT_EVERY_MS = isLong ? 5000 : 700;
+const SAMPLE_EVERY_MS = isLong ? 2000 : 500;
+/** Memory is compared between windows of this length; the first minute warms up. */
+const WINDOW_MS = 5 * 60_000;
+const WARM_UP_MS = 60_000;
+
+let stage: Stage;
+afterEach(() => stage.end());
+
+/** A webhook's receiver that keeps row ids only, and does not always answer as it should. */
+class Tally {
+  readonly accepted: number[] = [];
+  readonly receiver: Receiver;
+  #failsNext: keyof typeof MISBEHAVIOURS | undefined;
+
+  private constructor(receiver: Receiver) {
+    this.receiver = receiver;
+    receiver.answerWith((response, { event }) => {
+      receiver.deliveries.length = 0;
+      const fails = this.#failsNext;
+      this.#failsNext = undefined;
+      if (fails !== undefined) return MISBEHAVIOURS[fails](response);
+      this.accepted.push(Number(event.data.id));
+      response.writeHead(204).end();
+    });
+  }
+
+  static async start(): Promise<Tally> {
+    return new Tally(await Receiver.start());
+  }
+
+  failNext(): void {
+    this.#failsNext = oneOf(['answers 500', 'resets', 'redirects', 'answers 200 after 11 s']);
+  }
+}
+
+/** A client whose line is cut again and again, and which says where it was. */
+class CutClient {
+  readonly rows: number[] = [];
+  #listener: Listener | undefined;
+
+  async connect(first: number): Promise<void> {
+    this.#drop();
+    const after = this.rows.at(-1) ?? first;
+    this.#listener = await stage.service.socket(`&after=${after}`);
+  }
+
+  /** What it heard is taken down; the line stays. */
+  note(): void {
+    const { frames = [] } = this.#listener ?? {};
+    for (const frame of frames.splice(0))
+      this.rows.push(Number((JSON.parse(frame) as { data: { id: string } }).data.id));
+  }
+
+  #drop(): void {
+    this.#listener?.socket.removeAllListeners('message');
+    this.#listener?.socket.terminate();
+    this.note();
+  }
+}
+
+function oneOf<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new Error('there is nothing to choose from');
+  return item;
+}
+
+/** chat.db and its side files are elsewhere for a moment; Messages writes on through what it has open. */
+async function renameAway(): Promise<void> {
+  const files = ['', '-wal', '-shm'].map((side) => stage.path + side).filter((file) => existsSync(file));
+  for (const file of files) renameSync(file, `${file}.away`);
+  await wait(300);
+  for (const file of files.toReversed()) renameSync(`${file}.away`, file);
+}
+
+/** The Mac sleeps: the service stands still while the world goes on. */
+async function sleep(): Promise<void> {
+  process.kill(stage.service.pid, 'SIGSTOP');
+  await wait(500 + Math.random() * 1500);
+  process.kill(stage.service.pid, 'SIGCONT');
+}
+
+async function stallReaders(): Promise<void> {
+  const stalled = await Promise.all(Array.from({ length: 5 }, () => stage.service.socket()));
+  for (const { socket } of stalled) socket.pause();
+  await wait(500);
+  await Promise.all(stalled.map((listener) => listener.close()));
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+test(
+  `${LASTS_MS / 1000} s at ${ROWS_PER_SECOND} rows/s with faults: nothing lost, memory and file handles flat`,
+  async () => {
+    stage = new Stage();
+    const { pid } = await stage.start();
+    const first = stage.newestRow();
+    const tallies = [await Tally.start(), await Tally.start()];
+    for (const { receiver } of tallies) await stage.webhook(receiver);
+    const client = new CutClient();
+    await client.connect(first);
+    let writer = stage.writer(ROWS_PER_SECOND);
+    const faults: Readonly<Record<string, () => unknown>> = {
+      'a receiver fails': () => tallies[0]?.failNext(),
+      'the other receiver fails': () => tallies[1]?.failNext(),
+      'the client is cut off': () => client.connect(first),
+      'the writer is killed': async () => {
+        await writer.kill();
+        writer = stage.writer(ROWS_PER_SECOND);
+      },
+      'chat.db is away': renameAway,
+      sleep,
+      'readers stall': stallReaders,
+    };
+    const happened = new Map<string, number>();
+    const samples: { readonly atMs: number; readonly mib: number; readonly files: number }[] = [];
+    const started = performance.now();
+    const passed = (): number => performance.now() - started;
+    let nextFault = 0;
+    while (passed() < LASTS_MS) {
+      if (passed() >= nextFault) {
+        nextFault = passed() + FAULT_EVERY_MS * (0.5 + Math.random());
+        const name = oneOf(Object.keys(faults));
+        happened.set(name, (happened.get(name) ?? 0) + 1);
+        await faults[name]?.();
+      }
+      await wait(SAMPLE_EVERY_MS);
+      client.note();
+      samples.push({ atMs: passed(), mib: residentMiB(pid), files: openFiles(pid) });
+    }
+    await writer.kill();
+    const newest = stage.newestRow();
+    const written = stage.rowsAfter(first);
+    await eventually(() => {
+      client.note();
+      return [client.rows, ...tallies.map(({ accepted }) => accepted)].every((rows) => rows.at(-1) === newest);
+    }, 60_000);
+    for (const rows of [client.rows, ...tallies.map(({ accepted }) => accepted)]) {
+      expect(compare(written, rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+    }
+    expect(stage.service.pid).toBe(pid); // the same process all the time
+    expect((await stage.service.get('/health')).json).toMatchObject({ backend: { connected: true } });
+
+    const steady = samples.filter(({ atMs }) => atMs > Math.min(WARM_UP_MS, LASTS_MS / 4));
+    const windows = Array.from({ length: Math.ceil(LASTS_MS / WINDOW_MS) }, (_, window) =>
+      steady.filter(({ atMs }) => Math.floor(atMs / WINDOW_MS) === window),
+    );
+    const medians = windows.map((window) => median(window.map(({ mib }) => mib)));
+    const files = windows.map((window) => median(window.map((sample) => sample.files)));
+    console.log(
+      `${written.length} rows, faults ${JSON.stringify(Object.fromEntries(happened))}\n` +
+        `medians of resident memory ${medians.map((mib) => mib.toFixed(1)).join(', ')} MiB; of open files ${files.join(', ')}`,
+    );
+    expect(Math.max(...files) - Math.min(...files)).toBeLessThanOrEqual(2);
+    expect(openFiles(pid)).toBeLessThanOrEqual((samples[0]?.files ?? 0) + 8); // what a webhook connection may keep
+    if (isLong) expect(Math.max(...medians) / Math.min(...medians)).toBeLessThanOrEqual(1.05);
+  },
+  LASTS_MS + 120_000,
+);

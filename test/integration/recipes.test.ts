@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Delivery, Receiver } from '../support/receiver.ts';
+import { KEY, Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const RECIPES = join(REPOSITORY, 'docs/recipes');
+const SECRET = 'a shared secret, with ü';
+const ANA = '+15550100';
+
+const root = temporaryFolder();
+const keyFile = join(root, 'key.txt');
+const children: ChildProcess[] = [];
+let mac: SimulatedMac;
+let service: Service;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
+  mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/simulator/') });
+  await mac.start();
+  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  receiver = await Receiver.start();
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+afterAll(async () => {
+  await service.dispose();
+  await receiver.close();
+  await mac.stop();
+});
+
+function receive(text: string, from = ANA): Promise<unknown> {
+  return mac.command({ do: 'receive', from, text });
+}
+
+/** Starts a recipe in a folder of its own; what it prints is gathered. */
+function start(
+  command: readonly string[],
+  cwd = root,
+): { readonly child: ChildProcess; readonly output: () => string } {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment(), POSTERN_URL: service.url.replace('/api/v1', ''), POSTERN_KEY_FILE: keyFile },
+  });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return { child, output: () => output };
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: process.env.HOME ?? root };
+}
+
+function isThere(program: string, argument = '--version'): boolean {
+  return spawnSync(program, [argument]).status === 0;
+}
+
+/** Where the tool is not there, the test is skipped, and its name says so. */
+function testWith(program: string, argument?: string): { readonly run: typeof test.skip; readonly note: string } {
+  return isThere(program, argument) ? { run: test, note: '' } : { run: test.skip, note: ` (there is no ${program})` };
+}
+
+describe('a real delivery is verified', () => {
+  let delivery: Delivery;
+
+  beforeAll(async () => {
+    const registration = { url: receiver.url, events: ['message.received'], secret: SECRET };
+    expect((await service.post('/webhooks', registration)).status).toBe(201);
+    await receive('Grüße 🎉');
+    delivery = await eventually(() => receiver.deliveries[0]);
+  });
+
+  for (const [name, program, args, versionArgument] of [
+    ['Python', 'python3', ['verify.py'], undefined],
+    ['Node', process.execPath, ['verify.mjs'], undefined],
+    ['shell', 'openssl', ['verify.sh'], 'version'],
+    ['Go', 'go', ['run', 'verify.go'], 'version'],
+  ] as const) {
+    const { run, note } = testWith(program, versionArgument);
+    run(`in ${name}${note}`, () => {
+      const verify = (body: Buffer, signature: string): readonly [number | null, string] => {
+        const { status, stdout } = spawnSync(program === 'openssl' ? 'sh' : program, [...args, signature], {
+          cwd: RECIPES,
+          input: body,
+          encoding: 'utf8',
+          env: { ...environment(), POSTERN_SECRET: SECRET },
+        });
+        return [status, stdout.trim()];
+      };
+      const signature = String(delivery.headers['x-webhook-signature']);
+      expect(verify(delivery.body, signature)).toEqual([0, 'genuine']);
+      expect(verify(Buffer.concat([delivery.body, Buffer.from(' ')]), signature)).toEqual([1, 'forged']);
+      expect(
+        verify(
+          delivery.body,
+          signature.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        ),
+      ).toEqual([1, 'forged']);
+      expect(verify(delivery.body, '')).toEqual([1, 'forged']);
+    });
+  }
+});
+
+/** Writes until the bot has answered, since only it knows from when on it listens. */
+async function answersPing(): Promise<void> {
+  const before = pongs();
+  await receive('nothing for you');
+  await eventually(async () => {
+    await receive('Ping?');
+    await new Promise<void>((resolve) => void setTimeout(resolve, 200));
+    return pongs() > before;
+  });
+}
+
+function pongs(to = ANA): number {
+  return mac.calls.filter(({ values }) => values.BODY === 'pong' && values.RECIPIENT?.includes(to)).length;
+}
+
+describe('the auto-reply bot answers, and only what it should', () => {
+  const python = testWith('python3');
+  python.run(`in Python${python.note}`, async () => {
+    start(['python3', join(RECIPES, 'auto-reply.py')]);
+    await answersPing();
+  });
+
+  test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {
+    const folder = join(root, 'bot');
+    mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+    // As `npm install /path/to/postern` does it.
+    symlinkSync(REPOSITORY, join(folder, 'node_modules/postern'));
+    symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
+    writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+    copyFileSync(join(RECIPES, 'auto-reply.ts'), join(folder, 'auto-reply.ts'));
+    const compiler = join(REPOSITORY, 'node_modules/@typescript/native/bin/tsc');
+    const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', 'auto-reply.ts'];
+    const compiled = spawnSync(process.execPath, [compiler, ...options], { cwd: folder, encoding: 'utf8' });
+    expect(compiled.stdout + compiled.stderr).toBe('');
+
+    start([process.execPath, 'auto-reply.js'], folder);
+    await answersPing();
+    await service.stop('SIGKILL');
+    await receive('ping while nobody is there', 'late@example.com');
+    await service.launch();
+    await eventually(() => pongs('late@example.com') > 0);
+    await receive('ping again', 'later@example.com');
+    await eventually(() => pongs('later@example.com') > 0);
+    expect(pongs('late@example.com')).toBe(1);
+  });
+});
+
+test('the resuming client misses nothing over restarts of the service and its own', async () => {
+  const folder = join(root, 'resume');
+  mkdirSync(folder);
+  symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
+  copyFileSync(join(RECIPES, 'resume.mjs'), join(folder, 'resume.mjs'));
+  const command = [process.execPath, 'resume.mjs', 'last-row.txt'];
+  const newest = async (): Promise<number> =>
+    Number((await service.get('/status').then(({ json }) => json as { newest_row: number })).newest_row);
+  const remembered = (): number => Number(readFileSync(join(folder, 'last-row.txt'), 'utf8'));
+
+  const first = start(command, folder);
+  const begin = await eventually(remembered);
+  await receive('while both are there');
+  await eventually(async () => remembered() === (await newest()));
+  await service.stop('SIGKILL');
+  await receive('while the service is away');
+  await service.launch();
+  await eventually(async () => remembered() === (await newest()));
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  await receive('while the client is away');
+  const second = start(command, folder);
+  const last = await newest();
+  await eventually(() => remembered() === last);
+
+  const rows = [...(first.output() + second.output()).matchAll(/^message\.\w+ (\d+)$/gm)].map(([, row]) => Number(row));
+  expect(rows).toEqual(Array.from({ length: last - begin }, (_, place) => begin + place + 1));
+});

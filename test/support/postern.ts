@@ -1,0 +1,58 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface PosternOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** What stdin holds; without it stdin is empty. */
+  readonly input?: string | Uint8Array;
+}
+
+/** Runs the built program to its end. */
+export async function postern(args: readonly string[], options: PosternOptions = {}): Promise<Ended> {
+  const running = startPostern(args, options);
+  await once(running.child, 'close');
+  return { exitCode: running.child.exitCode, stdout: running.stdout, stderr: running.stderr };
+}
+
+export interface Running {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts the built program; what it has printed so far can be looked at. */
+export function startPostern(
+  args: readonly string[],
+  { env = {}, cwd = '/', input = '' }: PosternOptions = {},
+): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', TZ: 'UTC', ...env },
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const printed = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (printed.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (printed.stderr += chunk.toString()));
+  return {
+    child: child as unknown as Running['child'],
+    get stdout() {
+      return printed.stdout;
+    },
+    get stderr() {
+      return printed.stderr;
+    },
+  };
+}

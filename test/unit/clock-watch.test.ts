@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { ClockWatch } from '../../src/runtime/clock-watch.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+
+function build() {
+  const clock = new FakeClock();
+  const log = collectingLog();
+  const watch = new ClockWatch(clock, log);
+  watch.start();
+  return { clock, log, watch };
+}
+
+test('a clock set back is told for a minute, and logged once', async () => {
+  const { clock, log, watch } = build();
+  await clock.advance(10_000);
+  clock.step(-3_600_000);
+  await clock.advance(1000);
+  expect(watch.trouble()).toMatch(/clock jumped.* 3600 s back/);
+  await clock.advance(59_000);
+  expect(watch.trouble()).not.toBeNull();
+  await clock.advance(2000);
+  expect(watch.trouble()).toBeNull();
+  expect(log.lines).toHaveLength(1);
+});
+
+test('a clock set forward, or a Mac that slept, is noticed as soon as somebody asks', () => {
+  const { clock, watch } = build();
+  clock.step(7_200_000);
+  expect(watch.trouble()).toMatch(/7200 s forward, or the Mac slept/);
+});
+
+test('what network time corrects in passing is no jump, however much it comes to', async () => {
+  const { clock, watch, log } = build();
+  for (let second = 0; second < 100; second += 1) {
+    clock.step(200);
+    await clock.advance(1000);
+  }
+  expect(watch.trouble()).toBeNull();
+  expect(log.lines).toEqual([]);
+});
+
+test('leaves no timer behind', () => {
+  const { clock, watch } = build();
+  watch.close();
+  expect(clock.pending).toBe(0);
+});

@@ -31,13 +31,6 @@ export interface RecordedCall {
   readonly bytes: Readonly<Record<string, string>>;
 }
 
-/** Starts a simulated Mac; resolves when its Messages answers. */
-export async function startSimulatedMac(options: MacOptions): Promise<SimulatedMac> {
-  const mac = new SimulatedMac(options);
-  await mac.start();
-  return mac;
-}
-
 /** A Mac made of cardboard: a home folder with a chat.db that another process writes, an `osascript` and an `open`. */
 export class SimulatedMac {
   readonly homeFolder: string;

@@ -294,7 +294,7 @@ describe('the publisher', () => {
     await look(line);
     const all: number[] = [];
     const reader = line.feed.live(() => all.push(...ids(reader.take(1000).entries)));
-    const { save } = line.cursor;
+    const save = line.cursor.save.bind(line.cursor);
     line.cursor.save = () => {
       throw new Error('the disk is full');
     };

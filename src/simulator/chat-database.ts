@@ -240,7 +240,8 @@ export class ChatDatabase {
       ...message
     }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
   ): number {
-    const guid = `p:0/${this.guid(target)}`;
+    // A vote in a poll names the poll itself, not a part of it.
+    const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
     return this.transaction(() => {

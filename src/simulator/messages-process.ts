@@ -1,9 +1,10 @@
 // The simulated Messages as a process of its own, so that chat.db has another writer than the gateway, one that can be
 // killed at any moment. One argument: its settings as JSON. It ends when its standard input does.
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../runtime/clock.ts';
+import { openSqlite } from '../runtime/sqlite.ts';
 import type { MacosVersion } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { Messages } from './messages.ts';
@@ -22,7 +23,13 @@ export interface ProcessSettings {
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
-if (settings.isReborn) for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });
+if (settings.isReborn && existsSync(path)) {
+  // What the killed Messages had committed stays; only the side files are others.
+  const database = openSqlite(path);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+  for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });
+}
 
 let people: People | undefined;
 const messages = new Messages({

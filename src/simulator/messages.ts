@@ -4,6 +4,7 @@ import type { Clock } from '../domain/ports.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, Scenario, ScriptEnd, SendCommand } from './commands.ts';
 import { type Language, scriptError } from './script-errors.ts';
+import { encodeAttributedBody } from './typedstream.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 /** Delays of a real Messages, as far as they are known: the join follows its row, then sent, delivered, read. */
@@ -92,6 +93,7 @@ export class Messages {
       case 'edit':
         database.update('message', command.row, {
           text: database.version === '26' ? null : command.text,
+          attributedBody: encodeAttributedBody(command.text),
           date_edited: appleDate(nowMs),
         });
         return {};
@@ -201,19 +203,19 @@ export class Messages {
     this.#turn += 1;
     const [from, to] = JOIN_AFTER_MS;
     const joinAfterMs = from + ((this.#turn * 37) % (to - from));
-    this.#later(joinAfterMs, () => database.join(chat, row));
+    this.later(joinAfterMs, row, () => database.join(chat, row));
     if (error !== undefined) {
-      this.#later(FAILS_AFTER_MS, () => database.update('message', row, { error, is_finished: 1 }));
+      this.later(FAILS_AFTER_MS, row, () => database.update('message', row, { error, is_finished: 1 }));
       return;
     }
-    this.#later(joinAfterMs + SENT_AFTER_MS, () => {
+    this.later(joinAfterMs + SENT_AFTER_MS, row, () => {
       database.update('message', row, { is_sent: 1, is_finished: 1 });
       this.#options.onSent?.(chat, row, command.body ?? '');
     });
-    this.#later(joinAfterMs + DELIVERED_AFTER_MS, () =>
+    this.later(joinAfterMs + DELIVERED_AFTER_MS, row, () =>
       database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#options.clock.now()) }),
     );
-    this.#later(joinAfterMs + READ_AFTER_MS, () =>
+    this.later(joinAfterMs + READ_AFTER_MS, row, () =>
       database.update('message', row, { is_read: 1, date_read: appleDate(this.#options.clock.now()) }),
     );
   }
@@ -227,7 +229,7 @@ export class Messages {
     const columns = attachment === undefined ? {} : { cache_has_attachments: 1 };
     const message = { text, from, service, dateMs: command.dateMs ?? nowMs, columns };
     const row = joinAfterMs === 0 ? database.joinedMessage(chat, message) : database.message(message);
-    if (joinAfterMs > 0) this.#later(joinAfterMs, () => database.join(chat, row));
+    if (joinAfterMs > 0) this.later(joinAfterMs, row, () => database.join(chat, row));
     if (attachment !== undefined) this.#attachLater(row, attachment);
     return { row, guid: database.guid(row) };
   }
@@ -243,10 +245,18 @@ export class Messages {
         database.update('attachment', attachment, { filename: file.name, transfer_state: 5, total_bytes: bytes });
       };
       if (afterMs === 0) finish();
-      else this.#later(afterMs / 2, finish);
+      else this.later(afterMs / 2, row, finish);
     };
     if (afterMs === 0) arrive();
-    else this.#later(afterMs / 2, arrive);
+    else this.later(afterMs / 2, row, arrive);
+  }
+
+  /** Does something by and by, unless the database has been replaced or the message is gone by then. */
+  later(ms: number, row: number, work: () => void): void {
+    const database = this.#database;
+    this.#options.clock.after(ms, () => {
+      if (database === this.#database && database.guid(row) !== '') work();
+    });
   }
 
   /** A file that has come with a message, whole. */
@@ -299,13 +309,6 @@ export class Messages {
     if (scenario.name !== 'not_running') scenario.left -= 1;
     if (scenario.left <= 0) this.#scenario = undefined;
     return scenario;
-  }
-
-  #later(ms: number, work: () => void): void {
-    const database = this.#database;
-    this.#options.clock.after(ms, () => {
-      if (database === this.#database) work(); // not into a database that was replaced meanwhile
-    });
   }
 
   #wait(ms: number): Promise<void> {

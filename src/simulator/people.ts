@@ -71,10 +71,10 @@ export class People {
       : (ANSWERS[this.#answers % ANSWERS.length] ?? '');
     this.#answers += 1;
     const now = (): { from: string; dateMs: number } => ({ from: address, dateMs: this.#clock.now() });
-    this.#clock.after(REACT_AFTER_MS, () =>
+    this.#messages.later(REACT_AFTER_MS, row, () =>
       database.reaction(chat, row, { ...now(), type: 2000 + (this.#answers % 4) }),
     );
-    this.#clock.after(ANSWER_AFTER_MS, () => database.joinedMessage(chat, { ...now(), text: answer }));
+    this.#messages.later(ANSWER_AFTER_MS, row, () => database.joinedMessage(chat, { ...now(), text: answer }));
   }
 
   #write(): void {

@@ -7,6 +7,11 @@ import type { Runs } from './run.ts';
 const TAKE = 256;
 /** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
 const PATIENCE_PINGS = 2;
+/**
+ * Whoever takes this much between two pings is alive, though its pong stands behind the events: buffers alone can
+ * take so much for a dead one a few times only, and then it is stuck.
+ */
+const LIVELY_BYTES = 1024 * 1024;
 
 export interface ClientParts {
   readonly outlet: Outlet;
@@ -29,6 +34,7 @@ export class Client {
   #held: readonly LogEntry[] = [];
   #isSending = false;
   #missedInBurst = 0;
+  #takenBytes = 0;
   #isHeard = true;
   #silentPings = 0;
   /** Runs handed over, and how many it was at the last ping. */
@@ -55,7 +61,10 @@ export class Client {
     this.#held = this.#held.slice(run.texts.length);
     this.#isSending = true;
     this.#runs += 1;
-    this.outlet.send(run, (hadToWait) => this.#noteTaken(hadToWait));
+    this.outlet.send(run, (hadToWait) => {
+      this.#takenBytes += run.size;
+      this.#noteTaken(hadToWait);
+    });
   }
 
   /** Something came from the client. */
@@ -66,6 +75,8 @@ export class Client {
   /** Called at every ping: what makes the client one to be dropped, if anything does (G1). */
   fault(): string | undefined {
     this.#reportMissed();
+    if (this.#takenBytes >= LIVELY_BYTES) this.#isHeard = true;
+    this.#takenBytes = 0;
     this.#silentPings = this.#isHeard ? 0 : this.#silentPings + 1;
     this.#isHeard = false;
     this.#stuckPings = this.#isSending && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;

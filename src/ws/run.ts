@@ -13,14 +13,15 @@ export class Run {
   readonly last: LogEntry;
   /** True when the next event would not have fitted. */
   readonly isFull: boolean;
-  readonly #size: number;
+  /** Bytes of all its frames. */
+  readonly size: number;
   #bytes: Buffer | undefined;
 
   constructor(texts: readonly string[], last: LogEntry, size: number, isFull: boolean) {
     this.texts = texts;
     this.last = last;
     this.isFull = isFull;
-    this.#size = size;
+    this.size = size;
   }
 
   /** The frames, made once for all clients that stand at the same place. */
@@ -30,7 +31,7 @@ export class Run {
   }
 
   #frame(): Buffer {
-    const bytes = Buffer.allocUnsafe(this.#size);
+    const bytes = Buffer.allocUnsafe(this.size);
     let at = 0;
     for (const text of this.texts) {
       const length = Buffer.byteLength(text);

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http';
 
 type Answer = (response: ServerResponse) => void;
 
-const MIB = Buffer.alloc(1024 * 1024, 'postern ');
+/** Small, so that this process does not spend its time on what nobody reads. */
+const PIECE = Buffer.alloc(16 * 1024, 'postern ');
+const GIGABYTE = 1024 ** 3;
 
 /** Answers 200 so long after the request, if anybody is still there to hear it. */
 function after(ms: number): Answer {
@@ -16,11 +18,11 @@ function after(ms: number): Answer {
 function gigabyte(response: ServerResponse): void {
   response.on('error', () => response.destroy());
   response.writeHead(200);
-  let left = 1024;
+  let left = GIGABYTE / PIECE.length;
   const pour = (): void => {
     while (left > 0 && !response.destroyed) {
       left -= 1;
-      if (!response.write(MIB)) {
+      if (!response.write(PIECE)) {
         response.once('drain', pour);
         return;
       }

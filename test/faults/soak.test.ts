@@ -26,10 +26,11 @@ class Tally {
 
   private constructor(receiver: Receiver) {
     this.receiver = receiver;
-    receiver.answerWith((response, { event }) => {
+    receiver.answerWith((response, { headers, event }) => {
       receiver.deliveries.length = 0;
-      const fails = this.#failsNext;
-      this.#failsNext = undefined;
+      // First tries alone: three failures of one event would have it dropped, as the contract says.
+      const fails = headers['x-webhook-attempt'] === '1' ? this.#failsNext : undefined;
+      if (fails !== undefined) this.#failsNext = undefined;
       if (fails !== undefined) return MISBEHAVIOURS[fails](response);
       this.accepted.push(Number(event.data.id));
       response.writeHead(204).end();

@@ -1,0 +1,125 @@
+// Rows about reading: in one process, without HTTP.
+import { Connection } from '../dist/src/chatdb/connection.js';
+import { ChatReader } from '../dist/src/chatdb/reader.js';
+import { sideBySide } from './figures.mjs';
+import { openFloor } from './floor.mjs';
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+const PAGE = { order: 'desc', limit: 50, offset: 0 };
+
+/** What is asked, of Postern's reader and of the floor, on one database. */
+export function questions(path) {
+  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
+  const reader = new ChatReader(connection);
+  const floor = openFloor(path);
+  const chatAt = (order) =>
+    floor.sqlite
+      .prepare(`SELECT c.guid FROM chat c JOIN chat_message_join j ON j.chat_id = c.ROWID
+      GROUP BY c.ROWID ORDER BY count(*) ${order}, c.ROWID LIMIT 1`)
+      .pluck()
+      .get();
+  const [busiest, quietest] = [chatAt('DESC'), chatAt('ASC')];
+  const middle = floor.sqlite.prepare('SELECT max(ROWID) / 2 FROM message').pluck().get();
+  const date = BigInt(
+    floor.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').pluck().get(middle),
+  );
+  const sinceNs = date + 978_307_200n * 1_000_000_000n;
+  const list = (query) => reader.listMessages({ ...PAGE, ...query }).items;
+  return [
+    ['newest 50 messages', '/messages', () => list({}), () => floor.newest(50)],
+    [
+      'busiest conversation, newest 50',
+      `/messages?conversation_id=${encodeURIComponent(busiest)}`,
+      () => list({ conversationId: busiest }),
+      () => floor.ofChat(busiest, 50),
+    ],
+    [
+      'quietest conversation, newest 50',
+      `/messages?conversation_id=${encodeURIComponent(quietest)}`,
+      () => list({ conversationId: quietest }),
+      () => floor.ofChat(quietest, 50),
+    ],
+    [
+      'since= half way',
+      `/messages?since=${new Date(Number(sinceNs / 1_000_000_000n) * 1000).toISOString()}`,
+      () => list({ sinceNs }),
+      () => floor.since(date, 50),
+    ],
+    ['one message by id', `/messages/${middle}`, () => reader.message(middle), () => floor.message(middle)],
+    [
+      '50 conversations',
+      '/conversations',
+      () => reader.listConversations({ limit: 50, offset: 0 }).items,
+      () => floor.conversations(50),
+    ],
+    [
+      'one conversation',
+      `/conversations/${encodeURIComponent(busiest)}`,
+      () => reader.conversation(busiest),
+      () => floor.conversation(busiest),
+    ],
+  ].map(([name, url, ours, theirs]) => ({
+    name,
+    url,
+    ours: () => JSON.stringify(ours()),
+    theirs: () => JSON.stringify(theirs()),
+  }));
+}
+
+export function readerRows(path, effort) {
+  return questions(path).map(({ name, ours, theirs }) => {
+    const isSame = ours() === theirs();
+    const [postern, rival] = sideBySide([ours, theirs], effort);
+    return {
+      what: name,
+      rival: 'plain SQL',
+      postern,
+      rivals: rival,
+      unit: 'µs',
+      ratio: postern.median / rival.median,
+      most: 1.5,
+      isWrong: !isSame,
+      note: isSame ? '' : 'answers differ',
+    };
+  });
+}
+
+/** The large database against the small one, both read by Postern. */
+export function sizeRows(large, small, effort) {
+  const few = questions(small);
+  return questions(large).map(({ name, ours }, at) => {
+    const [many, rival] = sideBySide([ours, few[at].ours], effort);
+    return {
+      what: `${name}: large against small database`,
+      rival: 'Postern, 10,000 messages',
+      postern: many,
+      rivals: rival,
+      unit: 'µs',
+      ratio: many.median / rival.median,
+      most: 1.3,
+    };
+  });
+}
+
+export function deepPageRow(path, effort, depth = 100_000) {
+  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
+  const reader = new ChatReader(connection);
+  let page = reader.listMessages({ ...PAGE, limit: 200 });
+  for (let seen = 200; seen < depth && page.next !== undefined; seen += 200) {
+    page = reader.listMessages({ ...PAGE, limit: 200, cursor: page.next });
+  }
+  const cursor = page.next;
+  const [deep, first] = sideBySide(
+    [() => JSON.stringify(reader.listMessages({ ...PAGE, cursor })), () => JSON.stringify(reader.listMessages(PAGE))],
+    effort,
+  );
+  return {
+    what: `page ${depth} deep by its cursor`,
+    rival: 'first page',
+    postern: deep,
+    rivals: first,
+    unit: 'µs',
+    ratio: deep.median / first.median,
+    most: 1.5,
+  };
+}

@@ -1,0 +1,62 @@
+// `node bench/run.mjs [--quick]`: every row beside its rival in the same run. The long form writes RESULTS.md.
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { database } from './database.mjs';
+import { httpRows } from './http.mjs';
+import { deepPageRow, readerRows, sizeRows } from './reader.mjs';
+
+const isQuick = process.argv.includes('--quick');
+const effort = isQuick ? { rounds: 3, roundMs: 40, loadMs: 500 } : { rounds: 9, roundMs: 200, loadMs: 2500 };
+const folder = new URL('.', import.meta.url).pathname;
+if (!existsSync(`${folder}node_modules`))
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' });
+
+const small = database(10_000);
+const large = isQuick ? small : database(1_000_000);
+const rows = [];
+const add = (more) => {
+  rows.push(...more);
+  for (const row of more) console.log(line(row));
+};
+add(readerRows(large, effort));
+if (!isQuick) {
+  add(sizeRows(large, small, effort));
+  add([deepPageRow(large, effort)]);
+}
+const peers = [
+  `${folder}peers.mjs`,
+  isQuick ? small : database(200_000),
+  String(effort.rounds),
+  String(effort.roundMs),
+];
+add(JSON.parse(execFileSync(process.execPath, peers, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })));
+add(await httpRows(large, effort));
+
+if (!isQuick) {
+  const [cpu] = cpus();
+  writeFileSync(
+    `${folder}RESULTS.md`,
+    `# Results
+
+${cpu?.model ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB; ${process.platform}, Node ${process.versions.node}. Made by \`make bench\` on ${new Date().toISOString().slice(0, 10)}.
+Median (lowest to highest) of ${effort.rounds} rounds, Postern and its rival in turn.
+
+| what | Postern | rival | its figure | ratio | to reach | met |
+|---|---|---|---|---|---|---|
+${rows.map(line).join('\n')}
+`,
+  );
+}
+
+function line({ what, postern, rival, rivals, unit, ratio, most, least, note, isWrong }) {
+  const figure = ({ median, low, high }) => `${short(median)} (${short(low)} to ${short(high)}) ${unit}`;
+  const target = most !== undefined ? `≤ ${most}` : least !== undefined ? `≥ ${least}` : 'stated only';
+  const met = most !== undefined ? ratio <= most : least !== undefined ? ratio >= least : undefined;
+  const verdict = met === undefined ? '' : met && !isWrong ? 'yes' : '**no**';
+  return `| ${what}${note ? ` (${note})` : ''} | ${figure(postern)} | ${rival} | ${figure(rivals)} | ${ratio.toFixed(2)} | ${target} | ${verdict} |`;
+}
+
+function short(value) {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+}

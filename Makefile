@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone says what there is.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo install uninstall build test test-faults lint typecheck check clean
+.PHONY: help run demo install uninstall build test test-faults lint typecheck check bench bench-quick clean
 
 PACKAGES := node_modules/.package-lock.json
 PROGRAM := dist/main.js
@@ -38,6 +38,12 @@ typecheck: $(PACKAGES) ## check the types
 
 check: typecheck lint ## types, style, and code nobody uses
 	npm run --silent unused
+
+bench: $(PROGRAM) ## measure beside the rivals, into bench/RESULTS.md (databases are made once, in bench/.cache)
+	node bench/run.mjs
+
+bench-quick: $(PROGRAM) ## the same, small, in under two minutes; writes no results
+	node bench/run.mjs --quick
 
 clean: ## remove what was built and installed here
 	rm -rf dist node_modules

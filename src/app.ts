@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { Connection } from './chatdb/connection.ts';
 import { ChatLog } from './chatdb/log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { Tail } from './chatdb/tail.ts';
 import type { Config } from './config.ts';
+import { detailedEventJson } from './domain/event.ts';
 import type { BackendHealth, Clock, Log } from './domain/ports.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
@@ -14,6 +16,7 @@ import { GrantWatch } from './mac/grant-watch.ts';
 import { macPermissions } from './mac/permissions.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { Closers } from './runtime/closers.ts';
+import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
@@ -92,8 +95,18 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
 
     const poster = new Poster({ version, clock });
-    const webhooks = new Dispatcher({ feed, store: webhookStore(state, clock), poster, clock, log });
-    const hub = new Hub({ feed, clock, log });
+    const counters = new Counters();
+    const detailedJson = detailedEventJson((message) => reader.details(message));
+    const webhooks = new Dispatcher({
+      feed,
+      store: webhookStore(state, clock),
+      poster,
+      clock,
+      log,
+      detailedJson,
+      onOutcome: (outcome) => counters.add('deliveries', outcome),
+    });
+    const hub = new Hub({ feed, clock, log, detailedJson });
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
@@ -117,7 +130,17 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       feed,
       health,
+      attachments: new AttachmentFiles(connection),
       status: () => status.report(),
+      metrics: () => ({
+        ...hub.counts,
+        isConnected: connection.health().connected,
+        newestRow: status.report().newest_row,
+        newestEvent: feed.lastPublished(),
+        published: channel.published,
+      }),
+      counters,
+      version,
       checkPermissions: () => status.checkPermissions(),
       acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
       clock,

@@ -48,6 +48,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@tinyhttp/app': ['http'],
   'rate-limiter-flexible': ['http'],
   'raw-body': ['http'],
+  'prom-client': ['http'],
   ws: ['ws', 'client'],
   axios: ['webhooks'],
   'axios-retry': ['webhooks'],

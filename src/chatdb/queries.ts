@@ -1,5 +1,6 @@
 import { LARGEST_BODY_BYTES } from './attributed-body.ts';
 import { EARLIEST, LARGEST_INTEGER, LATEST, toNanoseconds } from './instants.ts';
+import { type DetailQueries, detailQueries } from './queries-details.ts';
 import type { Shape } from './shape.ts';
 
 /** Every SQL text about messages, for one shape of database. `queries-chats.ts` holds those about chats. */
@@ -19,7 +20,9 @@ export interface Queries {
   readonly highestRowId: string;
   readonly guid: string;
   readonly rowIdOfGuid: string;
-  /** Shown attachments of a message, in stored order: filename, transfer name. */
+  /** About the reactions on a message, and what else `details` say. */
+  readonly details: DetailQueries;
+  /** Shown attachments of a message, in stored order: filename, transfer name, media type, bytes, state. */
   readonly attachments: string;
 }
 
@@ -60,6 +63,7 @@ export function messageQueries(shape: Shape): Queries {
         ? `SELECT ${hasOddDates('chat_message_join', 'message_date', `chat_id = ${N} AND `)}`
         : 'SELECT ? IS NOT NULL OR ? OR ?',
     },
+    details: detailQueries(shape, `${row(anyChat)}, ${reaction}`),
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
     highestRowId: shape.hasTable('sqlite_sequence')
       ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0), ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
@@ -67,10 +71,10 @@ export function messageQueries(shape: Shape): Queries {
     guid: 'SELECT guid FROM message WHERE ROWID = ?',
     rowIdOfGuid: 'SELECT ROWID FROM message WHERE guid = ?',
     attachments: hasAttachmentTables(shape)
-      ? `SELECT a.filename, ${shape.hasColumn('attachment', 'transfer_name') ? 'a.transfer_name' : 'NULL'}
+      ? `SELECT a.filename, ${attachmentColumns(shape)}
          FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
          WHERE j.message_id = ${N} AND ${isShown(shape)} ORDER BY j.ROWID`
-      : 'SELECT NULL, NULL WHERE ? IS NULL',
+      : 'SELECT NULL WHERE ? IS NULL',
   };
 }
 
@@ -219,6 +223,12 @@ function statusCode(shape: Shape): string {
       WHEN ${anyOf(shape, 'is_delivered', 'date_delivered')} THEN 5
       WHEN ${column(shape, 'is_sent', '1')} THEN 6 ELSE 7 END
     WHEN ${anyOf(shape, 'is_read', 'date_read')} THEN 1 ELSE 0 END`;
+}
+
+function attachmentColumns(shape: Shape): string {
+  return ['transfer_name', 'mime_type', 'total_bytes', 'transfer_state']
+    .map((name) => (shape.hasColumn('attachment', name) ? `a.${name}` : 'NULL'))
+    .join(', ');
 }
 
 function hasAttachmentTables(shape: Shape): boolean {

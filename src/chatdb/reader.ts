@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conversation } from '../domain/conversation.ts';
+import type { MessageDetails } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
-import type { MessageQuery, MessageReader, Page } from '../domain/ports.ts';
+import type { MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports.ts';
 import type { Connection } from './connection.ts';
+import { detailsOf, withDetails } from './details.ts';
 import type { Chat, Edition } from './edition.ts';
 import { APPLE_EPOCH, fromUnixNs, isoOf, LARGEST_INTEGER } from './instants.ts';
 import { beyond, cursorOf, EVERYTHING, type List, type Range, rangeAtCursor, skip, take } from './pages.ts';
@@ -27,8 +29,15 @@ export class ChatReader implements MessageReader {
     return this.#pageAtOffset(query, range);
   }
 
-  message(rowId: number): Message | undefined {
-    return this.#connection.read((edition) => messageOf(edition, rowId));
+  message(rowId: number, { includeDetails = false }: ReadOptions = {}): Message | undefined {
+    return this.#connection.read((edition) => {
+      const message = messageOf(edition, rowId);
+      return includeDetails && message !== undefined ? withDetails(edition, message) : message;
+    });
+  }
+
+  details({ id, guid }: Message): MessageDetails | undefined {
+    return this.#connection.read((edition) => detailsOf(edition, Number(id), guid));
   }
 
   listConversations({ limit, offset }: { readonly limit: number; readonly offset: number }): Page<Conversation> {
@@ -59,7 +68,8 @@ export class ChatReader implements MessageReader {
         query.limit + 1,
       );
       const shown = found.slice(0, query.limit);
-      const items = shown.map(({ row }) => toMessage(row, edition));
+      const messages = shown.map(({ row }) => toMessage(row, edition));
+      const items = query.includeDetails ? messages.map((message) => withDetails(edition, message)) : messages;
       const end = shown.at(-1);
       if (end === undefined || found.length <= query.limit) return { items };
       if (query.cursor === undefined) edition.setBookmark(bookmarkOf(query, offset + query.limit), end);

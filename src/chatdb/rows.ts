@@ -156,7 +156,7 @@ const REACTION_TYPES: readonly ReactionType[] = [
 const STICKER_PLACED = 1000;
 
 /** Decision C8. */
-function toReaction(row: Row, around: Surroundings): Reaction {
+export function toReaction(row: Row, around: Surroundings): Reaction {
   const type = Number(row[ASSOCIATED_TYPE]);
   const isTapback = type >= 2000 && type < 4000;
   const reactionType = type === STICKER_PLACED ? 'sticker' : isTapback ? REACTION_TYPES[type % 1000] : undefined;

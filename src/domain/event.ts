@@ -1,3 +1,4 @@
+import type { MessageDetails } from './details.ts';
 import type { Message } from './message.ts';
 import type { Reaction } from './reaction.ts';
 
@@ -37,4 +38,19 @@ export function eventJson(entry: LogEntry): string {
     jsonOf.set(entry, json);
   }
   return json;
+}
+
+/** The same with the details of a message (section H); `read` gives undefined when its row is gone. */
+export function detailedEventJson(read: (message: Message) => MessageDetails | undefined) {
+  const detailedJsonOf = new WeakMap<LogEntry, string>();
+  return (entry: LogEntry): string => {
+    const known = detailedJsonOf.get(entry);
+    if (known !== undefined) return known;
+    const { event } = entry;
+    const details = 'associated_message_type' in event.data ? undefined : read(event.data);
+    const json =
+      details === undefined ? eventJson(entry) : JSON.stringify({ type: event.type, data: { ...event.data, details } });
+    detailedJsonOf.set(entry, json);
+    return json;
+  };
 }

@@ -1,3 +1,5 @@
+import type { MessageDetails } from './details.ts';
+
 /** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
 export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
 
@@ -16,4 +18,6 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
+  /** Only when it was asked for (section H). */
+  readonly details?: MessageDetails | undefined;
 }

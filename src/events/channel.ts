@@ -37,6 +37,11 @@ export class Channel {
     return this.#last;
   }
 
+  /** Events ever published here. */
+  get published(): number {
+    return this.#next;
+  }
+
   /** Row id that publishing began after, or began again after. */
   get base(): number {
     return this.#base;

@@ -5,16 +5,26 @@ export interface Answer {
   readonly status: number;
   /** Sent as JSON exactly as it stands; absent: no body, unless there is `content`. */
   readonly body?: unknown;
-  /** A text that is not JSON. */
-  readonly content?: { readonly type: string; readonly text: string };
+  /** What is not JSON. */
+  readonly content?: { readonly type: string; readonly text: string | Buffer };
+  /** A body that is read while it is sent. Its type stands in `headers`. */
+  readonly stream?: AnswerStream;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface AnswerStream {
+  readonly bytes: number;
+  read(): AsyncIterable<Uint8Array>;
+  /** In place of reading. */
+  close(): Promise<void>;
 }
 
 /** The headers of an answer while it is being made. */
 export type Headers = Record<string, string | number>;
 
 /** Adds the answer's own headers to those collected so far, and gives the text of its body. */
-export function complete(answer: Answer, headers: Headers): string | undefined {
+export function complete(answer: Answer, headers: Headers): string | Buffer | undefined {
+  if (answer.stream !== undefined) headers['Content-Length'] = answer.stream.bytes;
   if (answer.body === undefined && answer.content === undefined) {
     Object.assign(headers, answer.headers);
     return undefined;
@@ -27,7 +37,9 @@ export function complete(answer: Answer, headers: Headers): string | undefined {
 }
 
 /** An answer as bytes of HTTP, for a socket that has no response: it is the last one there. */
-export function rawAnswer(status: number, headers: Headers, text = ''): string {
+export function rawAnswer(status: number, headers: Headers, text: string | Buffer = ''): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'Connection: close', '', text].join('\r\n');
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'Connection: close', '', String(text)].join(
+    '\r\n',
+  );
 }

@@ -1,4 +1,4 @@
-import { API, ROUTES } from '../wire/routes.ts';
+import { pathOf, ROUTES } from '../wire/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { Guard, type GuardSettings, originNotAllowed } from './guard.ts';
@@ -18,7 +18,7 @@ export interface DoorParts {
 
 /** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
 const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
-  Object.values(ROUTES).flatMap(({ path, key }) => (key === 'header' ? [] : [[API + path, key]])),
+  Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
 const EXPOSED = 'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed';

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { type Answer, complete, type Headers, rawAnswer } from './answer.ts';
+import type { Counters } from '../runtime/counters.ts';
+import { type Answer, type AnswerStream, complete, type Headers, rawAnswer } from './answer.ts';
 import { problemAnswer } from './problem.ts';
 
 /** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
@@ -11,12 +13,16 @@ const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
 /** How long the rest of a refused client's input is still read. */
 const LINGER_MS = 2000;
 
+/** Any other is counted as one: a client must not be able to make numbers without end. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
+
 const NO_QUERY = new URLSearchParams();
 
 /** What all exchanges of one server share. */
 export interface ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
+  readonly counters: Counters;
   /** True once the server closes: every answer is the last on its connection. */
   readonly isClosing: boolean;
 }
@@ -71,11 +77,27 @@ export class Exchange {
     const output = this.#output;
     if ('writeHead' in output) {
       if (this.#context.isClosing) headers.Connection = 'close';
-      output.writeHead(answer.status, headers).end(text);
+      output.writeHead(answer.status, headers);
+      if (answer.stream === undefined) output.end(text);
+      else void this.#pour(answer.stream, output);
     } else {
       endSocket(output, rawAnswer(answer.status, headers, text), this.#context.clock);
     }
     this.done(answer.status);
+  }
+
+  /** A client that goes away, or a file that shrinks meanwhile, ends the connection in the middle. */
+  async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
+    response.strictContentLength = true;
+    try {
+      if (this.method === 'HEAD' || stream.bytes === 0) {
+        await stream.close();
+        response.end();
+      } else await pipeline(stream.read(), response);
+    } catch (error) {
+      this.#context.log.debug('an answer was not read to its end', { requestId: this.id, error });
+      response.destroy();
+    }
   }
 
   /** Answers with the problem that `error` is. */
@@ -87,7 +109,8 @@ export class Exchange {
 
   /** Writes the one line a finished request leaves in the log (E8). */
   done(status: number): void {
-    const { clock, log } = this.#context;
+    const { clock, log, counters } = this.#context;
+    counters.add('requests', `${KNOWN_METHODS.has(this.method) ? this.method : 'other'} ${this.route} ${status}`);
     const ms = Math.round((clock.monotonic() - this.#startedAtMs) * 10) / 10;
     log.info('request', { requestId: this.id, method: this.method, route: this.route, status, ms });
   }

@@ -1,9 +1,10 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
 import { AppError } from '../domain/errors.ts';
 import { parseQuery } from '../wire/query.ts';
-import { API, ROUTES, type RouteId } from '../wire/routes.ts';
+import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+import type { Page } from './routes/pages.ts';
 
 /** Carries out one operation; throws AppError for what the client is to be told. */
 type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -18,8 +19,10 @@ interface RoutedRequest extends Request {
 /** Finds the handler of a request that the door has let in. */
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
+  readonly #pages: ReadonlyMap<string, Page>;
 
-  constructor(handlers: Handlers) {
+  constructor(handlers: Handlers, pages: ReadonlyMap<string, Page>) {
+    this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
       // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
@@ -42,6 +45,11 @@ export class Router {
     }
     const request = exchange.request as RoutedRequest;
     request.exchange = exchange;
+    const page = this.#pages.get(exchange.path);
+    if (page !== undefined) {
+      void route(exchange.path, new Map([['GET', page]]))(request);
+      return;
+    }
     this.#app.handler(request, response);
   }
 }
@@ -65,9 +73,9 @@ function route(path: string, methods: ReadonlyMap<string, Handler>) {
 function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
   const paths = new Map<string, Map<string, Handler>>();
   for (const id of Object.keys(ROUTES) as RouteId[]) {
-    const { path, method } = ROUTES[id];
-    const methods = paths.get(API + path) ?? new Map<string, Handler>();
-    paths.set(API + path, methods.set(method, handlers[id]));
+    const path = pathOf(ROUTES[id]);
+    const methods = paths.get(path) ?? new Map<string, Handler>();
+    paths.set(path, methods.set(ROUTES[id].method, handlers[id]));
   }
   return paths;
 }

@@ -4,26 +4,32 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
 import type {
+  AttachmentReader,
   BackendHealth,
   Clock,
   EventFeed,
   Log,
   MessageReader,
   MessageSender,
+  Metrics,
   PermissionReport,
   WebhookRegistry,
 } from '../domain/ports.ts';
 import type { StatusReport } from '../domain/status.ts';
+import type { Counters } from '../runtime/counters.ts';
 import { parseQuery } from '../wire/query.ts';
 import { API, ROUTES } from '../wire/routes.ts';
 import { refuseUnreadable, withoutUpgrade } from './connection.ts';
 import { Door, type DoorSettings } from './door.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
 import { Router } from './route.ts';
+import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { metricRoutes } from './routes/metrics.ts';
+import { pages } from './routes/pages.ts';
 import { statusRoutes } from './routes/status.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
@@ -59,8 +65,10 @@ export interface HttpServerParts {
   readonly acceptWebSocket: AcceptWebSocket;
   readonly clock: Clock;
   readonly log: Log;
-  /** Paths of pages without data (E9). */
-  readonly openPaths?: ReadonlySet<string>;
+  readonly attachments: AttachmentReader;
+  readonly metrics: () => Metrics;
+  readonly counters: Counters;
+  readonly version: string;
   readonly timeouts?: HttpTimeouts;
 }
 
@@ -74,6 +82,7 @@ const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
+  readonly counters: Counters;
   readonly #door: Door;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
@@ -83,20 +92,25 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { settings, apiKey, openPaths = new Set(), timeouts = TIMEOUTS } = parts;
+    const { settings, apiKey, counters, timeouts = TIMEOUTS } = parts;
+    const open = pages(parts.version);
     this.clock = parts.clock;
     this.log = parts.log;
+    this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
-    this.#door = new Door({ settings, apiKey, openPaths });
-    this.#router = new Router({
+    this.#door = new Door({ settings, apiKey, openPaths: new Set(open.keys()) });
+    const handlers = {
       ...healthRoutes(parts.health),
-      ...messageRoutes(parts.reader, parts.sender),
+      ...messageRoutes(parts.reader, parts.sender, counters),
+      ...attachmentRoutes(parts.attachments),
       ...conversationRoutes(parts.reader),
       ...webhookRoutes(parts.webhooks),
       ...eventRoutes(parts.feed),
       ...statusRoutes(parts.status, parts.checkPermissions),
       ...webSocketRoutes(),
-    });
+      ...metricRoutes(parts.metrics, counters),
+    };
+    this.#router = new Router(handlers, open);
     this.#server = createServer({
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,

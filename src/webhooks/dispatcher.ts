@@ -17,6 +17,7 @@ export interface DispatcherParts {
   readonly log: Log;
   /** The JSON for a webhook that asked for details (section H); without it everyone gets the plain event. */
   readonly detailedJson?: (entry: LogEntry) => string;
+  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 
 /** Every registered webhook and its lane (F3): adding starts one, removing ends it before it answers (F5). */

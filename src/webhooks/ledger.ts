@@ -10,6 +10,8 @@ export interface LedgerParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told what became of each delivery, for the counts (section H). */
+  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 
 /**
@@ -33,7 +35,10 @@ export class Ledger {
       this.#steps.set(id, step);
     }
     step.rowId = rowId;
-    if (record !== undefined) step.records.push(record);
+    if (record !== undefined) {
+      step.records.push(record);
+      this.#parts.onOutcome?.(record.outcome);
+    }
     // At the end of this turn the lane has sent its next event: storing costs no time that it could use.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(WITHIN_MS, () => this.flush());

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../domain/message.ts';
+import { includeParameter, messageDetailsSchema } from './details.ts';
 import { limit, offset, order, since } from './query.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
@@ -17,6 +18,7 @@ export const messageSchema = shapeOf<Message>()(
       timestamp: z.iso.datetime({ precision: 0 }),
       is_from_me: z.boolean(),
       status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
+      details: messageDetailsSchema.optional(),
     })
     .meta({ id: 'Message' }),
 );
@@ -29,7 +31,11 @@ export const messageQuery = z.object({
   limit: limit(50, 200),
   offset,
   cursor: z.string().optional().meta({ description: 'From a Link header, in place of offset.' }),
+  include: includeParameter,
 });
+
+/** Parameters of `GET /messages/{id}` (section H). */
+export const singleMessageQuery = z.object({ include: includeParameter });
 
 /** Decision D7. */
 export const MAX_ATTACHMENTS = 10;

@@ -4,8 +4,9 @@ export const API = '/api/v1';
 /** One method on one path of the contract. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Beneath `API`; `{name}` stands for one segment. */
+  /** Beneath `API`, or from the root when it lies outside; `{name}` stands for one segment. */
   readonly path: `/${string}`;
+  readonly isOutside?: true;
   /** Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. */
   readonly key: 'header' | 'query' | 'none';
 }
@@ -16,6 +17,7 @@ export const ROUTES = {
   sendMessage: { method: 'POST', path: '/messages', key: 'header' },
   listMessages: { method: 'GET', path: '/messages', key: 'header' },
   getMessage: { method: 'GET', path: '/messages/{id}', key: 'header' },
+  getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header' },
   listConversations: { method: 'GET', path: '/conversations', key: 'header' },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header' },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header' },
@@ -29,7 +31,13 @@ export const ROUTES = {
   getStatus: { method: 'GET', path: '/status', key: 'header' },
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query' },
+  getMetrics: { method: 'GET', path: '/metrics', key: 'header', isOutside: true },
 } as const satisfies Record<string, Route>;
 
 /** The name of an operation in the table. */
 export type RouteId = keyof typeof ROUTES;
+
+/** The whole path, from the root. */
+export function pathOf(route: Route): string {
+  return route.isOutside === true ? route.path : API + route.path;
+}

@@ -82,7 +82,7 @@ export class Hub {
     }
     const after = readAfter(query.get('after'));
     if (after !== undefined) this.#parts.feed.admit(after);
-    const isDetailed = query.get('include')?.split(',').includes('details') ?? false;
+    const isDetailed = readInclude(query.get('include'));
     const runs = isDetailed ? this.#detailedRuns : this.#plainRuns;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, runs, after));
   }
@@ -207,4 +207,11 @@ function readAfter(text: string | null): number | undefined {
   throw new AppError('invalid', 'invalid_request', `"after" ${message}`, {
     mistakes: [{ pointer: '?after', message }],
   });
+}
+
+/** The `include` of section H; throws `invalid` for what cannot be included. */
+function readInclude(text: string | null): boolean {
+  if (text === null || text === 'details') return text !== null;
+  const message = 'The parameter include must be details.';
+  throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '?include', message }] });
 }

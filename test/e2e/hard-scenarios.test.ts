@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const receive = (options: object): Promise<{ row: number; guid: string }> =>
-  mac.command({ do: 'receive', from: ANA, text: 'a text', ...options } as Parameters<typeof mac.command>[0]);
+  mac.command({ do: 'receive', from: ANA, text: 'a text', ...options });
 const heard = (row: number) => listener.event(({ data }) => data.id === String(row));
 
 describe('what Messages does to its database', () => {

@@ -32,7 +32,7 @@ describe('messages', () => {
     expect(answer.headers['content-type']).toBe('application/json');
     expect(answer.text).toBe(JSON.stringify([MESSAGE]));
     expect(answer.headers.link).toBeUndefined();
-    expect(gateway.reader.queries).toEqual([{ order: 'desc', limit: 50, offset: 0 }]);
+    expect(gateway.reader.queries).toEqual([{ order: 'desc', limit: 50, offset: 0, includeDetails: false }]);
   });
 
   test('are asked for with every parameter', async () => {
@@ -45,8 +45,9 @@ describe('messages', () => {
         order: 'asc',
         limit: 50,
         offset: 0,
+        includeDetails: false,
       },
-      { order: 'desc', limit: 200, offset: 5, cursor: '1.2' },
+      { order: 'desc', limit: 200, offset: 5, cursor: '1.2', includeDetails: false },
     ]);
   });
 

@@ -20,6 +20,7 @@ import type { StatusReport } from '../../src/domain/status.ts';
 import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { Counters } from '../../src/runtime/counters.ts';
 import { collectingLog } from './log.ts';
 
 export const KEY = 'schlüssel+1';
@@ -200,7 +201,11 @@ export class HttpGateway {
       webhooks: this.webhooks,
       feed: NO_FEED,
       health: () => this.backend,
+      attachments: { open: async () => undefined },
       status: () => STATUS,
+      metrics: () => ({ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 }),
+      counters: new Counters(),
+      version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),
       acceptWebSocket: () => {
         throw new Error('not used');

@@ -53,7 +53,12 @@ function say(id, text, isBad = false) {
   line.dataset.tone = isBad ? 'bad' : 'good';
 }
 
-const timeOf = (iso) => new Date(iso).toLocaleString();
+/** The hour alone for what happened today. */
+function timeOf(iso) {
+  const time = new Date(iso);
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday ? time.toLocaleTimeString() : time.toLocaleString();
+}
 
 // ---- the key
 
@@ -70,7 +75,9 @@ element('sign-out').addEventListener('click', () => {
 async function enter(candidate) {
   key = candidate;
   try {
+    const status = await call('status');
     const conversations = await call('conversations?limit=50');
+    lastRowId = status.newest_event.row_id;
     sessionStorage.setItem('postern-key', key);
     element('key').value = '';
     element('door').hidden = true;
@@ -166,7 +173,7 @@ async function showAttachment(place, id, index, path) {
     headers: { 'X-API-Key': key },
   }).catch(() => undefined);
   if (!response?.ok) {
-    link.textContent = `${name} (not on disk)`;
+    link.textContent = `${name} (${response?.status === 404 ? 'not on disk' : 'could not be loaded'})`;
     return;
   }
   const blob = await response.blob();
@@ -201,8 +208,11 @@ element('send-form').addEventListener('submit', async (event) => {
     element('body').value = '';
     say(
       'send-result',
-      message.id === '' ? 'handed to Messages; its row has not appeared yet' : `${message.status}, row ${message.id}`,
+      message.id === '' ? 'handed to Messages; its row has not appeared yet' : `row ${message.id}, ${message.status}`,
     );
+    if (message.conversation_id !== '' && message.conversation_id !== openId) {
+      await openConversation(await call(`conversations/${encodeURIComponent(message.conversation_id)}`));
+    }
   } catch (error) {
     say('send-result', error.message, true);
   } finally {
@@ -231,10 +241,12 @@ function connect() {
   const url = new URL('ws', API);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   url.searchParams.set('api_key', key);
-  if (lastRowId > 0) url.searchParams.set('after', String(lastRowId)); // nothing is missed over a pause or a broken line
+  url.searchParams.set('after', String(lastRowId)); // nothing is missed over a pause or a broken line
+  let hasOpened = false;
   socket = new WebSocket(url);
   socket.addEventListener('open', () => {
     attempts = 0;
+    hasOpened = true;
     say('live-state', 'listening');
   });
   socket.addEventListener('message', ({ data }) => takeEvent(JSON.parse(data)));
@@ -243,8 +255,35 @@ function connect() {
     const waitMs = RECONNECT_MS[Math.min(attempts, RECONNECT_MS.length - 1)];
     attempts += 1;
     say('live-state', `not listening; trying again in ${waitMs / 1000} s`, true);
-    setTimeout(connect, waitMs);
+    setTimeout(() => void reconnect(hasOpened), waitMs);
   });
+}
+
+/** A browser does not say why a handshake failed: the key may have changed, or the database been replaced. */
+async function reconnect(hadOpened) {
+  if (isPaused) return;
+  try {
+    const status = hadOpened ? undefined : await call('status');
+    if (status !== undefined) lastRowId = Math.min(lastRowId, status.newest_event.row_id);
+  } catch (error) {
+    if (error.status === 401)
+      return say('live-state', 'The key was changed: choose Forget key and enter the new one.', true);
+  }
+  connect();
+}
+
+/** Puts the conversation of a new message first; one that is not in the list yet brings a new list. */
+async function noteConversation({ conversation_id: id, timestamp }) {
+  const list = element('conversation-list');
+  const button = [...list.querySelectorAll('button')].find((each) => each.dataset.id === id);
+  if (button === undefined) {
+    if (id !== '') showConversations(await call('conversations?limit=50').catch(() => []));
+    return;
+  }
+  button.querySelector('time').textContent = timeOf(timestamp);
+  if (list.firstElementChild !== button.parentElement && !list.contains(document.activeElement)) {
+    list.prepend(button.parentElement);
+  }
 }
 
 function takeEvent({ type, data }) {
@@ -261,7 +300,9 @@ function takeEvent({ type, data }) {
   const list = element('event-list');
   list.prepend(item);
   while (list.children.length > KEPT_EVENTS) list.lastElementChild.remove();
-  if (!type.startsWith('message') || data.conversation_id !== openId) return;
+  if (!type.startsWith('message')) return;
+  void noteConversation(data);
+  if (data.conversation_id !== openId) return;
   const messages = element('message-list');
   messages.append(messageItem(data));
   messages.scrollTop = messages.scrollHeight;

@@ -1,6 +1,7 @@
-import { AppError, type Mistake } from '../../domain/errors.ts';
-import type { MessageReader, MessageSender } from '../../domain/ports.ts';
-import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody } from '../../wire/message.ts';
+import { AppError, isAppError, type Mistake } from '../../domain/errors.ts';
+import type { MessageReader, MessageSender, SendResult } from '../../domain/ports.ts';
+import type { Counters } from '../../runtime/counters.ts';
+import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
 import { checkBody, invalidRequest } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
@@ -12,18 +13,26 @@ import type { Handlers } from '../route.ts';
 export function messageRoutes(
   reader: MessageReader,
   sender: MessageSender,
+  counters: Counters,
 ): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
   return {
     async listMessages({ query }) {
-      const { conversation_id: conversationId, since: sinceNs, cursor, ...rest } = readQuery(messageQuery, query);
+      const {
+        conversation_id: conversationId,
+        since: sinceNs,
+        cursor,
+        include,
+        ...rest
+      } = readQuery(messageQuery, query);
       const page = await reader.listMessages({
         ...rest,
         ...(conversationId !== undefined && { conversationId }),
         ...(sinceNs !== undefined && { sinceNs }),
         ...(cursor !== undefined && { cursor }),
+        includeDetails: include === 'details',
       });
       if (page.next === undefined) return { status: 200, body: page.items };
-      const same = ['conversation_id', 'since', 'order'].flatMap((name) => {
+      const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
         const value = query.get(name);
         return value === null ? [] : [[name, value] as const];
       });
@@ -33,7 +42,9 @@ export function messageRoutes(
 
     getMessage(exchange) {
       const id = exchange.param('id');
-      const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id)) : undefined;
+      const { include } = readQuery(singleMessageQuery, exchange.query);
+      const options = { includeDetails: include === 'details' };
+      const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id), options) : undefined;
       if (message === undefined) {
         throw new AppError('not_found', 'message_not_found', 'There is no message with this id.', {
           hint: 'The id is the row id that a list of messages shows.',
@@ -45,10 +56,10 @@ export function messageRoutes(
     async sendMessage(exchange) {
       const idempotencyKey = exchange.header('idempotency-key');
       const request = await readSend(exchange, sender);
-      const { confirmed, message, replayed } = await sender.send({
-        ...request,
-        ...(idempotencyKey !== undefined && { idempotencyKey }),
-      });
+      const { confirmed, message, replayed } = await counted(
+        sender.send({ ...request, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
+        counters,
+      );
       return {
         status: confirmed ? 201 : 202,
         body: message,
@@ -59,6 +70,18 @@ export function messageRoutes(
       };
     },
   };
+}
+
+/** Counts what becomes of a send: how sure we are of it, or the code of its problem. */
+async function counted(sending: Promise<SendResult>, counters: Counters): Promise<SendResult> {
+  try {
+    const result = await sending;
+    counters.add('sends', result.replayed ? 'replayed' : result.confirmed ? 'confirmed' : 'provisional');
+    return result;
+  } catch (error) {
+    counters.add('sends', isAppError(error) ? error.code : 'internal_error');
+    throw error;
+  }
 }
 
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (D7). */

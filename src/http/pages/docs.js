@@ -1,0 +1,11 @@
+// The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
+globalThis.SwaggerUIBundle({
+  url: new URL('openapi.json', location.href).href,
+  dom_id: '#reference',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  // The key is typed in under Authorize and forgotten with the page.
+  persistAuthorization: false,
+  // Its badge would be fetched from another host.
+  validatorUrl: null,
+});

@@ -1,0 +1,68 @@
+import { AppError } from '../../domain/errors.ts';
+import type { AttachmentReader } from '../../domain/ports.ts';
+import type { Answer } from '../answer.ts';
+import type { Handlers } from '../route.ts';
+
+/** Streams a file of a message (section H); a browser saves it and never shows it. */
+export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 'getAttachment'> {
+  return {
+    async getAttachment(exchange): Promise<Answer> {
+      const [id, n] = [exchange.param('id'), exchange.param('n')];
+      const isPlace = /^[1-9]\d{0,14}$/.test(id) && /^\d{1,4}$/.test(n);
+      const file = isPlace ? await attachments.open(Number(id), Number(n)) : undefined;
+      if (file === undefined) {
+        throw new AppError('not_found', 'attachment_not_found', 'There is no such attachment on this machine.', {
+          hint: 'Attachments are counted from 0; one that is only in iCloud must be downloaded in Messages first.',
+        });
+      }
+      const range = rangeOf(exchange.header('range'), file.bytes);
+      if (range === 'unsatisfiable') {
+        await file.close();
+        throw new AppError('range_not_satisfiable', 'range_not_satisfiable', `The file has ${file.bytes} bytes.`, {
+          headers: { 'Content-Range': `bytes */${file.bytes}` },
+        });
+      }
+      const { start, end } = range ?? { start: 0, end: file.bytes - 1 };
+      return {
+        status: range === undefined ? 200 : 206,
+        stream: { bytes: end - start + 1, read: () => file.read(start, end), close: () => file.close() },
+        headers: {
+          'Content-Type': mediaType(file.mimeType),
+          'Content-Disposition': disposition(file.name),
+          'Accept-Ranges': 'bytes',
+          ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end}/${file.bytes}` }),
+        },
+      };
+    },
+  };
+}
+
+interface Range {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
+}
+
+/** One range (RFC 9110, 14.2); what is no range, or several, is ignored, as it may be. */
+export function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
+  return start > end ? 'unsatisfiable' : { start, end };
+}
+
+function mediaType(stored: string | null): string {
+  return stored !== null && /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(stored) ? stored : 'application/octet-stream';
+}
+
+/** RFC 6266: the name in ASCII for the old, and as RFC 5987 writes it. */
+function disposition(name: string): string {
+  const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(name.replaceAll(/\p{Surrogate}/gu, '\uFFFD')).replaceAll(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Answer } from '../answer.ts';
+
+/** Serves one page. */
+export type Page = () => Answer | Promise<Answer>;
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+const OWN = new URL('../pages/', import.meta.url);
+
+/** Every file that is served, by its path (E9): nothing else on the disk can be had. */
+const FILES: Readonly<Record<string, string>> = {
+  '/console': 'console.html',
+  '/console/console.css': 'console.css',
+  '/console/console.js': 'console.js',
+  '/console/icon.svg': 'icon.svg',
+  '/docs': 'docs.html',
+  '/docs/docs.css': 'docs.css',
+  '/docs/docs.js': 'docs.js',
+  '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
+};
+
+/** The pages without data, which need no key and are not counted (E9). */
+export function pages(version: string): ReadonlyMap<string, Page> {
+  const made = new Map<string, Page>();
+  for (const [path, file] of Object.entries(FILES)) made.set(path, () => fileAnswer(file));
+  for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
+  return made.set('/openapi.json', () => documentAnswer(version));
+}
+
+async function fileAnswer(file: string): Promise<Answer> {
+  const place = file.includes('/') ? createRequire(import.meta.url).resolve(file) : new URL(file, OWN);
+  const type = TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  return { status: 200, content: { type, text: await readFile(place) }, headers: HEADERS };
+}
+
+/** Relative, so that it also holds behind a proxy that adds a folder. */
+function toPage(path: string): Answer {
+  return { status: 308, headers: { Location: `..${path}` } };
+}
+
+/** The document is made when somebody asks for it: its generator is not needed for anything else. */
+async function documentAnswer(version: string): Promise<Answer> {
+  const { openApi } = await import('../../wire/openapi.ts');
+  return { status: 200, body: openApi(version), headers: HEADERS };
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
+import { reactionSchema } from './reaction.ts';
+import { shapeOf } from './shape.ts';
+
+const instant = z.iso.datetime({ precision: 0 }).nullable();
+
+/** `details` of a Message, when they were asked for (section H). */
+export const messageDetailsSchema = shapeOf<MessageDetails>()(
+  z
+    .object({
+      service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
+      kind: z.enum(MESSAGE_KINDS),
+      reply_to_guid: z.string().nullable().meta({ description: 'guid of the message replied to.' }),
+      edited_at: instant,
+      retracted_at: instant,
+      delivered_at: instant,
+      read_at: instant,
+      error: z.int().nullable().meta({ description: 'Number that Messages gave the failure.' }),
+      attachments: z
+        .array(
+          z.object({
+            name: z.string(),
+            mime_type: z.string().nullable(),
+            bytes: z.int().nullable(),
+            transfer: z.enum(TRANSFER_STATES).nullable(),
+            path: z.string(),
+          }),
+        )
+        .readonly()
+        .meta({ description: 'The same ones as in the Message, in the same order.' }),
+      reactions: z.array(reactionSchema).readonly().meta({ description: 'Those that were not taken back.' }),
+    })
+    .meta({ id: 'MessageDetails' }),
+);
+
+/** The parameter `include` of message reads and of the WebSocket. */
+export const includeParameter = z
+  .literal('details', { error: 'The parameter include must be details.' })
+  .optional()
+  .meta({ description: 'Adds `details` to every Message.' });

@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../domain/event.ts';
+import { conversationSchema } from './conversation.ts';
+import { messageDetailsSchema } from './details.ts';
+import { eventSchema } from './event.ts';
+import { examples } from './examples.ts';
+import { permissionsSchema, replayBody, statusSchema } from './extras.ts';
+import { healthSchema } from './health.ts';
+import { messageSchema, sendBody } from './message.ts';
+import { OPERATIONS, type Operation, type OperationAnswer } from './operations.ts';
+import { problemSchema } from './problem.ts';
+import { reactionSchema } from './reaction.ts';
+import { pathOf, ROUTES, type RouteId } from './routes.ts';
+import { deliverySchema, webhookBody, webhookSchema, webhookStatusSchema, webhookTestSchema } from './webhook.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SCHEMAS = {
+  Conversation: conversationSchema,
+  Delivery: deliverySchema,
+  Event: eventSchema,
+  Health: healthSchema,
+  Message: messageSchema,
+  MessageDetails: messageDetailsSchema,
+  Permissions: permissionsSchema,
+  Problem: problemSchema,
+  Reaction: reactionSchema,
+  Replay: replayBody,
+  SendRequest: sendBody,
+  Status: statusSchema,
+  Webhook: webhookSchema,
+  WebhookRegistration: webhookBody,
+  WebhookStatus: webhookStatusSchema,
+  WebhookTest: webhookTestSchema,
+} as const;
+
+/** Every code a problem can have, by status (E2). */
+const PROBLEMS: Readonly<Record<number, string>> = {
+  400: 'Something in the request is wrong; `errors` names every mistake.',
+  401: 'The key is missing or wrong.',
+  403: 'The request came under a foreign host name or from a foreign web page.',
+  404: 'There is no such thing.',
+  409: 'It conflicts with what is there: too many webhooks, or a send with this Idempotency-Key is running or was interrupted.',
+  410: 'That row id lies above every row there is.',
+  413: 'The body is over 1 MiB.',
+  415: 'The body is not JSON.',
+  416: 'The range cannot be had.',
+  422: 'The Idempotency-Key was used for another request.',
+  426: 'This path speaks WebSocket only.',
+  429: 'Too many requests in the running minute; `Retry-After` says how long to wait.',
+  502: 'Messages refused to send; its error number is in `messages_error`.',
+  503: 'chat.db cannot be read, Messages cannot be driven, or too many sends are waiting.',
+  504: 'Nobody knows whether the message was sent: look before sending again.',
+};
+
+/** The OpenAPI 3.1 document, made from the schemas that check the requests. */
+export function openApi(version: string): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Postern',
+      version,
+      summary: 'A small back gate to Apple Messages',
+      description: 'Messages as a REST API, a WebSocket and signed webhooks.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    security: [{ key: [] }],
+    tags: [
+      { name: 'Service', description: 'The service itself' },
+      { name: 'Messages', description: 'Reading and sending' },
+      { name: 'Conversations', description: 'One-to-one and groups' },
+      { name: 'Events', description: 'What happens, as it happens or later' },
+      { name: 'Webhooks', description: 'Events delivered to you' },
+    ],
+    paths: paths(),
+    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
+    components: {
+      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
+      schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
+      responses: Object.fromEntries(
+        Object.entries(PROBLEMS).map(([status, description]) => [
+          `Problem${status}`,
+          {
+            description,
+            content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+          },
+        ]),
+      ),
+    },
+  };
+}
+
+function paths(): Json {
+  const made: Record<string, Record<string, Json>> = {};
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    const path = pathOf(ROUTES[id]);
+    made[path] = { ...made[path], [ROUTES[id].method.toLowerCase()]: operationOf(id, path) };
+  }
+  return made;
+}
+
+function operationOf(id: RouteId, path: string): Json {
+  const operation: Operation = OPERATIONS[id];
+  const isOpen = ROUTES[id].key !== 'header';
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  const parameters = [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...(operation.query === undefined ? [] : queryParameters(operation.query)),
+    ...(operation.headers ?? []),
+  ];
+  const always = isOpen ? [403, 429] : [401, 403, 429];
+  const problems = [...new Set([...always, ...(operation.problems ?? [])])].sort((a, b) => a - b);
+  return {
+    operationId: id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    ...(isOpen ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: jsonSchema(operation.body.schema), example: operation.body.example },
+            },
+          },
+        }),
+    responses: {
+      ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
+      ...Object.fromEntries(problems.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }])),
+    },
+  };
+}
+
+function answerOf({ description, schema, isList, example, type, headers }: OperationAnswer): Json {
+  const reference = { $ref: `#/components/schemas/${schema}` };
+  const content = {
+    ...(schema !== undefined && {
+      'application/json': { schema: isList === true ? { type: 'array', items: reference } : reference, example },
+    }),
+    ...(type !== undefined && { [type]: { schema: { type: 'string' } } }),
+  };
+  return {
+    description,
+    ...(headers === undefined
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(schema === undefined && type === undefined ? {} : { content }),
+  };
+}
+
+function webhookOf(type: string): Json {
+  return {
+    operationId: `on_${type.replace('.', '_')}`,
+    tags: ['Webhooks'],
+    summary: `Sent to every webhook that subscribed to ${type}`,
+    security: [],
+    parameters: [
+      {
+        name: 'X-Webhook-Delivery',
+        in: 'header',
+        required: true,
+        description: 'The same on every repeat.',
+        schema: { type: 'string' },
+      },
+      {
+        name: 'X-Webhook-Signature',
+        in: 'header',
+        description: '`sha256=<hex>`, when there is a secret.',
+        schema: { type: 'string' },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Event' },
+          example: examples.eventOf(type as (typeof EVENT_TYPES)[number]),
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Taken. Anything else is tried again.' },
+      '4XX': { description: 'Tried again.' },
+    },
+  };
+}
+
+function queryParameters(schema: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = jsonSchema(schema) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: property,
+  }));
+}
+
+/** A schema as it looks from outside, with references to the shared ones; whole when it is `ownName` itself. */
+function jsonSchema(schema: z.ZodType, ownName?: string): Json {
+  const {
+    $schema: _schema,
+    $defs = {},
+    id: _id,
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
+  const isShared = schema.meta()?.id !== undefined && ownName === undefined;
+  if (isShared) return { $ref: `#/components/schemas/${schema.meta()?.id}` };
+  const own = ownName !== undefined && rest.$ref === `#/$defs/${ownName}` ? $defs[ownName] : rest;
+  return JSON.parse(
+    JSON.stringify(own, (name, value: unknown) => {
+      // Of TypeScript it says that nobody changes the array; of OpenAPI it would say that nobody may send it.
+      if (name === 'readOnly') return undefined;
+      return name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value;
+    }),
+  ) as Json;
+}

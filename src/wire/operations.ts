@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import { conversationQuery } from './conversation.ts';
+import { examples } from './examples.ts';
+import { eventsQuery, replayBody, statusQuery } from './extras.ts';
+import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
+import type { RouteId } from './routes.ts';
+import { webhookBody } from './webhook.ts';
+
+/** What the OpenAPI document says of one operation, besides method, path and key, which stand in `ROUTES`. */
+export interface Operation {
+  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Events' | 'Webhooks';
+  readonly summary: string;
+  readonly description?: string;
+  readonly query?: z.ZodObject;
+  readonly headers?: readonly Readonly<Record<string, unknown>>[];
+  readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  /** Success answers by status. */
+  readonly answers: Readonly<Record<number, OperationAnswer>>;
+  /** Problem statuses besides those that every operation may have. */
+  readonly problems?: readonly number[];
+}
+
+export interface OperationAnswer {
+  readonly description: string;
+  /** Name of a schema of the document. */
+  readonly schema?: string;
+  readonly isList?: boolean;
+  readonly example?: unknown;
+  /** Content type besides JSON, or in place of it. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
+const MADE = { Location: 'Path of what was made.' };
+const _RANGE = {
+  name: 'Range',
+  in: 'header',
+  description: 'One range of bytes, as in `bytes=0-1023`.',
+  schema: { type: 'string' },
+};
+
+/** Every operation, by its name in `ROUTES`. */
+export const OPERATIONS = {
+  getHealth: {
+    tag: 'Service',
+    summary: 'Whether chat.db is open, and what is wrong if anything is',
+    answers: { 200: { description: 'The Health record.', schema: 'Health', example: examples.health } },
+  },
+  getStatus: {
+    tag: 'Service',
+    summary: 'Version, newest row and event, webhooks, permissions',
+    query: statusQuery,
+    answers: {
+      200: { description: 'How the service is doing.', schema: 'Status', example: examples.status, type: 'text/plain' },
+    },
+    problems: [400],
+  },
+  checkPermissions: {
+    tag: 'Service',
+    summary: 'Ask macOS anew, in the agent’s own name; it may ask the person',
+    answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
+  },
+  listMessages: {
+    tag: 'Messages',
+    summary: 'Messages, newest first',
+    query: messageQuery,
+    answers: {
+      200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
+    },
+    problems: [400, 503],
+  },
+  sendMessage: {
+    tag: 'Messages',
+    summary: 'Send a message',
+    description: 'Sends are strictly serial. Each part (the text, then each attachment) is handed to Messages in turn.',
+    headers: [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        description: 'For 24 hours the same key and body never send twice; the stored outcome is given again.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ],
+    body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    answers: {
+      201: {
+        description: 'Sent, and its row was found in chat.db.',
+        schema: 'Message',
+        example: examples.sent,
+        headers: MADE,
+      },
+      202: {
+        description: 'Handed to Messages; its row was not seen yet.',
+        schema: 'Message',
+        example: examples.provisional,
+      },
+    },
+    problems: [400, 409, 413, 415, 422, 502, 503, 504],
+  },
+  getMessage: {
+    tag: 'Messages',
+    summary: 'One message',
+    query: singleMessageQuery,
+    answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
+    problems: [400, 404, 503],
+  },
+  getAttachment: {
+    tag: 'Messages',
+    summary: 'The bytes of an attachment, counted from 0; ranges work',
+    answers: {
+      200: { description: 'The whole file.', type: 'application/octet-stream' },
+      206: { description: 'The asked range of it.', type: 'application/octet-stream' },
+    },
+    problems: [400, 404, 416, 503],
+  },
+  listConversations: {
+    tag: 'Conversations',
+    summary: 'Conversations, the one with the newest message first',
+    query: conversationQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'Conversation',
+        isList: true,
+        example: [examples.conversation],
+        headers: NEXT,
+      },
+    },
+    problems: [400, 503],
+  },
+  getConversation: {
+    tag: 'Conversations',
+    summary: 'One conversation, by any spelling of its id',
+    answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
+    problems: [400, 404, 503],
+  },
+  listEvents: {
+    tag: 'Events',
+    summary: 'Events after a row id, in row id order',
+    query: eventsQuery,
+    answers: { 200: { description: 'One page.', schema: 'Event', isList: true, example: [examples.event] } },
+    problems: [400, 410, 503],
+  },
+  openWebSocket: {
+    tag: 'Events',
+    summary: 'A WebSocket that is sent every event',
+    description:
+      'The key goes into the query. With `after` everything since that row id comes first, without gap or repeat.',
+    query: z.object({
+      api_key: z.string().meta({ description: 'The key.' }),
+      after: z.string().optional().meta({ type: 'integer', minimum: 0, description: 'Row id to go on after.' }),
+    }),
+    answers: { 101: { description: 'The connection is a WebSocket now.' } },
+    problems: [400, 401, 410, 426, 503],
+  },
+  listWebhooks: {
+    tag: 'Webhooks',
+    summary: 'Registered webhooks',
+    answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
+  },
+  registerWebhook: {
+    tag: 'Webhooks',
+    summary: 'Register a webhook',
+    body: { schema: webhookBody, example: examples.registration },
+    answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
+    problems: [400, 409, 413, 415],
+  },
+  getWebhook: {
+    tag: 'Webhooks',
+    summary: 'One webhook, how it is doing and how far it is',
+    answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
+    problems: [404],
+  },
+  deleteWebhook: {
+    tag: 'Webhooks',
+    summary: 'Remove a webhook; nothing is sent after the answer',
+    answers: { 204: { description: 'Removed.' } },
+    problems: [404],
+  },
+  listDeliveries: {
+    tag: 'Webhooks',
+    summary: 'The last 100 deliveries, newest first, without bodies',
+    answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
+    problems: [404],
+  },
+  testWebhook: {
+    tag: 'Webhooks',
+    summary: 'Send one `webhook.test` event and say what the receiver answered',
+    answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
+    problems: [404],
+  },
+  replayWebhook: {
+    tag: 'Webhooks',
+    summary: 'Deliver again everything after a row id',
+    body: { schema: replayBody, example: { after: 1200 } },
+    answers: {
+      202: { description: 'It goes on from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
+    },
+    problems: [400, 404],
+  },
+  getMetrics: {
+    tag: 'Service',
+    summary: 'Numbers for Prometheus',
+    answers: { 200: { description: 'The text format.', type: 'text/plain' } },
+  },
+} as const satisfies Record<RouteId, Operation>;

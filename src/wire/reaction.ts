@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import type { Reaction } from '../domain/reaction.ts';
+import { shapeOf } from './shape.ts';
+
+/** `data` of a reaction event (C8). */
+export const reactionSchema = shapeOf<Reaction>()(
+  z
+    .object({
+      id: z.string(),
+      guid: z.string(),
+      conversation_id: z.string(),
+      sender: z.string(),
+      is_from_me: z.boolean(),
+      reaction_type: z.enum([
+        'love',
+        'thumbs_up',
+        'thumbs_down',
+        'haha',
+        'exclamation',
+        'question',
+        'emoji',
+        'sticker',
+        'other',
+      ]),
+      emoji: z.string().nullable().meta({ description: 'The character of an emoji reaction.' }),
+      message_id: z.string().meta({ description: 'The message reacted to; "" when it is not in the database.' }),
+      message_guid: z.string(),
+      timestamp: z.iso.datetime({ precision: 0 }),
+      associated_message_type: z.int(),
+    })
+    .meta({ id: 'Reaction' }),
+);

@@ -1,0 +1,151 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { Receiver } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/** `PICTURES=1` takes those of the documentation anew. */
+const PICTURES = process.env.PICTURES === '1' ? fileURLToPath(new URL('../../docs/img/', import.meta.url)) : undefined;
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+async function picture(name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await there().page.screenshot({ path: `${PICTURES}${name}.png` });
+}
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder);
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+describe('the console', () => {
+  inBrowser('says plainly that a key is wrong', async () => {
+    const { page, url, complaints } = there();
+    await page.goto(`${url}/console`);
+    await page.fill('#key', 'wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('That is not the key').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    // The browser notes the 401 itself.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+  });
+
+  inBrowser('opens with the right key, keeps it for this tab alone, and says how the service is', async () => {
+    const { page, key } = there();
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.locator('#conversation-list button').first().waitFor();
+    expect(await page.isVisible('#door')).toBe(false);
+    expect(await page.textContent('#health')).toBe('connected');
+    expect(await page.evaluate('Object.values(sessionStorage)')).toEqual([key]);
+    expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
+    await page.reload();
+    await page.locator('#conversation-list button').first().waitFor();
+  });
+
+  inBrowser('shows what is sent, its event and the answer', async () => {
+    const { page } = there();
+    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.fill('#body', 'Is <b>this</b> the console?');
+    await page.keyboard.press('Control+Enter');
+    const thread = page.locator('#message-list');
+    await thread.getByText('Is <b>this</b> the console?').waitFor();
+    await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
+    await thread.getByText('Good question. I would say yes.').waitFor();
+    await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
+    await picture('console-light');
+  });
+
+  inBrowser('shows the attachments of a message, with their names', async () => {
+    const { page } = there();
+    await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+    const link = page.locator('#message-list .attachments a[download]', { hasText: 'garden-plan.svg' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toMatch(/^blob:/);
+  });
+
+  inBrowser('filters the live events, and after a pause shows what happened meanwhile', async () => {
+    const { page } = there();
+    await page.getByLabel('reaction added').uncheck();
+    await page.locator('#event-list li[data-type="reaction.added"]').first().waitFor({ state: 'hidden' });
+    await page.click('#pause');
+    await page.getByText('paused').waitFor();
+    await page.fill('#recipient', '+15550101');
+    await page.fill('#body', 'Written during the pause');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#send-result', { hasText: /row \d+/ }).waitFor();
+    expect(await page.locator('#event-list li', { hasText: 'Written during' }).count()).toBe(0);
+    await page.click('#pause');
+    await page.locator('#event-list li', { hasText: 'Written during' }).waitFor();
+  });
+
+  inBrowser('tests a webhook, shows its deliveries and replays it', async () => {
+    const { page, url, key } = there();
+    const receiver = await Receiver.start();
+    try {
+      await fetch(`${url}/api/v1/webhooks`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
+      });
+      await page.reload();
+      await page.locator('[data-do="test"]').click();
+      await page.getByText('the receiver answered 204').waitFor();
+      page.once('dialog', (dialog) => void dialog.accept('0'));
+      await page.locator('[data-do="replay"]').click();
+      await page.getByText('delivering again everything after row 0').waitFor();
+      await page.locator('[data-do="deliveries"]').click();
+      await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  inBrowser('fits a dark room and a phone', async () => {
+    const { page } = there();
+    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.locator('#message-list', { hasText: 'Good question' }).waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await picture('console-dark');
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await page.locator('#thread').scrollIntoViewIfNeeded();
+    await picture('console-phone');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  inBrowser('asked nobody else for anything and broke no policy', async () => {
+    expect(there().complaints).toEqual([]);
+  });
+});
+
+describe('the reference page', () => {
+  inBrowser('tries an operation out with a pasted key', async () => {
+    const { page, url, key } = there();
+    await page.goto(`${url}/docs`);
+    await page.locator('.opblock').first().waitFor();
+    await picture('docs');
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    await page.locator('.auth-container input').fill(key);
+    await page.locator('.auth-btn-wrapper .authorize').click();
+    await page.locator('.btn-done').click();
+    await page.locator('#operations-Service-getStatus .opblock-summary-control').click();
+    await page.locator('#operations-Service-getStatus .execute').click();
+    await page
+      .locator('#operations-Service-getStatus .live-responses-table .response-col_status', { hasText: '200' })
+      .waitFor();
+    expect(there().complaints).toEqual([]);
+  });
+});

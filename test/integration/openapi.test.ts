@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { openApi } from '../../src/wire/openapi.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { Receiver } from '../support/receiver.ts';
+import { type Answer, Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+interface Documented {
+  readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Content }>>;
+  readonly requestBody?: { readonly content: Content };
+}
+type Content = Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>;
+
+const document = openApi('1.2.3') as {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Documented }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { additionalProperties?: boolean; properties?: object }>>;
+    readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+  };
+};
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema({ $id: 'doc', ...(JSON.parse(JSON.stringify(document)) as object) });
+const compiled = new Map<string, ValidateFunction>();
+
+/** What is wrong with `value`, by the schema at a place in the document. */
+function mistakes(schema: object, value: unknown): unknown {
+  const key = JSON.stringify(schema);
+  const text = key.replaceAll('"#/components/', '"doc#/components/');
+  const validate = compiled.get(key) ?? ajv.compile(JSON.parse(text) as object);
+  compiled.set(key, validate);
+  return validate(value) ? null : validate.errors;
+}
+
+const operations = (Object.keys(ROUTES) as RouteId[]).map((id) => {
+  const operation = document.paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()];
+  if (operation === undefined) throw new Error(`${id} is not in the document`);
+  return [id, operation] as const;
+});
+
+describe('the OpenAPI document', () => {
+  test('lints clean', async () => {
+    const config = await createConfig({
+      extends: ['recommended'],
+      // The one answer of a handshake is 101.
+      rules: { 'operation-2xx-response': 'off' },
+    });
+    const problems = await lintFromString({ source: JSON.stringify(document), config });
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+  });
+
+  test('has only examples that are as it says', () => {
+    const places: (readonly [string, Content | undefined])[] = [
+      ...operations.flatMap(([id, { responses, requestBody }]) => [
+        [id, requestBody?.content] as const,
+        ...Object.entries(responses).map(([status, { content }]) => [`${id} ${status}`, content] as const),
+      ]),
+      ...Object.entries(document.webhooks).map(([name, { post }]) => [name, post.requestBody?.content] as const),
+      ...Object.entries(document.components.responses).map(([name, { content }]) => [name, content] as const),
+    ];
+    for (const [place, content = {}] of places) {
+      for (const { schema, example } of Object.values(content)) {
+        if (example !== undefined) expect([place, mistakes(schema, example)]).toEqual([place, null]);
+      }
+    }
+  });
+
+  test('has the four events as webhooks', () => {
+    expect(Object.keys(document.webhooks)).toEqual([
+      'message.received',
+      'message.sent',
+      'reaction.added',
+      'reaction.removed',
+    ]);
+  });
+});
+
+describe('real answers are as the document says', () => {
+  const seen = new Set<string>();
+  let service: Service;
+  let mac: Awaited<ReturnType<typeof simulatedMac>>;
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    mac = await simulatedMac();
+    receiver = await Receiver.start();
+    service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  });
+  afterAll(async () => {
+    await service.dispose();
+    await receiver.close();
+    await mac.dispose();
+  });
+
+  /** Asks and compares the answer with the document, its status included. */
+  async function ask(id: RouteId, status: number, fill: Record<string, string> = {}, body?: unknown, query = '') {
+    const route = ROUTES[id];
+    const path = pathOf(route).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fill[name] ?? ''));
+    const url = `${'isOutside' in route ? '/../..' : ''}${path.replace('/api/v1', '')}${query}`;
+    const answer = await service.request(route.method, url, {
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    check(id, answer, status);
+    return answer;
+  }
+
+  function check(id: RouteId, answer: Answer, status: number): void {
+    expect([id, answer.status, answer.text]).toEqual([id, status, answer.text]);
+    seen.add(`${id} ${status}`);
+    const operation = operations.find(([name]) => name === id)?.[1];
+    const documented = operation?.responses[String(status)];
+    const response =
+      documented?.$ref === undefined
+        ? documented
+        : document.components.responses[documented.$ref.replace('#/components/responses/', '')];
+    expect([id, status, response]).toEqual([id, status, expect.anything()]);
+    const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+    const content = response?.content;
+    if (content === undefined) {
+      expect(answer.text).toBe('');
+      return;
+    }
+    const schema = content[type]?.schema;
+    expect([id, Object.keys(content), type]).toEqual([id, expect.arrayContaining([type]), type]);
+    if (type.endsWith('json') && schema !== undefined) expect([id, mistakes(schema, answer.json)]).toEqual([id, null]);
+  }
+
+  test('of every route, good and bad', async () => {
+    await ask('getHealth', 200);
+    await ask('getStatus', 200);
+    await ask('getStatus', 200, {}, undefined, '?as=swiftbar');
+    await ask('getStatus', 400, {}, undefined, '?as=me');
+    await ask('checkPermissions', 200);
+    const sent = await ask('sendMessage', 201, {}, { recipient: '+15550100', body: 'Hello' });
+    const { id, conversation_id: conversation } = sent.json as { id: string; conversation_id: string };
+    await ask('sendMessage', 400, {}, { recipient: '' });
+    await ask('listMessages', 200);
+    await ask('listMessages', 200, {}, undefined, '?include=details');
+    await ask('listMessages', 400, {}, undefined, '?limit=0&include=all');
+    await ask('getMessage', 200, { id });
+    await ask('getMessage', 200, { id }, undefined, '?include=details');
+    await ask('getMessage', 404, { id: '999' });
+    await ask('getAttachment', 404, { id, n: '0' });
+    await ask('listConversations', 200);
+    await ask('getConversation', 200, { id: conversation });
+    await ask('getConversation', 404, { id: 'any;-;nobody' });
+    await ask('listEvents', 200, {}, undefined, '?after=0');
+    await ask('listEvents', 400);
+    await ask('listEvents', 410, {}, undefined, '?after=999999');
+    await ask('openWebSocket', 426, {}, undefined, '?api_key=a-key-for-tests');
+    await ask('openWebSocket', 401);
+    const made = await ask('registerWebhook', 201, {}, { url: receiver.url, events: ['message.sent'], secret: 's' });
+    const webhook = { id: (made.json as { id: string }).id };
+    await ask('registerWebhook', 400, {}, { url: 'x', events: [] });
+    await ask('listWebhooks', 200);
+    await ask('getWebhook', 200, webhook);
+    await ask('testWebhook', 200, webhook);
+    await ask('listDeliveries', 200, webhook);
+    await ask('replayWebhook', 202, webhook, { after: 0 });
+    await ask('replayWebhook', 400, webhook, { after: 999 });
+    for (const operation of ['getWebhook', 'listDeliveries', 'testWebhook'] as const) {
+      await ask(operation, 404, { id: 'none' });
+    }
+    await ask('deleteWebhook', 204, webhook);
+    await ask('deleteWebhook', 404, webhook);
+    await ask('getMetrics', 200);
+    check('listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }), 401);
+    check('listMessages', await service.get('/messages', { origin: 'http://evil.example' }), 403);
+  });
+
+  test('of every route there is, at least one good answer was looked at', () => {
+    const good = new Set([...seen].filter((line) => / 2\d\d$/.test(line)).map((line) => line.split(' ')[0]));
+    // A handshake has its own tests, and files theirs.
+    const missing = operations.map(([id]) => id).filter((id) => !good.has(id));
+    expect(missing).toEqual(['getAttachment', 'openWebSocket']);
+  });
+
+  test('the service gives the document itself, without a key and uncounted', async () => {
+    const answer = await service.request('GET', '/../../openapi.json', { headers: { 'x-api-key': '' } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('ratelimit')).toBeNull();
+    expect((answer.json as { openapi: string }).openapi).toMatch(/^3\.1/);
+  });
+});

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { eventually } from './eventually.ts';
+import { freePort } from './service.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** The browser itself must ask nobody anything. */
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A test that is skipped, with the reason in its name, where Chromium is not installed. */
+export function inBrowser(name: string, run: () => Promise<void>): void {
+  if (CHROMIUM === undefined) test.skip(`${name} (needs /usr/bin/chromium)`, run);
+  else test(name, run);
+}
+
+/** The demo as a child process, and a browser in front of it that keeps what it complains about. */
+export class BrowserStage {
+  readonly url: string;
+  readonly page: Page;
+  /** Console errors, violations of the content security policy, and requests to anybody else. */
+  readonly complaints: string[] = [];
+  readonly #folder: string;
+  readonly #demo: ChildProcess;
+  readonly #browser: Browser;
+
+  private constructor(url: string, folder: string, demo: ChildProcess, browser: Browser, page: Page) {
+    this.url = url;
+    this.page = page;
+    this.#folder = folder;
+    this.#demo = demo;
+    this.#browser = browser;
+    page.on('pageerror', (error) => this.complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      const asked = request.url();
+      if (!asked.startsWith(`${url}/`) && !/^(?:data|blob):/.test(asked)) this.complaints.push(`asked ${asked}`);
+    });
+  }
+
+  /** undefined where there is no browser. */
+  static async open(parent: string): Promise<BrowserStage | undefined> {
+    if (CHROMIUM === undefined) return undefined;
+    const folder = join(parent, 'demo');
+    const port = await freePort();
+    const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH ?? '', HOME: folder },
+    });
+    let output = '';
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await eventually(() => {
+      if (demo.exitCode !== null) throw new Error(output);
+      return output.includes('Ctrl+C');
+    });
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    return new BrowserStage(`http://127.0.0.1:${port}`, folder, demo, browser, page);
+  }
+
+  get key(): string {
+    return /^api_key = "(.+)"/m.exec(readFileSync(join(this.#folder, 'config.toml'), 'utf8'))?.[1] ?? '';
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    this.#demo.kill('SIGINT');
+  }
+}

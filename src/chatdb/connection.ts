@@ -1,7 +1,7 @@
 import { type AppError, isAppError } from '../domain/errors.ts';
 import type { BackendHealth } from '../domain/ports.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
-import type { Edition } from './edition.ts';
+import { Edition } from './edition.ts';
 import { isRefusal, isStorageFailure, toUnavailable } from './failure.ts';
 import { areSameFiles, type Files, lookAtFiles } from './files.ts';
 
@@ -15,6 +15,7 @@ interface Open {
   readonly database: ChatDatabase;
   files: Files;
   version: number;
+  edition: { readonly version: number; readonly learned: Edition } | undefined;
 }
 
 /**
@@ -56,9 +57,10 @@ export class Connection {
   /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (C6). */
   read<Result>(use: (edition: Edition) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.look();
-    if (this.#open === undefined) throw this.#failure ?? toUnavailable(undefined);
+    const open = this.#open;
+    if (open === undefined) throw this.#failure ?? toUnavailable(undefined);
     try {
-      return this.#open.database.read(use);
+      return open.database.inTransaction(() => use(editionOf(open)));
     } catch (error) {
       if (isAppError(error) || !isStorageFailure(error)) throw error;
       throw this.#lose(error);
@@ -103,7 +105,8 @@ export class Connection {
       try {
         const version = database.version();
         const after = lookAtFiles(this.path);
-        if (areSameFiles(before, after) || attempt === MOST_OPENINGS) this.#open = { database, version, files: before };
+        if (areSameFiles(before, after) || attempt === MOST_OPENINGS)
+          this.#open = { database, version, files: before, edition: undefined };
         else database.close();
       } catch (error) {
         database.close();
@@ -124,4 +127,10 @@ export class Connection {
     this.#open?.database.close();
     this.#open = undefined;
   }
+}
+
+function editionOf(open: Open): Edition {
+  const version = open.database.version();
+  if (open.edition?.version !== version) open.edition = { version, learned: new Edition(open.database) };
+  return open.edition.learned;
 }

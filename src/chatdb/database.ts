@@ -1,7 +1,6 @@
 import type { Log } from '../domain/ports.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 import { AttachmentPaths } from './attachment-paths.ts';
-import { Edition } from './edition.ts';
 import { messageQueries, type Queries, restParameters } from './queries.ts';
 import { type ChatQueries, chatQueries } from './queries-chats.ts';
 import { probe, type Shape } from './shape.ts';
@@ -30,8 +29,6 @@ export class ChatDatabase {
   readonly log: Log;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
-  #edition: Edition | undefined;
-  #editionVersion = Number.NaN;
 
   private constructor(sqlite: Sqlite, { path, home, log }: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
@@ -72,10 +69,10 @@ export class ChatDatabase {
    * Reads in one transaction: everything is seen at one commit, and the WAL is locked once instead of at every
    * statement. `use` must not wait for anything.
    */
-  read<Result>(use: (edition: Edition) => Result): Result {
+  inTransaction<Result>(use: () => Result): Result {
     this.#statement('BEGIN').run();
     try {
-      const result = use(this.#current());
+      const result = use();
       this.#statement('COMMIT').run();
       return result;
     } catch (error) {
@@ -87,15 +84,6 @@ export class ChatDatabase {
   close(): void {
     this.#statements.clear();
     this.#sqlite.close();
-  }
-
-  #current(): Edition {
-    const version = this.version();
-    if (this.#edition === undefined || version !== this.#editionVersion) {
-      this.#edition = new Edition(this);
-      this.#editionVersion = version;
-    }
-    return this.#edition;
   }
 
   #rollBack(): void {

@@ -1,5 +1,5 @@
 import type { ChatDatabase } from './database.ts';
-import type { Instant } from './instants.ts';
+import type { ListSource, Place } from './pages.ts';
 import { Ranking } from './ranking.ts';
 import { type ChatFacts, type Surroundings, toText } from './rows.ts';
 import { spellingsOf } from './spellings.ts';
@@ -15,12 +15,6 @@ export interface Chat extends ChatFacts {
   participants(): readonly string[];
 }
 
-/** A place in a list: everything before it was given already. */
-export interface Place {
-  readonly instant: Instant;
-  readonly rowId: number;
-}
-
 const MOST_BOOKMARKS = 1000;
 const STYLE_GROUP = 43;
 
@@ -28,7 +22,7 @@ const STYLE_GROUP = 43;
  * What has been learned of one edition of the database, that is between two commits: it is never wrong,
  * because the next commit throws it away. Names and addresses are so read once, not once a row.
  */
-export class Edition implements Surroundings {
+export class Edition implements Surroundings, ListSource {
   readonly database: ChatDatabase;
   readonly ranking: Ranking;
   /** Where the page at an offset begins, for those who page by offset. */

@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import type { Edition, Place } from './edition.ts';
-import { compareInstants, LARGEST_INTEGER, LARGEST_SECONDS, toNanoseconds } from './instants.ts';
+import type { ChatDatabase } from './database.ts';
+import { compareInstants, type Instant, LARGEST_INTEGER, LARGEST_SECONDS, toNanoseconds } from './instants.ts';
 import type { PageQueries } from './queries.ts';
 import { instantAt } from './rows.ts';
 
@@ -22,12 +22,25 @@ export interface Range {
 
 export type Order = 'asc' | 'desc';
 
-/** What a list is read from. */
+/** What lists are read from. */
+export interface ListSource {
+  readonly database: ChatDatabase;
+  /** True when some row of the chat (or of all) is dated otherwise than in nanoseconds. */
+  hasOddDates(chatId: number | undefined): boolean;
+}
+
+/** A list: of one conversation or of all. */
 export interface List {
-  readonly edition: Edition;
+  readonly source: ListSource;
   /** undefined: all conversations. */
   readonly chatId: number | undefined;
   readonly order: Order;
+}
+
+/** A place in a list: everything before it was given already. */
+export interface Place {
+  readonly instant: Instant;
+  readonly rowId: number;
 }
 
 /** A row found, and where it stands in the list. */
@@ -61,19 +74,19 @@ const MIXED = [NANOSECONDS, SECONDS, REST];
 
 /** Rows of a list in its order. `dateAt`: where the date stands in the columns of `sql`. */
 export function take(
-  { edition, chatId, order }: List,
+  { source, chatId, order }: List,
   sql: PageQueries['rows'],
   dateAt: number,
   range: Range,
   limit: number,
 ): readonly Found[] {
-  const { database } = edition;
-  const streams = edition.hasOddDates(chatId) ? MIXED : ORDINARY;
+  const { database } = source;
+  const streams = source.hasOddDates(chatId) ? MIXED : ORDINARY;
   const found = streams.flatMap((stream) =>
     database
       .all(
         sql[stream.query],
-        ...chatParameters(edition, chatId, stream),
+        ...chatParameters(source, chatId, stream),
         ...boundParameters(stream, order, range),
         limit,
         0,
@@ -87,13 +100,13 @@ export function take(
 
 /** The place of the `count`th row, or undefined when there are fewer. */
 export function skip(list: List, sql: PageQueries['keys'], range: Range, count: number): Place | undefined {
-  const { edition, chatId } = list;
-  if (edition.hasOddDates(chatId)) return take(list, sql, 1, range, count)[count - 1];
+  const { source, chatId } = list;
+  if (source.hasOddDates(chatId)) return take(list, sql, 1, range, count)[count - 1];
   const parameters = [
-    ...chatParameters(edition, chatId, NANOSECONDS),
+    ...chatParameters(source, chatId, NANOSECONDS),
     ...boundParameters(NANOSECONDS, list.order, range),
   ];
-  const row = edition.database.get(sql.indexed, ...parameters, 1, count - 1);
+  const row = source.database.get(sql.indexed, ...parameters, 1, count - 1);
   return row && { rowId: row[0] as number, instant: instantAt(row, 1) };
 }
 
@@ -125,9 +138,9 @@ export function rangeAtCursor(range: Range, order: Order, cursor: string): Range
   return bound.date > range.after.date ? { ...range, after: bound } : range;
 }
 
-function chatParameters(edition: Edition, chatId: number | undefined, stream: Stream): SqlValue[] {
+function chatParameters(source: ListSource, chatId: number | undefined, stream: Stream): SqlValue[] {
   if (chatId === undefined) return [];
-  return Array<SqlValue>(stream === REST ? edition.database.restParameters : 1).fill(chatId);
+  return Array<SqlValue>(stream === REST ? source.database.restParameters : 1).fill(chatId);
 }
 
 function boundParameters({ unit, above, upTo }: Stream, order: Order, range: Range): SqlValue[] {

@@ -1,6 +1,5 @@
-import type { Edition } from './edition.ts';
 import { compareInstants, type Instant, LATEST } from './instants.ts';
-import { EVERYTHING, take } from './pages.ts';
+import { EVERYTHING, type ListSource, take } from './pages.ts';
 import { instantAt } from './rows.ts';
 
 /** A conversation's place among the others. */
@@ -24,7 +23,7 @@ const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, i
  * looked up only for those a page shows, and for chats whose dates bound nothing.
  */
 export class Ranking {
-  readonly #edition: Edition;
+  readonly #source: ListSource;
   #ranked: Ranked[] = [];
   /** The first so many have their final place. */
   #settled = 0;
@@ -32,13 +31,13 @@ export class Ranking {
   #floor: Ranked | undefined;
   #isRead = false;
 
-  constructor(edition: Edition) {
-    this.#edition = edition;
+  constructor(source: ListSource) {
+    this.#source = source;
   }
 
   page(limit: number, offset: number): readonly Ranked[] {
     const wanted = offset + limit;
-    if (!this.#isRead) this.#read(this.#edition.database.chatQueries.areHeadsExact ? ALL : WINDOW);
+    if (!this.#isRead) this.#read(this.#source.database.chatQueries.areHeadsExact ? ALL : WINDOW);
     this.#settle(wanted);
     if (this.#floor !== undefined && !this.#isCertain(wanted, this.#floor)) {
       this.#read(ALL);
@@ -49,8 +48,8 @@ export class Ranking {
 
   /** Exact `last_message_at` of one chat; undefined when nothing in it counts. */
   last(chatId: number): Instant | undefined {
-    const list = { edition: this.#edition, chatId, order: 'desc' } as const;
-    return take(list, this.#edition.database.chatQueries.last, 1, EVERYTHING, 1)[0]?.instant;
+    const list = { source: this.#source, chatId, order: 'desc' } as const;
+    return take(list, this.#source.database.chatQueries.last, 1, EVERYTHING, 1)[0]?.instant;
   }
 
   /** Newest first. */
@@ -59,7 +58,7 @@ export class Ranking {
   }
 
   #read(limit: number): void {
-    const { database } = this.#edition;
+    const { database } = this.#source;
     const { heads, oddChats, areHeadsExact } = database.chatQueries;
     const rows = database.all(heads, limit);
     const odd = new Set(areHeadsExact ? [] : database.all(oddChats).map(([chatId]) => chatId as number));

@@ -123,9 +123,9 @@ function rangeOf(query: MessageQuery): Range {
 
 /** undefined for a conversation that is not known (B9: an empty list). */
 function listOf(edition: Edition, { conversationId, order }: MessageQuery): List | undefined {
-  if (conversationId === undefined) return { edition, chatId: undefined, order };
+  if (conversationId === undefined) return { source: edition, chatId: undefined, order };
   const chat = edition.chatsOf(conversationId)[0];
-  return chat && { edition, chatId: chat.rowId, order };
+  return chat && { source: edition, chatId: chat.rowId, order };
 }
 
 function scopeOf({ chatId }: List): 'all' | 'chat' {

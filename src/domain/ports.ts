@@ -261,6 +261,8 @@ export interface SendRequest {
   readonly attachments: readonly string[];
   /** `Idempotency-Key` (D9), when given. */
   readonly idempotencyKey?: string;
+  /** Stands in every log line of this send (E8). */
+  readonly requestId?: string;
 }
 
 /** Decision D6: `confirmed` when its row was found, else the Message is provisional. */

@@ -165,6 +165,7 @@ export class Sender implements MessageSender {
   /** Runs every part and waits for the row of the first; gives back what was expected of it. */
   async #deliver(request: SendRequest): Promise<Expectation | undefined> {
     const { clock, log } = this.#options;
+    const { requestId } = request;
     const startedMs = clock.monotonic();
     const partsSent: string[] = [];
     const expectations: (Expectation | undefined)[] = [];
@@ -175,13 +176,14 @@ export class Sender implements MessageSender {
         partsSent.push(pointer);
       }
     } catch (error) {
-      log.warn('a send failed', isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent });
+      const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
+      log.warn('a send failed', { requestId, ...why });
       throw error;
     }
     const [first] = expectations;
     if (first !== undefined) await this.#confirmations.wait(first, this.#stop.signal);
     const tookMs = Math.round(clock.monotonic() - startedMs);
-    log.info('sent', { parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
+    log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
     return first;
   }
 

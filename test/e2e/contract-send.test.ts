@@ -92,6 +92,13 @@ describe('a message', () => {
     expect(answer.json).toMatchObject({ conversation_id: group });
   });
 
+  test('leaves its request id in every log line it causes', async () => {
+    expect((await send({ recipient: ANA, body: 'traced' }, { 'X-Request-Id': 'trace-7' })).status).toBe(201);
+    const traced = () => service.output.split('\n').filter((line) => line.includes('trace-7'));
+    await eventually(() => traced().length === 2);
+    expect(traced().map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['sent', 'request']);
+  });
+
   test('to somebody never written to', async () => {
     const answer = await send({ recipient: 'new@example.com', body: 'first' });
     expect(answer.status).toBe(201);

@@ -57,7 +57,7 @@ export function messageRoutes(
       const idempotencyKey = exchange.header('idempotency-key');
       const request = await readSend(exchange, sender);
       const { confirmed, message, replayed } = await counted(
-        sender.send({ ...request, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
+        sender.send({ ...request, requestId: exchange.id, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
         counters,
       );
       return {

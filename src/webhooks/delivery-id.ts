@@ -1,9 +1,11 @@
-import { parse, v5 } from 'uuid';
+import { createHash } from 'node:crypto';
 
-/** Our own namespace (RFC 9562, 5.5); it must never change, or receivers could not tell repeats. */
-const NAMESPACE = parse('6f0c2a52-3a7b-4a0e-9f0e-6f1d7d0b5c11');
-
-/** The `X-Webhook-Delivery` id: made from the webhook and the row's guid, the same for ever (F2). */
+/** The `X-Webhook-Delivery` id: the row's guid in the namespace that the webhook's own id is, the same for ever (F2). */
 export function deliveryId(webhookId: string, guid: string): string {
-  return v5(Buffer.from(`${webhookId}/${guid}`, 'utf8'), NAMESPACE);
+  const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
+  // RFC 9562, 5.5: the first 16 bytes, with version 5 and the variant in their places.
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex', 0, 16);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

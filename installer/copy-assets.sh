@@ -10,6 +10,6 @@ cat > dist/main.js <<'JS'
 #!/usr/bin/env node
 // Until the program takes them over, a signal to stop means what it says: nothing runs yet that must be ended first.
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));
-await import('./src/main.js');
+await import('./program/main.js');
 JS
 chmod +x dist/main.js

@@ -6,7 +6,7 @@ import type { Handlers } from '../route.ts';
 export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {
   return {
     async getMetrics() {
-      const { Counter, Gauge, Registry } = await import('prom-client');
+      const { Counter, Gauge, Registry } = (await import('prom-client')).default;
       const registry = new Registry();
       const registers = [registry];
       const now = metrics();

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Conversation } from '../domain/conversation.ts';
 import { limit, offset } from './query.ts';
 import { shapeOf } from './shape.ts';

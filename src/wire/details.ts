@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Event } from '../domain/event.ts';
 import { messageSchema } from './message.ts';
 import { reactionSchema } from './reaction.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { limit } from './query.ts';
 import { shapeOf } from './shape.ts';

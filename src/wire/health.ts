@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { BackendHealth } from '../domain/ports.ts';
 import { shapeOf } from './shape.ts';
 

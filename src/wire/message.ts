@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Message } from '../domain/message.ts';
 import { includeParameter, messageDetailsSchema } from './details.ts';
 import { limit, offset, order, since } from './query.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { AppError, type Mistake } from '../domain/errors.ts';
 
 /** What a check of something from outside says: the value as the program uses it, or every mistake in it. */

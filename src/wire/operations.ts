@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { conversationQuery } from './conversation.ts';
 import { examples } from './examples.ts';
 import { eventsQuery, replayBody, statusQuery } from './extras.ts';

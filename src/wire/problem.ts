@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { shapeOf } from './shape.ts';
 

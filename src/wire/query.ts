@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { parseInstant } from './instant.ts';
 import { invalidRequest } from './mistakes.ts';

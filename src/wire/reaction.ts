@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reaction } from '../domain/reaction.ts';
 import { shapeOf } from './shape.ts';
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 
 type Same<Shape, Domain> = [Shape] extends [Domain] ? ([Domain] extends [Shape] ? true : false) : false;
 

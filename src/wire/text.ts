@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * A required string without NUL and without half a surrogate pair: neither survives the way to Messages or into
@@ -12,10 +12,10 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
     .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain half of a surrogate pair.`);
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
   return schema
-    .refine(
-      (value) => isAtMost(value, maxCharacters),
-      `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
-    )
+    .refine((value) => isAtMost(value, maxCharacters), {
+      // Said when it is needed: numbers in words of a country are slow to come by the first time.
+      error: () => `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
+    })
     .meta({ maxLength: maxCharacters });
 }
 

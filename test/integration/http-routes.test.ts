@@ -99,7 +99,7 @@ describe('sending', () => {
     const answer = await gateway.post('/api/v1/messages', { ...send, attachments: ['/a'], more: true });
     expect(answer).toMatchObject({ status: 201, json: MESSAGE, headers: { location: '/api/v1/messages/7' } });
     expect(answer.headers['idempotent-replayed']).toBeUndefined();
-    expect(gateway.sender.sent).toEqual([{ ...send, attachments: ['/a'] }]);
+    expect(gateway.sender.sent).toEqual([{ ...send, attachments: ['/a'], requestId: answer.headers['x-request-id'] }]);
   });
 
   test('answers 202 with the provisional message while it was not', async () => {
@@ -108,7 +108,8 @@ describe('sending', () => {
     const answer = await gateway.post('/api/v1/messages', send, { headers: { 'idempotency-key': 'once only' } });
     expect(answer).toMatchObject({ status: 202, json: message, headers: { 'idempotent-replayed': 'true' } });
     expect(answer.headers.location).toBeUndefined();
-    expect(gateway.sender.sent).toEqual([{ ...send, attachments: [], idempotencyKey: 'once only' }]);
+    const requestId = answer.headers['x-request-id'];
+    expect(gateway.sender.sent).toEqual([{ ...send, attachments: [], idempotencyKey: 'once only', requestId }]);
   });
 
   test('names every mistake at once: in a header, in the body, and on the disk', async () => {

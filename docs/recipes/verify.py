@@ -8,6 +8,6 @@ def is_genuine(secret: str, body: bytes, signature: str) -> bool:
 
 
 if __name__ == "__main__":
-    genuine = is_genuine(os.environ["POSTERN_SECRET"], sys.stdin.buffer.read(), sys.argv[1])
+    genuine = is_genuine(os.environ["POSTERN_SECRET"], sys.stdin.buffer.read(), "".join(sys.argv[1:2]))
     print("genuine" if genuine else "forged")
     sys.exit(0 if genuine else 1)

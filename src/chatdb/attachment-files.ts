@@ -44,7 +44,7 @@ export class AttachmentFiles implements AttachmentReader {
 
   async #isDatabase({ dev, ino }: { readonly dev: number; readonly ino: number }): Promise<boolean> {
     for (const ending of ['', '-wal', '-shm']) {
-      const own = await stat(this.#connection.path + ending).catch(() => undefined);
+      const own = await stat(this.#connection.filePath + ending).catch(() => undefined);
       if (own?.dev === dev && own.ino === ino) return true;
     }
     return false;

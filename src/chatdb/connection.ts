@@ -84,6 +84,11 @@ export class Connection {
     return this.#open?.files.database ?? '';
   }
 
+  /** Where the file itself lies, links followed. Its -wal and -shm lie beside it. */
+  get filePath(): string {
+    return this.#open?.files.path ?? this.path;
+  }
+
   /** Which -wal lies beside it, null when there is none. */
   get walId(): string | null {
     return this.#open?.files.wal ?? null;

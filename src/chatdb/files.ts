@@ -1,7 +1,9 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 
 /** The files of a database as they lie on disk, looked at without opening any (B1). */
 export interface Files {
+  /** Where the database itself lies: SQLite follows links, and keeps the -wal and the -shm there. */
+  readonly path: string;
   /** Which file this is: inode and time of birth, since an inode may be given again. null when there is none. */
   readonly database: string | null;
   readonly wal: string | null;
@@ -11,10 +13,12 @@ export interface Files {
 }
 
 /** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read. */
-export function lookAtFiles(path: string): Files {
+export function lookAtFiles(configuredPath: string): Files {
+  const path = realpathSync(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
   return {
+    path,
     database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,
     wal: identify(`${path}-wal`),
     shm: identify(`${path}-shm`),

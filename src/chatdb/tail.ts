@@ -95,7 +95,7 @@ export class Tail {
     if (connection.walId === null) return;
     try {
       // The kind of event says nothing reliable: a write in place is `rename` on macOS.
-      this.#watcher = watch(`${connection.path}-wal`, () => this.#onEvent());
+      this.#watcher = watch(`${connection.filePath}-wal`, () => this.#onEvent());
       this.#watcher.on('error', () => this.#unwatch());
       this.#watchedWal = connection.walId;
     } catch {

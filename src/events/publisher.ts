@@ -28,6 +28,8 @@ export interface PublisherParts {
 export class Publisher {
   readonly #parts: PublisherParts;
   #mark: Mark | undefined;
+  /** False while the mark could not be stored: a restart would publish again what lies behind the stored one. */
+  #isStored = true;
   /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic). */
   readonly #sightings: { readonly upTo: number; readonly atMs: number }[] = [];
   #isRunning = false;
@@ -109,7 +111,7 @@ export class Publisher {
   }
 
   async #publishSettled(): Promise<void> {
-    const { log, channel, cursor, clock } = this.#parts;
+    const { log, channel, clock } = this.#parts;
     let mark = this.#place();
     if (this.#wasAway) {
       this.#wasAway = false;
@@ -120,12 +122,14 @@ export class Publisher {
       if (arrivals.length === 0) this.#sightings.length = 0; // what was seen beyond the mark is gone again
       const settled = this.#settled(arrivals);
       const newest = settled.at(-1);
-      if (newest === undefined) return;
+      if (newest === undefined) {
+        if (!this.#isStored) this.#store(mark);
+        return;
+      }
       channel.publish(settled);
       this.#lastPublishedAtMs = clock.monotonic();
       mark = { rowId: newest.rowId, guid: newest.guid, inode: mark.inode };
-      this.#mark = mark;
-      cursor.save(mark);
+      this.#store(mark);
       while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= mark.rowId) this.#sightings.shift();
       // Let requests and sockets have their turn, then whoever was level (C7).
       await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -141,17 +145,16 @@ export class Publisher {
       const identity = log.identity(known.rowId);
       if (!isReplaced(known, identity)) {
         this.#noteSighting(identity.highestRowId);
-        if (identity.inode !== known.inode) {
-          this.#mark = { ...known, inode: identity.inode };
-          cursor.save(this.#mark);
-        }
+        if (identity.inode !== known.inode) this.#store({ ...known, inode: identity.inode });
         return this.#mark ?? known;
       }
     }
     const newest = log.newest();
-    this.#mark = newest;
-    this.#sightings.length = 0;
+    // First what may fail: then the next look finds the log as new as this one did, and everyone starts over.
     cursor.restart(newest);
+    this.#mark = newest;
+    this.#isStored = true;
+    this.#sightings.length = 0;
     if (known === undefined) logger.info('first start: events begin after the newest row', { row_id: newest.rowId });
     else {
       logger.warn('the messages database was replaced: what it holds now is not published as new', {
@@ -161,6 +164,13 @@ export class Publisher {
     }
     channel.restart(newest.rowId);
     return newest;
+  }
+
+  #store(mark: Mark): void {
+    this.#mark = mark;
+    this.#isStored = false;
+    this.#parts.cursor.save(mark);
+    this.#isStored = true;
   }
 
   /** The rows at the front that need not wait any longer; arranges to look again when the next one may go. */

@@ -45,14 +45,20 @@ async function mistake(path: string, rules: AttachmentRules): Promise<string | u
   if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) {
     return 'The file is outside the folders in send.attachment_roots.';
   }
-  const database = ['', '-wal', '-shm'].map((suffix) => `${rules.chatDbPath}${suffix}`);
-  if (await includesAny(new Set([identity(file)]), database)) return 'The messages database cannot be sent.';
+  // SQLite follows links, and keeps its side files beside the file itself.
+  const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
+  if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
+    return 'The messages database cannot be sent.';
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
   // A file with one name only, and that one elsewhere, is not one of ours.
   if (file.nlink > 1n && (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir)))) {
     return "Postern's own files cannot be sent.";
   }
   return undefined;
+}
+
+function withSideFiles(database: string): readonly string[] {
+  return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
 }
 
 /** Device and inode: the same file under any spelling. */

@@ -160,7 +160,8 @@ export class Lane {
     const { poster, jsonOf } = this.#parts;
     const { id: webhookId, url, secret } = this.webhook;
     const reader = this.#reader;
-    const id = deliveryId(webhookId, entry.guid);
+    // Databases that need not give a row a guid (B1) must not make all of its events look like repeats of one.
+    const id = deliveryId(webhookId, entry.guid || `row ${entry.rowId}`);
     const json = jsonOf(entry, this.webhook);
     const sending = poster.send({ url, secret, id, event: entry.event.type, json, retry: true });
     this.#sending = sending;

@@ -5,6 +5,10 @@ import type { DeliveryRecord } from '../domain/webhook.ts';
 const MAX_RECORDS = 4;
 /** What is done is stored after this long at the latest. */
 const WITHIN_MS = 20;
+/** Until it is tried again when it could not be stored. */
+const AGAIN_MS = 1000;
+/** Of one webhook while nothing can be stored: as many as are shown (section H). */
+const MOST_WAITING = 100;
 
 export interface LedgerParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
@@ -50,18 +54,20 @@ export class Ledger {
     if (step !== undefined) step.rowId = rowId;
   }
 
-  /** Stores what is noted. A failure costs repeats after a crash, not the deliveries to come. */
+  /** Stores what is noted, now or a second later. A failure costs repeats after a crash, not the deliveries to come. */
   flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
     if (this.#steps.size === 0) return;
-    const { store, log } = this.#parts;
+    const { store, clock, log } = this.#parts;
     const steps = [...this.#steps].map(([id, step]) => ({ id, ...step }));
     this.#steps = new Map();
     try {
       store.advanceMany(steps);
     } catch (error) {
-      log.error('how far the webhooks are could not be stored', { error });
+      log.error('how far the webhooks are could not be stored; it is tried again', { error });
+      for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MOST_WAITING) });
+      this.#cancelFlush = clock.after(AGAIN_MS, () => this.flush());
     }
   }
 }

@@ -77,6 +77,11 @@ export class Posting {
     const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
     options.headers = Object.assign(options.headers ?? {}, headers(this.#attempts));
     const request = open(options, onResponse);
+    // Nobody asked for another protocol: 101 is an answer like any other outside 2xx. Node leaves it to whoever listens.
+    request.once('upgrade', (response, socket) => {
+      socket.destroy();
+      onResponse(response);
+    });
     this.#request = request;
     // axios measures silence; the limit of F2 holds for the whole try, a dribbling head included.
     this.#cancelDeadline = clock.after(attemptTimeoutMs, () => {

@@ -55,8 +55,9 @@ export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permiss
 /** A row id given by a client, in a query. */
 export const afterParameter = z
   .string({ error: 'The parameter after is required: a row id, 0 for everything.' })
-  .refine((text) => /^\d{1,15}$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
-  .transform(Number)
+  .refine((text) => /^\d+$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
+  // What is past 2^53 means the same as 2^53 here: a row there cannot be.
+  .transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
   .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything there is.' });
 
 /** Parameters of `GET /events` (G4). */

@@ -201,8 +201,8 @@ export class Hub {
 /** The `after` of decision G3; throws `invalid` for what is no row id. */
 function readAfter(text: string | null): number | undefined {
   if (text === null) return undefined;
-  const after = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(after)) return after;
+  // What is past 2^53 means the same as 2^53 here: a row there cannot be.
+  if (/^\d+$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
   const message = 'must be a row id: a whole number from 0.';
   throw new AppError('invalid', 'invalid_request', `"after" ${message}`, {
     mistakes: [{ pointer: '?after', message }],

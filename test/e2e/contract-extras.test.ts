@@ -88,6 +88,7 @@ describe('GET /events', () => {
     ['after=1.5', 400],
     ['after=0&limit=0', 400],
     ['after=999999', 410],
+    [`after=${'9'.repeat(30)}`, 410],
   ])('refuses "%s"', async (query, status) => {
     expect((await service.get(`/events?${query}`)).status).toBe(status);
   });

@@ -123,6 +123,17 @@ describe('a webhook', () => {
     expect(house.store.get(id)?.rowId).toBe(6);
   });
 
+  test('can tell rows apart that a database gave no guid', async () => {
+    const house = new House();
+    const receiver = await newReceiver();
+    house.dispatcher.add(hook(receiver.url));
+    const rows = [arrival(1, { guid: '' }), arrival(2, { guid: '' })];
+    house.log.add(...rows);
+    house.channel.publish(rows);
+    await eventually(() => receiver.deliveries.length === 2);
+    expect(new Set(receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery'])).size).toBe(2);
+  });
+
   test('that takes its time is never sent two events at once', async () => {
     const house = new House();
     let open = 0;

@@ -143,6 +143,17 @@ describe('a failed post', () => {
     expect(other.deliveries).toHaveLength(0);
   });
 
+  test('is one that is answered by a change of protocol, which nobody asked for', async () => {
+    const url = await newTcpServer((socket) =>
+      socket.on('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
+      ),
+    );
+    const result = await newPoster().send(post(url)).result;
+    expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: 101, error: 'The receiver answered 101.' });
+    expect(result.durationMs).toBeLessThan(900);
+  });
+
   test('is one that nobody answers in time, also when the head dribbles in', async () => {
     const silent = await newTcpServer(() => undefined);
     const dribbling = await newTcpServer((socket) => {

@@ -282,7 +282,7 @@ describe('a client that says where it was', () => {
     expect(client.rows).toEqual([9, 10]);
   });
 
-  test.each(['?after=', '?after=abc', '?after=-1', '?after=1.5', '?after=1e3', '?after=99999999999999999'])(
+  test.each(['?after=', '?after=abc', '?after=-1', '?after=1.5', '?after=1e3'])(
     'is refused %p before the upgrade',
     async (query) => {
       const house = await House.open();
@@ -293,7 +293,9 @@ describe('a client that says where it was', () => {
   test('is refused a row nobody ever saw, and any while the database is away', async () => {
     const house = await House.open();
     house.publish(1, 5);
-    expect(await refusal(house, '?after=6')).toMatchObject({ kind: 'gone' });
+    for (const after of ['6', '9007199254740993', '9'.repeat(400)]) {
+      expect(await refusal(house, `?after=${after}`)).toMatchObject({ kind: 'gone' });
+    }
     house.log.isAway = true;
     expect(await refusal(house, '?after=1')).toMatchObject({ kind: 'unavailable' });
     expect(house.hub.counts.clients).toBe(0);

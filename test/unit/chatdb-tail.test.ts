@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -18,9 +18,10 @@ afterEach(() => {
 });
 let files = 0;
 
-function build({ isWatching = false, wal = true, exists = true } = {}) {
+function build({ isWatching = false, wal = true, exists = true, isLink = false } = {}) {
   files += 1;
   const path = join(folder, `tail-${files}.db`);
+  if (isLink) symlinkSync(`${path}.itself`, path);
   const clock = new FakeClock();
   const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
   const seen = { changes: 0, health: [] as BackendHealth[] };
@@ -96,6 +97,15 @@ describe('the tail', () => {
       await eventually(() => clock.advance(1).then(() => seen.changes === commits + 1));
     }
     expect(clock.monotonic()).toBeLessThan(1000);
+  });
+
+  test('watches the WAL where a link leads to', async () => {
+    const { tail, seen, clock, fixture } = build({ isWatching: true, isLink: true });
+    fixture?.message();
+    tail.start();
+    fixture?.message();
+    await eventually(() => clock.advance(1).then(() => seen.changes === 2));
+    expect(clock.monotonic()).toBeLessThan(900);
   });
 
   test('looks only so often after an event that brings nothing', async () => {

@@ -308,6 +308,43 @@ describe('the publisher', () => {
     expect(line.cursor.load()?.rowId).toBe(300);
   });
 
+  test('a place that could not be stored is stored as soon as it can be, new rows or not', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const save = line.cursor.save.bind(line.cursor);
+    line.cursor.save = () => {
+      throw new Error('the disk is full');
+    };
+    line.log.addMany(1, 2);
+    await look(line);
+    line.cursor.save = save;
+    await line.clock.advance(1000);
+    await eventually(() => line.cursor.load()?.rowId === 2);
+  });
+
+  test('a replaced database starts everyone over, also when that could not be stored at first', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 9);
+    line.publisher.start();
+    await look(line);
+    const resumed = line.feed.resume(5, nothing);
+    line.log.rows.clear();
+    line.log.highest = 0;
+    line.log.add(arrival(1, { guid: 'other' }));
+    const restart = line.cursor.restart.bind(line.cursor);
+    line.cursor.restart = () => {
+      throw new Error('the disk is full');
+    };
+    await look(line);
+    line.cursor.restart = restart;
+    await line.clock.advance(1000);
+    await eventually(() => line.cursor.load()?.rowId === 1);
+    line.log.add(arrival(2));
+    await look(line);
+    expect(ids(resumed.take(10).entries)).toEqual([2]);
+  });
+
   test('the clock set back or forward delays no row and repeats none', async () => {
     const line = pipeline();
     line.publisher.start();

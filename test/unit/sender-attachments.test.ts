@@ -115,6 +115,13 @@ describe('an attachment', () => {
     );
   });
 
+  test('is never the messages database where the configured link leads to', async () => {
+    symlinkSync(inside('messages/chat.db'), inside('chat.db'));
+    const path = inside('messages/chat.db-wal');
+    const found = await attachmentMistakes([path], { ...rules, chatDbPath: inside('chat.db') });
+    expect(found).toEqual([{ pointer: '/attachments/0', message: 'The messages database cannot be sent.' }]);
+  });
+
   test("is never one of Postern's own files, under any name", async () => {
     linkSync(inside('config/deep/code.js'), inside('hard.js'));
     symlinkSync(inside('config'), inside('soft'));

@@ -62,12 +62,28 @@ describe('the ledger', () => {
     expect(stored).toEqual([[{ id: 'a', rowId: 20, records: [record(1001)] }]]);
   });
 
-  test('says so when it cannot store, and goes on', () => {
-    const { ledger, log } = newLedger({ fails: true });
+  test('says so when it cannot store, keeps what it was to store and tries again', async () => {
+    const options = { fails: true };
+    const { ledger, log, clock, stored } = newLedger(options);
     ledger.note('a', 1, record(1));
     ledger.flush();
     ledger.note('a', 2, record(2));
-    ledger.flush();
+    await clock.advance(1000);
     expect(log.lines.map(({ level }) => level)).toEqual(['error', 'error']);
+    options.fails = false;
+    await clock.advance(1000);
+    expect(stored).toEqual([[{ id: 'a', rowId: 2, records: [record(1), record(2)] }]]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('keeps the newest hundred records while it cannot store', async () => {
+    const options = { fails: true };
+    const { ledger, clock, stored } = newLedger(options);
+    for (let rowId = 1; rowId <= 150; rowId += 1) ledger.note('a', rowId, record(rowId));
+    ledger.flush();
+    options.fails = false;
+    await clock.advance(1000);
+    const records = Array.from({ length: 100 }, (_, index) => record(index + 51));
+    expect(stored).toEqual([[{ id: 'a', rowId: 150, records }]]);
   });
 });

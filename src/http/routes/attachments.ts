@@ -45,7 +45,7 @@ interface Range {
 
 /** One range (RFC 9110, 14.2); what is no range, or several, is ignored, as it may be. */
 export function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfiable' | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
   if (first === '' && last === '') return undefined;
   if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
   const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);

@@ -64,7 +64,6 @@ describe('the console', () => {
     await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
     await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
-    await picture('console-light');
   });
 
   inBrowser('shows the attachments of a message, with their names', async () => {
@@ -116,6 +115,7 @@ describe('the console', () => {
     const { page } = there();
     await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
     await page.locator('#message-list', { hasText: 'Good question' }).waitFor();
+    await picture('console-light');
     await page.emulateMedia({ colorScheme: 'dark' });
     await picture('console-dark');
     await page.setViewportSize({ width: 390, height: 844 });

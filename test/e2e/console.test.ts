@@ -114,13 +114,15 @@ describe('the console', () => {
   inBrowser('fits a dark room and a phone', async () => {
     const { page } = there();
     await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
-    await page.locator('#message-list', { hasText: 'Good question' }).waitFor();
+    await page.fill('#body', 'Shall I bring the ladder?');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#event-list', { hasText: 'Good question' }).waitFor();
     await picture('console-light');
     await page.emulateMedia({ colorScheme: 'dark' });
     await picture('console-dark');
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    await page.locator('#thread').scrollIntoViewIfNeeded();
+    await page.evaluate(`document.getElementById('thread').scrollIntoView()`);
     await picture('console-phone');
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });

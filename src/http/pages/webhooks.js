@@ -32,6 +32,9 @@ function itemOf(webhook, state = 'healthy') {
   replay.addEventListener('submit', (event) => {
     event.preventDefault();
     void told(replayAfter(item, webhook, Number(replay.querySelector('input').value)));
+    const button = item.querySelector('[data-do="replay"]');
+    toggle(button, replay);
+    button.focus();
   });
   return item;
 }

@@ -47,7 +47,7 @@ async function tabTo(selector: string, key = 'Tab'): Promise<void> {
 async function faults(): Promise<readonly unknown[]> {
   const { page } = there();
   await page.evaluate(AXE);
-  const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults;
+  const { violations } = await page.evaluate<AxeResults>('axe.run(document)');
   return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]);
 }
 

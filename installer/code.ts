@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -66,6 +67,15 @@ async function installLibraries(machine: Machine, layout: Layout, folder: string
     });
   }
   rmSync(programs, { recursive: true });
+  removeSourceMaps(join(folder, 'node_modules'));
+}
+
+/** What only a debugger reads, some 10 MB of it. Never through a link: what is linked is somebody else's. */
+function removeSourceMaps(modules: string): void {
+  if (!lstatSync(modules).isDirectory()) return;
+  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && entry.name.endsWith('.map')) rmSync(join(entry.parentPath, entry.name));
+  }
 }
 
 /** npm's own script, when the `npm` on PATH is a link to it: version managers put a program of their own there. */

@@ -9,6 +9,7 @@ import { line } from './line.ts';
 import { isPosternError, noAnswer, PosternError, refusal, stranger } from './problem.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
+export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
 export type { Event, EventType } from '../domain/event.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
@@ -31,7 +32,12 @@ export interface ClientOptions {
   readonly clock?: Clock;
 }
 
-export interface MessageFilter {
+/** With `include: 'details'` every message has `details`, unless its row is deleted just then. */
+export interface Included {
+  readonly include?: 'details';
+}
+
+export interface MessageFilter extends Included {
   readonly conversation_id?: string;
   /** ISO 8601; strictly after. */
   readonly since?: string;
@@ -40,7 +46,7 @@ export interface MessageFilter {
   readonly order?: 'asc' | 'desc';
 }
 
-export interface ListenOptions {
+export interface ListenOptions extends Included {
   /** Row id to go on after: nothing after it is missed. Default: from now on. */
   readonly after?: number;
   readonly signal?: AbortSignal;
@@ -82,8 +88,8 @@ export class PosternClient {
     return this.#json('GET', `messages${queryOf(filter)}`);
   }
 
-  message(id: string): Promise<Message> {
-    return this.#json('GET', `messages/${encodeURIComponent(id)}`);
+  message(id: string, included: Included = {}): Promise<Message> {
+    return this.#json('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`);
   }
 
   /** Every message that fits, page after page; deep pages are as fast as the first. */
@@ -119,6 +125,7 @@ export class PosternClient {
     readonly url: string;
     readonly events: readonly EventType[];
     readonly secret?: string;
+    readonly include?: readonly 'details'[];
   }): Promise<Webhook> {
     return this.#json('POST', 'webhooks', webhook);
   }
@@ -155,7 +162,7 @@ export class PosternClient {
    * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
    * when the service refuses for good: the key (401), or a row id that means nothing any more (410).
    */
-  async *listen({ after, signal, onReconnect }: ListenOptions = {}): AsyncGenerator<Event, void> {
+  async *listen({ after, include, signal, onReconnect }: ListenOptions = {}): AsyncGenerator<Event, void> {
     const isAborted = (): boolean => signal?.aborted ?? false;
     let last = after;
     let attempt = 0;
@@ -166,7 +173,7 @@ export class PosternClient {
       try {
         // From here on by row id, so that nothing is missed when the very first line breaks.
         last ??= (await this.status()).newest_event.row_id;
-        for await (const event of line(this.#lineUrl(last), this.#clock, signal)) {
+        for await (const event of line(this.#lineUrl(last, include), this.#clock, signal)) {
           last = Number(event.data.id);
           yield event;
         }
@@ -184,11 +191,12 @@ export class PosternClient {
     }
   }
 
-  #lineUrl(after: number): URL {
+  #lineUrl(after: number, include: Included['include']): URL {
     const url = new URL('ws', this.#base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
     url.searchParams.set('after', String(after));
+    if (include !== undefined) url.searchParams.set('include', include);
     return url;
   }
 

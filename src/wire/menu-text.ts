@@ -30,7 +30,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     item(webhooks(report.webhooks.length, failing.length), failing.length > 0 ? 'red' : undefined),
     ...failing
       .slice(0, WEBHOOKS_SHOWN)
-      .map((webhook) => `--${item(`${webhook.origin}: ${webhook.last_error ?? 'no answer'}`)}`),
+      .map((webhook) => `--${item(`${webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
     ...(failing.length > WEBHOOKS_SHOWN ? [`--${item(`and ${failing.length - WEBHOOKS_SHOWN} more`)}`] : []),
     item(`Up for ${duration(report.uptime_s)}`),
     '---',

@@ -7,6 +7,7 @@ import { examples } from './examples.ts';
 import { permissionsSchema, replayBody, statusSchema } from './extras.ts';
 import { healthSchema } from './health.ts';
 import { messageSchema, sendBody } from './message.ts';
+import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import { OPERATIONS, type Operation, type OperationAnswer } from './operations.ts';
 import { problemSchema } from './problem.ts';
 import { reactionSchema } from './reaction.ts';
@@ -34,25 +35,6 @@ const SCHEMAS = {
   WebhookTest: webhookTestSchema,
 } as const;
 
-/** Every code a problem can have, by status (E2). */
-const PROBLEMS: Readonly<Record<number, string>> = {
-  400: 'Something in the request is wrong; `errors` names every mistake.',
-  401: 'The key is missing or wrong.',
-  403: 'The request came under a foreign host name or from a foreign web page.',
-  404: 'There is no such thing.',
-  409: 'It conflicts with what is there: too many webhooks, or a send with this Idempotency-Key is running or was interrupted.',
-  410: 'That row id lies above every row there is.',
-  413: 'The body is over 1 MiB.',
-  415: 'The body is not JSON.',
-  416: 'The range cannot be had.',
-  422: 'The Idempotency-Key was used for another request.',
-  426: 'This path speaks WebSocket only.',
-  429: 'Too many requests in the running minute; `Retry-After` says how long to wait.',
-  502: 'Messages refused to send; its error number is in `messages_error`.',
-  503: 'chat.db cannot be read, Messages cannot be driven, or too many sends are waiting.',
-  504: 'Nobody knows whether the message was sent: look before sending again.',
-};
-
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 export function openApi(version: string): Json {
   return {
@@ -61,7 +43,10 @@ export function openApi(version: string): Json {
       title: 'Postern',
       version,
       summary: 'A small back gate to Apple Messages',
-      description: 'Messages as a REST API, a WebSocket and signed webhooks.',
+      description: [
+        'Messages as a REST API, a WebSocket and signed webhooks.',
+        'Every refusal is a problem document (RFC 9457) whose `code` is stable. HEAD works where GET does.',
+      ].join('\n'),
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
@@ -78,15 +63,8 @@ export function openApi(version: string): Json {
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
       schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
-      responses: Object.fromEntries(
-        Object.entries(PROBLEMS).map(([status, description]) => [
-          `Problem${status}`,
-          {
-            description,
-            content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-          },
-        ]),
-      ),
+      responses: { OtherProblem: otherProblems() },
+      examples: problemExamples(),
     },
   };
 }
@@ -109,8 +87,6 @@ function operationOf(id: RouteId, path: string): Json {
     ...(operation.query === undefined ? [] : queryParameters(operation.query)),
     ...(operation.headers ?? []),
   ];
-  const always = isOpen ? [403, 429] : [401, 403, 429];
-  const problems = [...new Set([...always, ...(operation.problems ?? [])])].sort((a, b) => a - b);
   return {
     operationId: id,
     tags: [operation.tag],
@@ -130,7 +106,8 @@ function operationOf(id: RouteId, path: string): Json {
         }),
     responses: {
       ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
-      ...Object.fromEntries(problems.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }])),
+      ...problemResponses(operation, { hasKey: ROUTES[id].key !== 'none', hasParameterInPath: names.length > 0 }),
+      default: { $ref: '#/components/responses/OtherProblem' },
     },
   };
 }

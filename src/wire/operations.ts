@@ -1,8 +1,12 @@
 import * as z from 'zod';
+import type { Mistake } from '../domain/errors.ts';
+import { EVENT_TYPES } from '../domain/event.ts';
 import { conversationQuery } from './conversation.ts';
+import { includeParameter } from './details.ts';
 import { examples } from './examples.ts';
 import { eventsQuery, replayBody, statusQuery } from './extras.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
+import type { RefusalName } from './refusals.ts';
 import type { RouteId } from './routes.ts';
 import { webhookBody } from './webhook.ts';
 
@@ -16,8 +20,10 @@ export interface Operation {
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** Problem statuses besides those that every operation may have. */
-  readonly problems?: readonly number[];
+  /** How it can be refused, besides what every operation, and every one with a key or a body, can answer. */
+  readonly problems?: readonly RefusalName[];
+  /** Examples of what can be wrong with the request. */
+  readonly mistakes?: readonly Mistake[];
 }
 
 export interface OperationAnswer {
@@ -33,7 +39,7 @@ export interface OperationAnswer {
 
 const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
 const MADE = { Location: 'Path of what was made.' };
-const _RANGE = {
+const RANGE = {
   name: 'Range',
   in: 'header',
   description: 'One range of bytes, as in `bytes=0-1023`.',
@@ -54,7 +60,7 @@ export const OPERATIONS = {
     answers: {
       200: { description: 'How the service is doing.', schema: 'Status', example: examples.status, type: 'text/plain' },
     },
-    problems: [400],
+    mistakes: [{ pointer: '?as', message: 'The parameter as must be swiftbar or xbar.' }],
   },
   checkPermissions: {
     tag: 'Service',
@@ -68,7 +74,11 @@ export const OPERATIONS = {
     answers: {
       200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
     },
-    problems: [400, 503],
+    problems: ['invalid_cursor', 'chat_db_unavailable'],
+    mistakes: [
+      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
+      { pointer: '?include', message: 'The parameter include must be details.' },
+    ],
   },
   sendMessage: {
     tag: 'Messages',
@@ -96,23 +106,38 @@ export const OPERATIONS = {
         example: examples.provisional,
       },
     },
-    problems: [400, 409, 413, 415, 422, 502, 503, 504],
+    problems: [
+      'send_in_progress',
+      'send_interrupted',
+      'idempotency_key_reused',
+      'send_failed',
+      'messages_unavailable',
+      'send_queue_full',
+      'shutting_down',
+      'send_outcome_unknown',
+    ],
+    mistakes: [
+      { pointer: '/recipient', message: 'The recipient must not be blank.' },
+      { pointer: '/body', message: 'The body is missing.' },
+    ],
   },
   getMessage: {
     tag: 'Messages',
     summary: 'One message',
     query: singleMessageQuery,
     answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
-    problems: [400, 404, 503],
+    problems: ['message_not_found', 'chat_db_unavailable'],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
   },
   getAttachment: {
     tag: 'Messages',
     summary: 'The bytes of an attachment, counted from 0; ranges work',
+    headers: [RANGE],
     answers: {
-      200: { description: 'The whole file.', type: 'application/octet-stream' },
-      206: { description: 'The asked range of it.', type: 'application/octet-stream' },
+      200: { description: 'The whole file, in its own type.', type: '*/*' },
+      206: { description: 'The asked range of it.', type: '*/*' },
     },
-    problems: [400, 404, 416, 503],
+    problems: ['attachment_not_found', 'range_not_satisfiable', 'chat_db_unavailable'],
   },
   listConversations: {
     tag: 'Conversations',
@@ -127,20 +152,22 @@ export const OPERATIONS = {
         headers: NEXT,
       },
     },
-    problems: [400, 503],
+    problems: ['chat_db_unavailable'],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
   },
   getConversation: {
     tag: 'Conversations',
     summary: 'One conversation, by any spelling of its id',
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
-    problems: [400, 404, 503],
+    problems: ['conversation_not_found', 'chat_db_unavailable'],
   },
   listEvents: {
     tag: 'Events',
     summary: 'Events after a row id, in row id order',
     query: eventsQuery,
     answers: { 200: { description: 'One page.', schema: 'Event', isList: true, example: [examples.event] } },
-    problems: [400, 410, 503],
+    problems: ['after_unknown', 'chat_db_unavailable'],
+    mistakes: [{ pointer: '?after', message: 'The parameter after is required: a row id, 0 for everything.' }],
   },
   openWebSocket: {
     tag: 'Events',
@@ -150,9 +177,11 @@ export const OPERATIONS = {
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
       after: z.string().optional().meta({ type: 'integer', minimum: 0, description: 'Row id to go on after.' }),
+      include: includeParameter,
     }),
     answers: { 101: { description: 'The connection is a WebSocket now.' } },
-    problems: [400, 401, 410, 426, 503],
+    problems: ['bad_handshake', 'after_unknown', 'upgrade_required', 'chat_db_unavailable', 'shutting_down'],
+    mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
   },
   listWebhooks: {
     tag: 'Webhooks',
@@ -164,31 +193,35 @@ export const OPERATIONS = {
     summary: 'Register a webhook',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-    problems: [400, 409, 413, 415],
+    problems: ['too_many_webhooks', 'shutting_down'],
+    mistakes: [
+      { pointer: '/url', message: 'The url must be a complete http or https address.' },
+      { pointer: '/events/0', message: `An event must be one of ${EVENT_TYPES.join(', ')}.` },
+    ],
   },
   getWebhook: {
     tag: 'Webhooks',
     summary: 'One webhook, how it is doing and how far it is',
     answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
-    problems: [404],
+    problems: ['webhook_not_found'],
   },
   deleteWebhook: {
     tag: 'Webhooks',
     summary: 'Remove a webhook; nothing is sent after the answer',
     answers: { 204: { description: 'Removed.' } },
-    problems: [404],
+    problems: ['webhook_not_found'],
   },
   listDeliveries: {
     tag: 'Webhooks',
     summary: 'The last 100 deliveries, newest first, without bodies',
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
-    problems: [404],
+    problems: ['webhook_not_found'],
   },
   testWebhook: {
     tag: 'Webhooks',
     summary: 'Send one `webhook.test` event and say what the receiver answered',
     answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
-    problems: [404],
+    problems: ['webhook_not_found', 'shutting_down'],
   },
   replayWebhook: {
     tag: 'Webhooks',
@@ -197,7 +230,8 @@ export const OPERATIONS = {
     answers: {
       202: { description: 'It goes on from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },
-    problems: [400, 404],
+    problems: ['webhook_not_found'],
+    mistakes: [{ pointer: '/after', message: 'The row id must be a whole number of 0 or more.' }],
   },
   getMetrics: {
     tag: 'Service',

@@ -64,7 +64,6 @@ describe('the console', () => {
     await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
     await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
-    await picture('console-light');
   });
 
   inBrowser('shows the attachments of a message, with their names', async () => {
@@ -102,8 +101,8 @@ describe('the console', () => {
       await page.reload();
       await page.locator('[data-do="test"]').click();
       await page.getByText('the receiver answered 204').waitFor();
-      page.once('dialog', (dialog) => void dialog.accept('0'));
       await page.locator('[data-do="replay"]').click();
+      await page.keyboard.press('Enter');
       await page.getByText('delivering again everything after row 0').waitFor();
       await page.locator('[data-do="deliveries"]').click();
       await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
@@ -115,12 +114,15 @@ describe('the console', () => {
   inBrowser('fits a dark room and a phone', async () => {
     const { page } = there();
     await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
-    await page.locator('#message-list', { hasText: 'Good question' }).waitFor();
+    await page.fill('#body', 'Shall I bring the ladder?');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#event-list', { hasText: 'Good question' }).waitFor();
+    await picture('console-light');
     await page.emulateMedia({ colorScheme: 'dark' });
     await picture('console-dark');
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    await page.locator('#thread').scrollIntoViewIfNeeded();
+    await page.evaluate(`document.getElementById('thread').scrollIntoView()`);
     await picture('console-phone');
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { PosternClient, type PosternError } from '../../src/client/client.ts';
+import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/client.ts';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -76,8 +76,33 @@ describe('the client, against the real service', () => {
     expect(ids.slice(0, 450)).toEqual(Array.from({ length: 450 }, (_, place) => place + 1));
   });
 
+  test('adds details to what is read, wherever they are asked for, and nowhere else', async () => {
+    const details: Partial<MessageDetails> = { service: 'iMessage', kind: 'message', error: null, reactions: [] };
+    const [first] = await client.messages({ limit: 1, include: 'details' });
+    const plain = await client.message(first?.id ?? '');
+    expect(plain).not.toHaveProperty('details');
+    expect(first).toEqual({ ...plain, details: expect.objectContaining(details) });
+    expect(await client.message(first?.id ?? '', { include: 'details' })).toEqual(first);
+    // Over the edge of a page too.
+    let count = 0;
+    for await (const message of client.allMessages({ include: 'details', limit: 2, order: 'asc' })) {
+      expect(message.details?.kind).toBe('message');
+      count += 1;
+      if (count === 5) break;
+    }
+    for await (const event of client.listen({ after: 0, include: 'details' })) {
+      expect(event.data).toHaveProperty('details', expect.objectContaining(details));
+      break;
+    }
+    for await (const event of client.listen({ after: 0 })) {
+      expect(event.data).not.toHaveProperty('details');
+      break;
+    }
+  });
+
   test('looks after webhooks', async () => {
-    const added = await client.addWebhook({ url: `http://127.0.0.1:${await freePort()}/`, events: EVENT_TYPES });
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    const added = await client.addWebhook({ url, events: EVENT_TYPES, include: ['details'] });
     expect(await client.webhook(added.id)).toMatchObject({ ...added, state: 'healthy' });
     expect(await client.webhooks()).toEqual([added]);
     expect(await client.testWebhook(added.id)).toMatchObject({ delivered: false });

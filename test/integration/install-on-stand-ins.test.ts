@@ -64,6 +64,7 @@ describe('a first installation', () => {
     expect(mac.launchctlVerbs).toEqual(['enable', 'bootstrap']);
     // The libraries were installed by the very program that will run them.
     expect(readFileSync(join(mac.folder, 'npm-ci-node'), 'utf8').trim()).toBe(mac.layout.executable);
+    expect(readdirSync(join(mac.layout.current, 'node_modules/library'))).toEqual(['index.js']);
     // otool would open a dialog, and the hardened runtime would forbid Automation for ever.
     expect(mac.asked.filter(([name]) => name === 'otool')).toEqual([]);
     expect(mac.asked.filter(([name]) => name === 'codesign').flat()).not.toContain('runtime');

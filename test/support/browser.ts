@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,8 +34,8 @@ export class BrowserStage {
   /** Console errors, violations of the content security policy, and requests to anybody else. */
   readonly complaints: string[] = [];
   readonly #folder: string;
-  readonly #demo: ChildProcess;
   readonly #browser: Browser;
+  #demo: ChildProcess;
 
   private constructor(url: string, folder: string, demo: ChildProcess, browser: Browser, page: Page) {
     this.url = url;
@@ -57,16 +58,7 @@ export class BrowserStage {
     if (CHROMIUM === undefined) return undefined;
     const folder = join(parent, 'demo');
     const port = await freePort();
-    const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH ?? '', HOME: folder },
-    });
-    let output = '';
-    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    await eventually(() => {
-      if (demo.exitCode !== null) throw new Error(output);
-      return output.includes('Ctrl+C');
-    });
+    const demo = await startDemo(folder, port);
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
     const page = await context.newPage();
@@ -78,8 +70,33 @@ export class BrowserStage {
     return /^api_key = "(.+)"/m.exec(readFileSync(join(this.#folder, 'config.toml'), 'utf8'))?.[1] ?? '';
   }
 
+  /** Ends the service; the browser stays before what it shows. */
+  async stopService(): Promise<void> {
+    const ended = once(this.#demo, 'exit');
+    this.#demo.kill('SIGINT');
+    await ended;
+  }
+
+  async startService(): Promise<void> {
+    this.#demo = await startDemo(this.#folder, Number(new URL(this.url).port));
+  }
+
   async close(): Promise<void> {
     await this.#browser.close();
     this.#demo.kill('SIGINT');
   }
+}
+
+async function startDemo(folder: string, port: number): Promise<ChildProcess> {
+  const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+  });
+  let output = '';
+  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await eventually(() => {
+    if (demo.exitCode !== null) throw new Error(output);
+    return output.includes('Ctrl+C');
+  });
+  return demo;
 }

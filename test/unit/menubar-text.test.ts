@@ -59,7 +59,7 @@ describe('the menu text', () => {
         'Full Disk Access is missing | color=red',
         'No event since the start',
         '1 webhook, 1 failing | color=red',
-        '--https://example.org: status 500',
+        '--https://example.org – status 500',
         'Up for 1 day',
         '---',
         'Open documentation | href=http://127.0.0.1:3001/docs',
@@ -72,7 +72,7 @@ describe('the menu text', () => {
     const hostile = '---\nRun me | bash=/bin/rm param1=-rf\n\u001b[31m:skull: \u2028--sub \u202e';
     const text = menuText({ ...fine, webhooks: [failing('https://x', hostile)] }, host, { url });
     const line = text.split('\n').find((found) => found.includes('Run me'));
-    expect(line).toBe('--https://x: --- Run me ¦ bash=/bin/rm param1=-rf : skull: --sub');
+    expect(line).toBe('--https://x – --- Run me ¦ bash=/bin/rm param1=-rf : skull: --sub');
     expect(
       text
         .split('\n')

@@ -33,12 +33,27 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const OWN = new URL('../pages/', import.meta.url);
 
+/** Modules of the console: one a noun. */
+const CONSOLE_MODULES = [
+  'console',
+  'api',
+  'conversations',
+  'elements',
+  'health',
+  'line',
+  'live',
+  'send',
+  'thread',
+  'webhooks',
+];
+
 /** Every file that is served, by its path (E9): nothing else on the disk can be had. */
 const FILES: Readonly<Record<string, string>> = {
   '/console': 'console.html',
   '/console/console.css': 'console.css',
-  '/console/console.js': 'console.js',
+  '/console/ground.css': 'ground.css',
   '/console/icon.svg': 'icon.svg',
+  ...Object.fromEntries(CONSOLE_MODULES.map((name) => [`/console/${name}.js`, `${name}.js`])),
   '/docs': 'docs.html',
   '/docs/docs.css': 'docs.css',
   '/docs/docs.js': 'docs.js',

@@ -1,0 +1,61 @@
+/** Relative, so that it also holds behind a proxy that adds a folder. */
+export const API = new URL('api/v1/', location.href);
+
+const KEPT_AS = 'postern-key';
+let key = sessionStorage.getItem(KEPT_AS) ?? '';
+
+/** The key this page asks with: kept for this tab, and nowhere else. */
+export const currentKey = () => key;
+
+export function useKey(candidate) {
+  key = candidate;
+}
+
+export function keepKey() {
+  sessionStorage.setItem(KEPT_AS, key);
+}
+
+export function forgetKey() {
+  key = '';
+  sessionStorage.removeItem(KEPT_AS);
+}
+
+/** What the service refused, in its own words; status 0 when there was no answer. */
+class Refusal extends Error {
+  constructor(status, { detail, errors = [], hint }) {
+    const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
+    super([detail, ...mistakes, hint].filter(Boolean).join(' '));
+    this.status = status;
+  }
+}
+
+/** One call of the API; throws a Refusal. */
+export async function call(path, { method = 'GET', body } = {}) {
+  const response = await ask(path, {
+    method,
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  return response.status === 204 ? undefined : response.json();
+}
+
+/** The bytes of an attachment; throws a Refusal. */
+export async function bytesOf(path) {
+  return (await ask(path, {})).blob();
+}
+
+async function ask(path, { headers, ...options }) {
+  let response;
+  try {
+    response = await fetch(new URL(path, API), { ...options, headers: { ...headers, 'X-API-Key': asHeader(key) } });
+  } catch {
+    throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });
+  }
+  if (response.ok) return response;
+  throw new Refusal(response.status, await response.json().catch(() => ({ detail: `Status ${response.status}.` })));
+}
+
+/** A header carries bytes: those of the key in UTF-8 (decision E6). */
+function asHeader(text) {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}

@@ -1,0 +1,21 @@
+/** The element of the page with that id. */
+export const element = (id) => document.getElementById(id);
+
+/** A new item of a list, made from its template. */
+export const copyOf = (id) => element(id).content.firstElementChild.cloneNode(true);
+
+/** Tells the person how something went. Text is only ever set as text: nothing in a message can become a part of the page. */
+export function say(id, text, isBad = false) {
+  const line = element(id);
+  line.textContent = text;
+  line.dataset.tone = isBad ? 'bad' : 'good';
+}
+
+/** The hour alone for what happened today. */
+export function timeOf(iso) {
+  const time = new Date(iso);
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday
+    ? time.toLocaleTimeString([], { timeStyle: 'short' })
+    : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+}

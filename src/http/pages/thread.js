@@ -1,0 +1,78 @@
+import { bytesOf, call } from './api.js';
+import { copyOf, element, say, timeOf } from './elements.js';
+
+const list = element('message-list');
+let openId = '';
+let objectUrls = [];
+
+export const openedConversation = () => openId;
+
+/** Shows the newest messages of a conversation, and makes it the one that is written to. */
+export async function openConversation(id, name) {
+  openId = id;
+  element('thread-title').textContent = name;
+  element('recipient').value = id;
+  list.replaceChildren();
+  try {
+    const messages = await call(`messages?limit=50&conversation_id=${encodeURIComponent(id)}`);
+    if (openId !== id) return; // Another one was chosen meanwhile.
+    for (const url of objectUrls) URL.revokeObjectURL(url);
+    objectUrls = [];
+    // What came as an event in the meantime stays, behind those that were asked for.
+    const known = new Set(messages.map((message) => message.id));
+    const later = [...list.children].filter((item) => !known.has(item.dataset.id));
+    list.replaceChildren(...messages.reverse().map(itemOf), ...later);
+    list.scrollTop = list.scrollHeight;
+  } catch (error) {
+    say('send-result', error.message, true);
+  }
+}
+
+/** Adds a message that has just come, if its conversation is open. */
+export function addMessage(message) {
+  if (message.conversation_id !== openId) return;
+  if ([...list.children].some((item) => item.dataset.id === message.id)) return;
+  const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+  list.append(itemOf(message));
+  if (isAtEnd || message.is_from_me) list.scrollTop = list.scrollHeight;
+}
+
+function itemOf(message) {
+  const item = copyOf('message-item');
+  const time = item.querySelector('time');
+  item.dataset.id = message.id;
+  item.classList.toggle('mine', message.is_from_me);
+  item.querySelector('b').textContent = message.is_from_me ? 'me' : message.sender;
+  time.textContent = timeOf(message.timestamp);
+  time.dateTime = message.timestamp;
+  item.querySelector('.state').textContent = message.is_from_me ? message.status : '';
+  const text = item.querySelector('p');
+  text.textContent = message.body;
+  text.hidden = message.body === '';
+  const place = item.querySelector('.attachments');
+  message.attachments.forEach((path, index) => void showAttachment(place, message.id, index, path));
+  return item;
+}
+
+async function showAttachment(place, id, index, path) {
+  const name = path.split('/').at(-1);
+  const link = document.createElement('a');
+  link.textContent = name;
+  link.title = path;
+  place.append(link);
+  try {
+    const blob = await bytesOf(`messages/${encodeURIComponent(id)}/attachments/${index}`);
+    const url = URL.createObjectURL(blob);
+    objectUrls.push(url);
+    link.href = url;
+    link.download = name;
+    // SVG could carry a script of its own: it is offered, never shown.
+    if (!blob.type.startsWith('image/') || blob.type.includes('svg')) return;
+    const picture = document.createElement('img');
+    picture.alt = name;
+    picture.src = url;
+    link.replaceChildren(picture);
+  } catch (error) {
+    link.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
+  }
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/** More steps than the page has stops. */
+const MOST_TABS = 60;
+/** What a person who does not use a pointer has to see: where they are. */
+const FOCUS = `(() => {
+  const { activeElement: at } = document;
+  const { outlineStyle, outlineWidth } = getComputedStyle(at);
+  const { top, bottom, left, right } = at.getBoundingClientRect();
+  return {
+    isRinged: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
+    isInView: bottom > 0 && right > 0 && top < innerHeight && left < innerWidth,
+  };
+})()`;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+let receiver: Receiver;
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+/** Presses Tab until the focus stands on what is wanted; every stop on the way must be visible. */
+async function tabTo(selector: string, key = 'Tab'): Promise<void> {
+  const { page } = there();
+  for (let step = 0; step < MOST_TABS; step += 1) {
+    await page.keyboard.press(key);
+    if (await page.evaluate('document.activeElement === document.body')) continue;
+    const stop = await page.evaluate('document.activeElement.outerHTML.slice(0, 120)');
+    expect([stop, await page.evaluate(FOCUS)]).toEqual([stop, { isRinged: true, isInView: true }]);
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+  }
+  throw new Error(`${selector} cannot be reached by keyboard`);
+}
+
+/** Faults that axe finds, in few words. */
+async function faults(): Promise<readonly unknown[]> {
+  const { page } = there();
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>('axe.run(document)');
+  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]);
+}
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  stage = await BrowserStage.open(folder);
+  await stage?.page.goto(`${stage.url}/console`);
+});
+afterAll(async () => {
+  await stage?.close();
+  await receiver.close();
+});
+
+describe('the console, with the keyboard alone', () => {
+  inBrowser('stands in the field of the key from the beginning, and again after a wrong one', async () => {
+    const { page, key, url } = there();
+    await fetch(`${url}/api/v1/webhooks`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: receiver.url, events: ['message.received', 'message.sent'] }),
+    });
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('That is not the key').waitFor();
+    expect(await faults()).toEqual([]);
+    await page.keyboard.type(key);
+    await page.keyboard.press('Enter');
+    await page.locator('#conversation-list button:focus').waitFor();
+  });
+
+  inBrowser('chooses a conversation, sends, and sees the event and the answer', async () => {
+    const { page } = there();
+    await tabTo('[data-id="any;-;cho@example.com"]');
+    await page.keyboard.press('Enter');
+    await page.locator('#body:focus').waitFor();
+    await page.locator('#message-list', { hasText: 'Nice to meet you.' }).waitFor();
+    await page.keyboard.type('Written without a mouse?');
+    await tabTo('#send-form button');
+    await page.keyboard.press('Space');
+    await page.locator('#message-list .mine', { hasText: 'Written without a mouse?' }).waitFor();
+    await page.locator('#event-list [data-type="message.sent"]', { hasText: 'without a mouse' }).waitFor();
+    await page.locator('#message-list', { hasText: 'Good question. I would say yes.' }).waitFor();
+    expect(await page.locator('#message-list .mine', { hasText: 'without a mouse' }).count()).toBe(1);
+  });
+
+  inBrowser('pauses the stream and lets it go on', async () => {
+    const { page } = there();
+    await tabTo('#pause');
+    await page.keyboard.press('Space');
+    await page.locator('#live-state', { hasText: 'paused' }).waitFor();
+    expect(await page.getAttribute('#pause', 'aria-pressed')).toBe('true');
+    await page.keyboard.press('Space');
+    await page.locator('#live-state', { hasText: 'listening' }).waitFor();
+    await tabTo('#live-form input');
+    await page.keyboard.press('Space');
+    await page.locator('#event-list [data-type="message.received"]').first().waitFor({ state: 'hidden' });
+    await page.keyboard.press('Space');
+  });
+
+  inBrowser('replays a webhook and goes back again', async () => {
+    const { page } = there();
+    await eventually(() => receiver.deliveries.length > 0);
+    const [first] = receiver.deliveries;
+    const times = () =>
+      receiver.deliveries.filter(
+        ({ headers }) => headers['x-webhook-delivery'] === first?.headers['x-webhook-delivery'],
+      );
+    await tabTo('[data-do="deliveries"]');
+    await page.keyboard.press('Enter');
+    await page.locator('.deliveries td').first().waitFor();
+    await tabTo('[data-do="replay"]');
+    await page.keyboard.press('Enter');
+    await page.locator('#webhook-list input:focus').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('delivering again everything after row 0').waitFor();
+    await eventually(() => times().length === 2);
+    await tabTo('#conversation-list button', 'Shift+Tab');
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    inBrowser(
+      `has no fault of labels, roles or contrast that axe knows, in a ${scheme} room and on a phone`,
+      async () => {
+        const { page } = there();
+        await page.emulateMedia({ colorScheme: scheme });
+        expect(await faults()).toEqual([]);
+        await page.setViewportSize({ width: 390, height: 844 });
+        expect(await faults()).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+        await page.setViewportSize({ width: 1280, height: 800 });
+      },
+    );
+  }
+});
+
+describe('the console, when the service goes', () => {
+  inBrowser('says so, and takes up by itself where it stopped', async () => {
+    const { page, complaints } = there();
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+    await there().stopService();
+    await page.locator('#live-state', { hasText: 'not listening; trying again in' }).waitFor();
+    await page.locator('#health[data-state="bad"]', { hasText: 'Postern does not answer. Is it running?' }).waitFor();
+    await page.fill('#body', 'Nobody hears this');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#send-result', { hasText: 'Postern does not answer.' }).waitFor();
+    expect(await page.inputValue('#body')).toBe('Nobody hears this');
+    await there().startService();
+    await page.locator('#live-state', { hasText: /^listening$/ }).waitFor({ timeout: 20_000 });
+    await page.locator('#health[data-state="good"]').waitFor();
+    const before = await page.locator('#event-list li').count();
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#event-list [data-type="message.sent"]', { hasText: 'Nobody hears this' }).waitFor();
+    expect(await page.locator('#event-list li').count()).toBeGreaterThan(before);
+  });
+});

@@ -1,0 +1,192 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openApi } from '../../src/wire/openapi.ts';
+import { problemOf } from '../../src/wire/openapi-problems.ts';
+import type { Problem } from '../../src/wire/problem.ts';
+import { REFUSALS, type RefusalName } from '../../src/wire/refusals.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { eventually } from '../support/eventually.ts';
+import { KEY, Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/** These need a broken line, a minute of waiting, an end in the middle or a mistake of ours; other tests see to them. */
+const NOT_PROVOKED_HERE = ['incomplete_body', 'request_timeout', 'internal_error', 'shutting_down'];
+const JSON_BODY = { 'content-type': 'application/json' };
+
+interface Responses {
+  readonly [status: string]: { readonly content?: Readonly<Record<string, { readonly examples?: object }>> };
+}
+const { paths } = openApi('1.2.3') as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>;
+};
+
+const nowhere = temporaryFolder();
+const provoked = new Set<string>();
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+/** Numbers differ from case to case; the words do not. */
+const wordsOf = (problem: unknown): string => JSON.stringify(problem).replaceAll(/\d+/g, '0');
+
+/** The answer is the example of that name, word for word, and the operation says that it may come. */
+function expectRefusal(name: RefusalName, id: RouteId | undefined, answer: { readonly json: unknown }): void {
+  const { errors } = answer.json as Problem;
+  const ofOperation = name === 'invalid_request' && id !== undefined ? errors : undefined;
+  expect(wordsOf(answer.json)).toBe(wordsOf(problemOf(name, ofOperation)));
+  provoked.add(name);
+  if (id === undefined) return;
+  const response = paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()]?.responses[REFUSALS[name].status];
+  expect([id, Object.keys(response?.content?.['application/problem+json']?.examples ?? {})]).toEqual([
+    id,
+    expect.arrayContaining([name]),
+  ]);
+}
+
+/** What comes back for these very bytes. */
+async function raw(lines: readonly string[]): Promise<{ readonly json: unknown }> {
+  const socket = connect(service.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk.toString()));
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  await eventually(() => text.endsWith('}'));
+  socket.destroy();
+  return { json: JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as unknown };
+}
+
+const send = (body = 'Hello', key?: string) =>
+  service.post('/messages', { recipient: '+15550100', body }, key === undefined ? {} : { 'idempotency-key': key });
+
+describe('a refusal reads as its example in the OpenAPI document', () => {
+  test('at the door', async () => {
+    expectRefusal('invalid_request', undefined, await service.get('/messages?limit=%zz'));
+    expectRefusal('unauthorized', 'getMetrics', await service.get('/messages', { 'x-api-key': 'wrong' }));
+    expectRefusal('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
+    expectRefusal('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
+    expectRefusal('invalid_host', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1']));
+    expectRefusal('invalid_http', undefined, await raw(['Hello!']));
+    expectRefusal('headers_too_large', undefined, await raw(['GET / HTTP/1.1', `X: ${'x'.repeat(20_000)}`]));
+    expectRefusal('invalid_path', 'getMessage', await service.get('/messages/%zz'));
+    expectRefusal('not_found', undefined, await service.get('/nothing'));
+    expectRefusal('method_not_allowed', undefined, await service.request('PUT', '/conversations', {}));
+    expectRefusal('upgrade_required', 'openWebSocket', await service.get(`/ws?api_key=${KEY}`));
+    const handshake = [`GET /api/v1/ws?api_key=${KEY} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`];
+    expectRefusal(
+      'bad_handshake',
+      'openWebSocket',
+      await raw([...handshake, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']),
+    );
+  });
+
+  test('of bad input: every operation shows what can be wrong with it', async () => {
+    const wrong: readonly (readonly [RouteId, string, unknown?])[] = [
+      ['getStatus', '/status?as=me'],
+      ['listMessages', '/messages?limit=0&include=all'],
+      ['getMessage', '/messages/1?include=all'],
+      ['listConversations', '/conversations?limit=0'],
+      ['listEvents', '/events'],
+      ['sendMessage', '/messages', { recipient: '' }],
+      ['registerWebhook', '/webhooks', { url: 'example.net', events: ['all'] }],
+      ['replayWebhook', '/webhooks/x/replay', { after: 'all' }],
+    ];
+    for (const [id, path, body] of wrong) {
+      const answer = body === undefined ? await service.get(path) : await service.post(path, body);
+      expectRefusal('invalid_request', id, answer);
+      const shown = JSON.stringify(paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()]?.responses[400]);
+      for (const mistake of (answer.json as Problem).errors ?? []) expect(shown).toContain(JSON.stringify(mistake));
+    }
+    const post = (body: string, headers: Record<string, string> = JSON_BODY) =>
+      service.request('POST', '/webhooks', { body, headers });
+    expectRefusal('missing_body', 'registerWebhook', await post(''));
+    expectRefusal('invalid_json', 'registerWebhook', await post('{bad'));
+    expectRefusal('body_too_large', 'registerWebhook', await post(JSON.stringify('x'.repeat(1_100_000))));
+    expectRefusal('unsupported_media_type', 'registerWebhook', await post('a=b', { 'content-type': 'text/plain' }));
+    expectRefusal('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
+  });
+
+  test('of what is not there', async () => {
+    const { row } = await mac.command<{ readonly row: number }>({
+      do: 'receive',
+      from: '+15550100',
+      text: '',
+      attachment: { name: 'plan.pdf', bytes: 4096 },
+    });
+    expectRefusal('message_not_found', 'getMessage', await service.get('/messages/999999'));
+    expectRefusal('attachment_not_found', 'getAttachment', await service.get(`/messages/${row}/attachments/7`));
+    const file = `/messages/${row}/attachments/0`;
+    await eventually(async () => (await service.get(file)).status === 200);
+    expectRefusal('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
+    expectRefusal('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
+    expectRefusal('after_unknown', 'listEvents', await service.get('/events?after=999999'));
+    expectRefusal('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
+    for (let count = 0; count < 64; count += 1) {
+      await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
+    }
+    const oneMore = await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
+    expectRefusal('too_many_webhooks', 'registerWebhook', oneMore);
+  });
+
+  test('of a send, whatever Messages does', async () => {
+    await send('once', 'used');
+    expectRefusal('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
+    for (const [scenario, name] of [
+      ['refused', 'send_failed'],
+      ['not_permitted', 'messages_unavailable'],
+      ['timed_out', 'send_outcome_unknown'],
+    ] as const) {
+      await mac.command({ do: 'scenario', name: scenario, times: 1 });
+      expectRefusal(name, 'sendMessage', await send());
+    }
+    await mac.command({ do: 'scenario', name: 'hang', times: 1 });
+    const before = mac.calls.length;
+    const given = [send('first', 'interrupted').catch(() => undefined)];
+    await eventually(() => mac.calls.length > before);
+    expectRefusal('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
+    for (let count = 0; count < 100; count += 1) given.push(send('waits').catch(() => undefined));
+    // One that is let in waits for ever.
+    const full = await eventually(() => Promise.race([send('one more').catch(() => undefined), delay(500, undefined)]));
+    expectRefusal('send_queue_full', 'sendMessage', full);
+    await service.stop('SIGKILL');
+    await Promise.all(given);
+    await service.launch();
+    expectRefusal('send_interrupted', 'sendMessage', await send('first', 'interrupted'));
+  });
+
+  test('of a service without Messages, and of one that is asked too often', async () => {
+    const other = await Service.start({
+      chatDbPath: join(nowhere, 'chat.db'),
+      settings: { server: { rate_limit_per_minute: 12 } },
+    });
+    for (const [id, path] of [
+      ['listMessages', '/messages'],
+      ['getMessage', '/messages/1'],
+      ['getAttachment', '/messages/1/attachments/0'],
+      ['listConversations', '/conversations'],
+      ['getConversation', '/conversations/x'],
+      ['listEvents', '/events?after=0'],
+    ] as const) {
+      expectRefusal('chat_db_unavailable', id, await other.get(path));
+    }
+    const limited = await eventually(async () => {
+      const answer = await other.get('/health');
+      return answer.status === 429 ? answer : undefined;
+    });
+    expectRefusal('rate_limited', 'getHealth', limited);
+    await other.dispose();
+  });
+
+  test('of every code there is, but those that need a broken line or a mistake of ours', () => {
+    expect(Object.keys(REFUSALS).filter((name) => !provoked.has(name))).toEqual(NOT_PROVOKED_HERE);
+  });
+});

@@ -1,15 +1,11 @@
 // Rows over HTTP: service, bare server and loader each in a process of its own.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { summary } from './figures.mjs';
 import { questions } from './reader.mjs';
+import { KEY, startService } from './service.mjs';
 
-const KEY = 'a-key-for-the-bench';
 const here = (name) => new URL(name, import.meta.url).pathname;
 
 export async function httpRows(path, { rounds, loadMs }) {
@@ -66,41 +62,4 @@ async function startRival(kind, path, at) {
   });
   const [line] = await once(child.stdout, 'data');
   return { kind, port: Number(String(line)), stop: () => child.kill() };
-}
-
-async function startService(path) {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
-  const config = join(folder, 'config');
-  mkdirSync(config, { mode: 0o700 });
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  writeFileSync(
-    join(config, 'config.toml'),
-    `[server]\nport = ${port}\nrate_limit_per_minute = 1000000000\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${path}"\nosascript_path = "/usr/bin/false"\n`,
-    { mode: 0o600 },
-  );
-  const child = spawn(process.execPath, [here('../dist/main.js'), 'serve', '--config-dir', config], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { PATH: process.env.PATH, HOME: folder },
-  });
-  for (const deadline = performance.now() + 15_000; ; ) {
-    const isUp = await fetch(`http://127.0.0.1:${port}/api/v1/health`).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (isUp) break;
-    if (child.exitCode !== null || performance.now() > deadline) throw new Error('the service did not start');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return {
-    port,
-    async stop() {
-      const ended = once(child, 'exit');
-      child.kill();
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
 }

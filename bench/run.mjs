@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { database } from './database.mjs';
 import { httpRows } from './http.mjs';
+import { liveRows } from './live.mjs';
 import { deepPageRow, readerRows, sizeRows } from './reader.mjs';
 
 const isQuick = process.argv.includes('--quick');
@@ -32,6 +33,7 @@ const peers = [
 ];
 add(JSON.parse(execFileSync(process.execPath, peers, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })));
 add(await httpRows(large, effort));
+for await (const more of liveRows({ small, large, isQuick })) add(more);
 
 if (!isQuick) {
   const [cpu] = cpus();
@@ -49,14 +51,21 @@ ${rows.map(line).join('\n')}
   );
 }
 
-function line({ what, postern, rival, rivals, unit, ratio, most, least, note, isWrong }) {
+/** `bound` is an upper bound of our own figure; `most` and `least` are bounds of the ratio. */
+function line({ what, postern, rival, rivals, unit, ratio, bound, most, least, note, isWrong }) {
   const figure = ({ median, low, high }) => `${short(median)} (${short(low)} to ${short(high)}) ${unit}`;
-  const target = most !== undefined ? `≤ ${most}` : least !== undefined ? `≥ ${least}` : 'stated only';
-  const met = most !== undefined ? ratio <= most : least !== undefined ? ratio >= least : undefined;
+  const [target, met] =
+    bound !== undefined
+      ? [`≤ ${bound} ${unit}`, postern.median <= bound]
+      : most !== undefined
+        ? [`≤ ${most}`, ratio <= most]
+        : least !== undefined
+          ? [`≥ ${least}`, ratio >= least]
+          : ['stated only', undefined];
   const verdict = met === undefined ? '' : met && !isWrong ? 'yes' : '**no**';
-  return `| ${what}${note ? ` (${note})` : ''} | ${figure(postern)} | ${rival} | ${figure(rivals)} | ${ratio.toFixed(2)} | ${target} | ${verdict} |`;
+  return `| ${what}${note ? ` (${note})` : ''} | ${figure(postern)} | ${rival ?? ''} | ${rivals ? figure(rivals) : ''} | ${ratio?.toFixed(2) ?? ''} | ${target} | ${verdict} |`;
 }
 
 function short(value) {
-  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value < 0.1 ? value.toFixed(3) : value.toPrecision(3);
 }

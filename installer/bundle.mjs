@@ -33,7 +33,6 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  keepNames: true,
   legalComments: 'none',
   // What is native, belongs to another runtime, or is read as files.
   external: ['better-sqlite3', 'bun:sqlite', 'node-mac-permissions', 'swagger-ui-dist'],

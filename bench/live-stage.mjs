@@ -1,0 +1,26 @@
+// A copy of a database, the service on it, a writer beside it; all of it gone at the end.
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startProcess } from './live-process.mjs';
+import { startService } from './service.mjs';
+
+export async function withStage(path, { synchronous = 'NORMAL', service: options }, use) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-live-'));
+  const copy = join(folder, 'chat.db');
+  copyFileSync(path, copy);
+  const started = [];
+  const keep = (one) => {
+    started.push(one);
+    return one;
+  };
+  try {
+    const writer = keep(startProcess('live-writer.mjs', copy, synchronous));
+    await writer.ask('newest');
+    const service = keep(await startService(copy, options));
+    return await use({ path: copy, service, writer, keep });
+  } finally {
+    for (const one of started.reverse()) await one.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,8 @@
+// Given to the service with --import, so that it has to do without file events.
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+fs.watch = () => {
+  throw new Error('switched off');
+};
+syncBuiltinESMExports();

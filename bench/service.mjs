@@ -1,0 +1,72 @@
+// The built service on a database, as a process of its own.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const KEY = 'a-key-for-the-bench';
+const PROGRAM = new URL('../dist/main.js', import.meta.url).pathname;
+
+/** Resolves when it is healthy; `nodeArguments` go before the program. */
+export async function startService(path, { nodeArguments = [] } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
+  const config = join(folder, 'config');
+  mkdirSync(config, { mode: 0o700 });
+  const port = await freePort();
+  writeFileSync(
+    join(config, 'config.toml'),
+    `[server]\nport = ${port}\nrate_limit_per_minute = 1000000000\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${path}"\nosascript_path = "/usr/bin/false"\n`,
+    { mode: 0o600 },
+  );
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...nodeArguments, PROGRAM, 'serve', '--config-dir', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
+  while (!(await isHealthy(port))) {
+    if (child.exitCode !== null || performance.now() > startedAt + 15_000) throw new Error('the service did not start');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const startedWithinMs = performance.now() - startedAt;
+  return {
+    port,
+    startedWithinMs,
+    pid: child.pid,
+    socketUrl: `ws://127.0.0.1:${port}/api/v1/ws?api_key=${KEY}`,
+    async post(route, body) {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1${route}`, {
+        method: 'POST',
+        headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      if (!answer.ok) throw new Error(await answer.text());
+    },
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+function isHealthy(port) {
+  return new Promise((resolve) => {
+    const asked = get({ port, host: '127.0.0.1', path: '/api/v1/health', agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    asked.on('error', () => resolve(false));
+  });
+}

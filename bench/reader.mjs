@@ -1,5 +1,7 @@
 // Rows about reading: in one process, without HTTP.
 import { Connection } from '../dist/src/chatdb/connection.js';
+import { ChatDatabase } from '../dist/src/chatdb/database.js';
+import { Edition } from '../dist/src/chatdb/edition.js';
 import { ChatReader } from '../dist/src/chatdb/reader.js';
 import { sideBySide } from './figures.mjs';
 import { openFloor } from './floor.mjs';
@@ -7,10 +9,16 @@ import { openFloor } from './floor.mjs';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PAGE = { order: 'desc', limit: 50, offset: 0 };
 
+/** Forgets all it has learned before every read, as the service does when there was a commit. */
+function forgetfulConnection(options) {
+  const database = ChatDatabase.open(options);
+  return { read: (use) => database.inTransaction(() => use(new Edition(database))) };
+}
+
 /** What is asked, of Postern's reader and of the floor, on one database. */
-export function questions(path) {
-  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
-  const reader = new ChatReader(connection);
+export function questions(path, { isAfterCommit = false } = {}) {
+  const options = { path, home: '/home/nobody', log: SILENT };
+  const reader = new ChatReader(isAfterCommit ? forgetfulConnection(options) : new Connection(options));
   const floor = openFloor(path);
   const chatAt = (order) =>
     floor.sqlite
@@ -66,12 +74,13 @@ export function questions(path) {
   }));
 }
 
-export function readerRows(path, effort) {
-  return questions(path).map(({ name, ours, theirs }) => {
+/** Answers between two commits, or each the first one after a commit. */
+export function readerRows(path, effort, { isAfterCommit = false } = {}) {
+  return questions(path, { isAfterCommit }).map(({ name, ours, theirs }) => {
     const isSame = ours() === theirs();
     const [postern, rival] = sideBySide([ours, theirs], effort);
     return {
-      what: name,
+      what: isAfterCommit ? `${name}, first after a commit` : name,
       rival: 'plain SQL',
       postern,
       rivals: rival,

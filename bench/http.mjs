@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { summary } from './figures.mjs';
 import { questions } from './reader.mjs';
 
-const KEY = 'a-key-for-the-bench';
+export const KEY = 'a-key-for-the-bench';
 const here = (name) => new URL(name, import.meta.url).pathname;
 
 export async function httpRows(path, { rounds, loadMs }) {
@@ -68,21 +68,23 @@ async function startRival(kind, path, at) {
   return { kind, port: Number(String(line)), stop: () => child.kill() };
 }
 
-async function startService(path) {
+/** The service as people run it, on one database. `probe`: a file of this folder that is loaded into it first. */
+export async function startService(path, { probe } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const config = join(folder, 'config');
   mkdirSync(config, { mode: 0o700 });
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address();
+  await new Promise((resolve) => free.close(resolve));
   writeFileSync(
     join(config, 'config.toml'),
     `[server]\nport = ${port}\nrate_limit_per_minute = 1000000000\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${path}"\nosascript_path = "/usr/bin/false"\n`,
     { mode: 0o600 },
   );
-  const child = spawn(process.execPath, [here('../dist/main.js'), 'serve', '--config-dir', config], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+  const loaded = probe === undefined ? [] : ['--import', here(probe)];
+  const child = spawn(process.execPath, [...loaded, here('../dist/main.js'), 'serve', '--config-dir', config], {
+    stdio: ['ignore', 'ignore', 'inherit', ...(probe === undefined ? [] : ['ipc'])],
     env: { PATH: process.env.PATH, HOME: folder },
   });
   for (const deadline = performance.now() + 15_000; ; ) {
@@ -96,6 +98,7 @@ async function startService(path) {
   }
   return {
     port,
+    child,
     async stop() {
       const ended = once(child, 'exit');
       child.kill();

@@ -71,6 +71,11 @@ export function skip(list: List, columns: Columns, range: Range, count: number):
   return indexed(list, columns, NANOSECONDS, range, 1, count - 1)[0];
 }
 
+/** What a row passed over by `skip` costs: where dates are mixed, each is taken from all streams and put in order. */
+export function skipCost({ source, chatId }: List): number {
+  return source.hasOddDates(chatId) ? 4 : 1;
+}
+
 function indexed(
   { source, chatId, order }: List,
   { sql, dateAt }: Columns,

@@ -1,5 +1,5 @@
 import { LARGEST_INTEGER } from './instants.ts';
-import { counts, hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQuery } from './queries.ts';
+import { counts, hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQuery, T } from './queries.ts';
 import type { Shape } from './shape.ts';
 import { SPELLINGS } from './spellings.ts';
 
@@ -29,7 +29,7 @@ export function chatQueries(shape: Shape): ChatQueries {
   return {
     chat: `SELECT c.guid, ${['display_name', 'style', 'last_addressed_handle', 'service_name'].map(of).join(', ')}
       FROM chat c WHERE c.ROWID = ?`,
-    rowIds: `SELECT ROWID FROM chat WHERE guid IN (${Array(SPELLINGS).fill('?').join(', ')})`,
+    rowIds: `SELECT ROWID FROM chat WHERE guid IN (${Array(SPELLINGS).fill(T).join(', ')})`,
     participants: shape.hasTable('chat_handle_join')
       ? `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
          WHERE j.chat_id = ${N} ORDER BY j.ROWID`

@@ -74,7 +74,7 @@ export function messageQueries(shape: Shape): Queries {
       ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0), ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
       : 'SELECT ifnull(max(ROWID), 0) FROM message',
     guid: 'SELECT guid FROM message WHERE ROWID = ?',
-    rowIdOfGuid: 'SELECT ROWID FROM message WHERE guid = ?',
+    rowIdOfGuid: `SELECT ROWID FROM message WHERE guid = ${T}`,
     attachments: hasAttachmentTables(shape)
       ? `SELECT a.filename, ${attachmentColumns(shape)}
          FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
@@ -88,6 +88,8 @@ export function messageQueries(shape: Shape): Queries {
  * a LIMIT, which costs ten times the search itself; the sum hides it.
  */
 export const N = '? + 0';
+/** A text, for the same reason. */
+export const T = "? || ''";
 
 const KEY_COLUMNS = 'm.ROWID, m.date, m.date / 1000000000, m.date % 1000000000';
 const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';

@@ -17,7 +17,7 @@ export interface Ranked {
 const WINDOW = 250;
 const ALL = -1;
 /** What looking one up costs, in rows passed over. */
-const LOOK_UP = 10;
+const LOOK_UP = 20;
 
 /** A floor above everything: only chats that were looked up anyway have been read. */
 const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, isExact: false };
@@ -28,14 +28,16 @@ const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, i
  */
 export class Ranking {
   readonly #source: ListSource;
+  /** How many heads are to be read, and whether they are. */
+  #extent: number | undefined;
+  #isRead = false;
   #ranked: Ranked[] = [];
-  /** Chats whose bound says nothing, still to be looked up. */
-  #odd: number[] = [];
+  /** Chats whose bound says nothing, still to be looked up; undefined before they are known. */
+  #odd: number[] | undefined;
   /** The first so many have their final place. */
   #settled = 0;
   /** What is not in `#ranked` comes behind this; undefined when everything is in it. */
   #floor: Ranked | undefined;
-  #read: 'nothing' | 'window' | 'all' = 'nothing';
 
   constructor(source: ListSource) {
     this.#source = source;
@@ -43,11 +45,12 @@ export class Ranking {
 
   page(limit: number, offset: number, turn: Turn): readonly Ranked[] | NotYet {
     const wanted = offset + limit;
-    const { areHeadsExact } = this.#source.database.chatQueries;
-    if (this.#read === 'nothing') this.#readHeads(areHeadsExact || wanted > WINDOW ? 'all' : 'window');
-    if (!this.#rankOdd(turn) || !this.#settle(wanted, turn)) return NOT_YET;
-    if (this.#floor === undefined || this.#isCertain(wanted, this.#floor)) return this.#ranked.slice(offset, wanted);
-    this.#readHeads('all');
+    this.#extent ??= wanted > WINDOW || this.#source.database.chatQueries.areHeadsExact ? ALL : WINDOW;
+    while (this.#readHeads(turn) && this.#findOdd(turn) && this.#rankOdd(turn) && this.#settle(wanted, turn)) {
+      if (this.#floor === undefined || this.#isCertain(wanted, this.#floor)) return this.#ranked.slice(offset, wanted);
+      this.#extent = ALL;
+      this.#isRead = false;
+    }
     return NOT_YET;
   }
 
@@ -63,37 +66,56 @@ export class Ranking {
     return compareRanked(this.#exact(a), this.#exact(b));
   }
 
-  #readHeads(part: 'window' | 'all'): void {
+  // Each of these steps is false when the turn was over first.
+
+  #readHeads(turn: Turn): boolean {
+    if (this.#isRead) return true;
+    if (turn.isOver) return false;
     const { database } = this.#source;
-    const { heads, oddChats, areHeadsExact } = database.chatQueries;
-    const limit = part === 'all' ? ALL : WINDOW;
+    const { heads, areHeadsExact } = database.chatQueries;
+    const limit = this.#extent ?? ALL;
     const rows = database.all(heads, limit);
-    this.#odd = areHeadsExact ? [] : database.all(oddChats).map(([chatId]) => chatId as number);
-    const odd = new Set(this.#odd);
-    this.#ranked = rows
-      .map(
-        (row): Ranked => ({
-          chatId: row[0] as number,
-          last: row[4] === 0 ? undefined : instantAt(row, 1),
-          isExact: areHeadsExact || row[4] === 0,
-        }),
-      )
-      .filter(({ chatId }) => !odd.has(chatId));
+    this.#ranked = rows.map((row) => ({
+      chatId: row[0] as number,
+      last: row[4] === 0 ? undefined : instantAt(row, 1),
+      isExact: areHeadsExact || row[4] === 0,
+    }));
+    // Every chat was looked at, however few were wanted.
+    turn.spend(rows.length === limit ? turn.rowsLeft : rows.length);
     this.#floor = rows.length === limit ? (this.#ranked.at(-1) ?? NOTHING_READ) : undefined;
-    if (this.#odd.length === 0) this.#ranked.sort(compareRanked);
+    this.#odd = areHeadsExact ? [] : undefined;
+    if (areHeadsExact) this.#ranked.sort(compareRanked);
     this.#settled = 0;
-    this.#read = part;
+    this.#isRead = true;
+    return true;
   }
 
-  /** False when the turn was over first. */
+  #findOdd(turn: Turn): boolean {
+    if (this.#odd !== undefined) return true;
+    if (turn.isOver) return false;
+    const { database } = this.#source;
+    const odd = database.all(database.chatQueries.oddChats).map(([chatId]) => chatId as number);
+    turn.spend(this.#floor === undefined ? this.#ranked.length : turn.rowsLeft);
+    if (odd.length > 0) {
+      const isOdd = new Set(odd);
+      this.#ranked = this.#ranked.filter(({ chatId }) => !isOdd.has(chatId));
+      if (this.#floor !== undefined) this.#floor = this.#ranked.at(-1) ?? NOTHING_READ;
+    }
+    this.#ranked.sort(compareRanked);
+    this.#odd = odd;
+    return true;
+  }
+
   #rankOdd(turn: Turn): boolean {
-    for (let chatId = this.#odd.at(-1); chatId !== undefined; chatId = this.#odd.at(-1)) {
+    const odd = this.#odd ?? [];
+    if (odd.length === 0) return true;
+    for (let chatId = odd.at(-1); chatId !== undefined; chatId = odd.at(-1)) {
       if (turn.isOver || !this.#source.undated(chatId).read(turn)) return false;
       turn.spend(LOOK_UP);
       this.#ranked.push(this.#exact(chatId));
-      this.#odd.pop();
-      if (this.#odd.length === 0) this.#ranked.sort(compareRanked);
+      odd.pop();
     }
+    this.#ranked.sort(compareRanked);
     return true;
   }
 
@@ -102,7 +124,6 @@ export class Ranking {
     return last !== undefined && compareRanked(last, floor) <= 0;
   }
 
-  /** False when the turn was over first. */
   #settle(wanted: number, turn: Turn): boolean {
     const until = Math.min(wanted, this.#ranked.length);
     while (this.#settled < until) {

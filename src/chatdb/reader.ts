@@ -7,14 +7,14 @@ import type { Connection } from './connection.ts';
 import { detailsOf, withDetails } from './details.ts';
 import type { Chat, Edition } from './edition.ts';
 import { APPLE_EPOCH, fromUnixNs, isoOf, LARGEST_INTEGER } from './instants.ts';
-import { type Columns, type List, skip, take } from './pages.ts';
+import { type Columns, type List, skip, skipCost, take } from './pages.ts';
 import { beyond, cursorOf, EVERYTHING, type Range, rangeAtCursor } from './places.ts';
 import type { PageQueries } from './queries.ts';
 import { toMessage } from './rows.ts';
 import { NOT_YET, type NotYet, Turn } from './turns.ts';
 
 /** What the details of one message cost, in rows passed over. */
-const DETAILS = 30;
+const DETAILS = 15;
 const NOTHING = { items: [] };
 
 /** Reads of messages and conversations, always from chat.db itself. */
@@ -41,8 +41,9 @@ export class ChatReader implements MessageReader {
       }
       while (toSkip > 0) {
         if (turn.isOver) return NOT_YET;
-        const count = Math.min(toSkip, turn.rowsLeft);
-        turn.spend(count);
+        const cost = skipCost(list);
+        const count = Math.min(toSkip, Math.ceil(turn.rowsLeft / cost));
+        turn.spend(count * cost);
         const place = skip(list, columnsOf(list, query, 'keys'), range, count);
         if (place === undefined) return NOTHING;
         range = beyond(range, query.order, place);

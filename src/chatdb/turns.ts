@@ -1,5 +1,5 @@
 /** Rows read in one turn of the event loop. What needs more goes on in the next: it may take long, but blocks nobody. */
-const ROWS_A_TURN = 3000;
+const ROWS_A_TURN = 2000;
 
 /** Said by work that is not done when its turn is over. */
 export const NOT_YET = Symbol('not yet');

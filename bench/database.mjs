@@ -12,7 +12,7 @@ const SEED = 26;
 /** Path of a database with so many messages on the macOS 26 schema, three in ten of them in one conversation. */
 export function database(messages) {
   return cached(`chat-${messages}`, (path) => {
-    const conversations = Math.max(30, Math.round((messages * 3) / 1000));
+    const conversations = Math.max(100, Math.round((messages * 3) / 1000));
     make(path, { messages, conversations, busiest: Math.round(messages * 0.3) });
   });
 }

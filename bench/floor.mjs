@@ -30,10 +30,10 @@ export function openFloor(path, { replans = false } = {}) {
   );
   const chat = prepare(`SELECT c.ROWID, c.guid, c.display_name, ${last} / 1000000000 FROM chat c WHERE c.guid = ?`);
   const people = prepare(
-    'SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id WHERE j.chat_id = ? ORDER BY j.ROWID',
+    'SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id WHERE j.chat_id = ? + 0 ORDER BY j.ROWID',
   ).pluck();
   const files = prepare(`SELECT a.filename FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
-    WHERE j.message_id = ? AND a.hide_attachment = 0 ORDER BY j.ROWID`).pluck();
+    WHERE j.message_id = ? + 0 AND a.hide_attachment = 0 ORDER BY j.ROWID`).pluck();
   const attachments = (id) => files.all(id).map((file) => (file.startsWith('~') ? HOME + file.slice(1) : file));
   const message = (row) => messageOf(row, attachments);
   const conversation = ([rowId, id, name, at]) => ({

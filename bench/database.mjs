@@ -11,19 +11,19 @@ const SEED = 26;
 
 /** Path of a database with so many messages on the macOS 26 schema, three in ten of them in one conversation. */
 export function database(messages) {
-  return cached(`chat-${messages}`, (path) => {
-    const conversations = Math.max(100, Math.round((messages * 3) / 1000));
-    make(path, { messages, conversations, busiest: Math.round(messages * 0.3) });
-  });
+  const conversations = Math.max(100, Math.round((messages * 3) / 1000));
+  return cached(`chat-${messages}-in-${conversations}`, (path) =>
+    make(path, { messages, conversations, busiest: Math.round(messages * 0.3) }),
+  );
 }
 
-/** The same, small, but no join of the conversation with `busiest` messages has a date: an old chat at its worst. */
+/** No join of its one busy conversation has a date: an old chat at its worst. */
 export function undatedDatabase(busiest) {
-  return cached(`undated-${busiest}`, (path) => {
-    make(path, { messages: busiest + 2000, conversations: 30, busiest }, ({ sqlite }) =>
+  return cached(`undated-${busiest}`, (path) =>
+    make(path, { messages: busiest + 2000, conversations: 100, busiest }, ({ sqlite }) =>
       sqlite.exec('UPDATE chat_message_join SET message_date = 0 WHERE chat_id = 1'),
-    );
-  });
+    ),
+  );
 }
 
 function make(path, filling, change = () => undefined) {

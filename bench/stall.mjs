@@ -85,14 +85,17 @@ async function rowsOf(path, requests, rounds) {
   try {
     const rows = [];
     for (const [what, url] of requests) {
-      const [asked, idle] = [[], []];
+      const [asked, idle, cpu] = [[], [], []];
       await stalled(url);
       for (let round = 0; round < rounds; round += 1) {
-        asked.push(await stalled(url));
-        idle.push(await stalled());
+        const { wallMs, cpuMs } = await stalled(url);
+        asked.push(wallMs);
+        cpu.push(cpuMs);
+        idle.push((await stalled()).wallMs);
       }
       rows.push({
         what: `event loop stands still: ${what}`,
+        note: `${summary(cpu).median.toFixed(1)} ms of processor time`,
         postern: summary(asked),
         rival: 'no request',
         rivals: summary(idle),
@@ -110,6 +113,6 @@ async function rowsOf(path, requests, rounds) {
 
 async function longest({ child }) {
   child.send('?');
-  const [ms] = await once(child, 'message');
-  return ms;
+  const [answer] = await once(child, 'message');
+  return answer;
 }

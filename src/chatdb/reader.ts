@@ -14,7 +14,7 @@ import { toMessage } from './rows.ts';
 import { NOT_YET, type NotYet, Turn } from './turns.ts';
 
 /** What the details of one message cost, in rows passed over. */
-const DETAILS = 15;
+const DETAILS = 40;
 const NOTHING = { items: [] };
 
 /** Reads of messages and conversations, always from chat.db itself. */

@@ -1,5 +1,7 @@
 // Rows about reading: in one process, without HTTP.
 import { Connection } from '../dist/src/chatdb/connection.js';
+import { ChatDatabase } from '../dist/src/chatdb/database.js';
+import { Edition } from '../dist/src/chatdb/edition.js';
 import { ChatReader } from '../dist/src/chatdb/reader.js';
 import { sideBySide } from './figures.mjs';
 import { openFloor } from './floor.mjs';
@@ -7,10 +9,33 @@ import { openFloor } from './floor.mjs';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PAGE = { order: 'desc', limit: 50, offset: 0 };
 
-/** What is asked, of Postern's reader and of the floor, on one database. */
-export function questions(path) {
-  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
-  const reader = new ChatReader(connection);
+/** What takes the reader more than one turn of the event loop it promises. */
+export const whenThere = (given, use) => (given instanceof Promise ? given.then(use) : use(given));
+const items = (page) => whenThere(page, (given) => given.items);
+
+/** Forgets all it has learned before every read, as the service does when there was a commit. */
+function forgetfulConnection(options) {
+  const database = ChatDatabase.open(options);
+  let edition;
+  return {
+    read: (use) => database.inTransaction(() => use(edition)),
+    forget: () => {
+      edition = new Edition(database);
+    },
+  };
+}
+
+/** Postern's reader on a database, with `forget` for when each read is to be the first after a commit. */
+export function openReader(path, { isAfterCommit = false } = {}) {
+  const options = { path, home: '/home/nobody', log: SILENT };
+  const connection = isAfterCommit ? forgetfulConnection(options) : new Connection(options);
+  connection.forget?.();
+  return { reader: new ChatReader(connection), forget: () => connection.forget?.() };
+}
+
+/** What is asked, of Postern's reader and of the floor, on one database. A long answer is a promise. */
+export function questions(path, { isAfterCommit = false } = {}) {
+  const { reader, forget } = openReader(path, { isAfterCommit });
   const floor = openFloor(path);
   const chatAt = (order) =>
     floor.sqlite
@@ -24,7 +49,7 @@ export function questions(path) {
     floor.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').pluck().get(middle),
   );
   const sinceNs = date + 978_307_200n * 1_000_000_000n;
-  const list = (query) => reader.listMessages({ ...PAGE, ...query }).items;
+  const list = (query) => items(reader.listMessages({ ...PAGE, ...query }));
   return [
     ['newest 50 messages', '/messages', () => list({}), () => floor.newest(50)],
     [
@@ -49,7 +74,7 @@ export function questions(path) {
     [
       '50 conversations',
       '/conversations',
-      () => reader.listConversations({ limit: 50, offset: 0 }).items,
+      () => items(reader.listConversations({ limit: 50, offset: 0 })),
       () => floor.conversations(50),
     ],
     [
@@ -61,35 +86,42 @@ export function questions(path) {
   ].map(([name, url, ours, theirs]) => ({
     name,
     url,
-    ours: () => JSON.stringify(ours()),
+    ours: () => {
+      forget();
+      return whenThere(ours(), JSON.stringify);
+    },
     theirs: () => JSON.stringify(theirs()),
   }));
 }
 
-export function readerRows(path, effort) {
-  return questions(path).map(({ name, ours, theirs }) => {
-    const isSame = ours() === theirs();
-    const [postern, rival] = sideBySide([ours, theirs], effort);
-    return {
-      what: name,
+/** Answers between two commits, or each the first one after a commit. */
+export async function readerRows(path, effort, { isAfterCommit = false } = {}) {
+  const rows = [];
+  for (const { name, ours, theirs } of questions(path, { isAfterCommit })) {
+    const isSame = (await ours()) === theirs();
+    const [postern, rival] = await sideBySide([ours, theirs], effort);
+    rows.push({
+      what: isAfterCommit ? `${name}, first after a commit` : name,
       rival: 'plain SQL',
       postern,
       rivals: rival,
       unit: 'µs',
       ratio: postern.median / rival.median,
-      most: 1.5,
+      most: isAfterCommit ? undefined : 1.5,
       isWrong: !isSame,
       note: isSame ? '' : 'answers differ',
-    };
-  });
+    });
+  }
+  return rows;
 }
 
 /** The large database against the small one, both read by Postern. */
-export function sizeRows(large, small, effort) {
+export async function sizeRows(large, small, effort) {
   const few = questions(small);
-  return questions(large).map(({ name, ours }, at) => {
-    const [many, rival] = sideBySide([ours, few[at].ours], effort);
-    return {
+  const rows = [];
+  for (const [at, { name, ours }] of questions(large).entries()) {
+    const [many, rival] = await sideBySide([ours, few[at].ours], effort);
+    rows.push({
       what: `${name}: large against small database`,
       rival: 'Postern, 10,000 messages',
       postern: many,
@@ -97,19 +129,19 @@ export function sizeRows(large, small, effort) {
       unit: 'µs',
       ratio: many.median / rival.median,
       most: 1.3,
-    };
-  });
+    });
+  }
+  return rows;
 }
 
-export function deepPageRow(path, effort, depth = 100_000) {
-  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
-  const reader = new ChatReader(connection);
+export async function deepPageRow(path, effort, depth = 100_000) {
+  const { reader } = openReader(path);
   let page = reader.listMessages({ ...PAGE, limit: 200 });
   for (let seen = 200; seen < depth && page.next !== undefined; seen += 200) {
     page = reader.listMessages({ ...PAGE, limit: 200, cursor: page.next });
   }
   const cursor = page.next;
-  const [deep, first] = sideBySide(
+  const [deep, first] = await sideBySide(
     [() => JSON.stringify(reader.listMessages({ ...PAGE, cursor })), () => JSON.stringify(reader.listMessages(PAGE))],
     effort,
   );

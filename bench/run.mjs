@@ -1,17 +1,17 @@
 // `node bench/run.mjs [--quick]`: every row beside its rival in the same run. The long form writes RESULTS.md.
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { database } from './database.mjs';
+import { database, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
 import { deepPageRow, readerRows, sizeRows } from './reader.mjs';
+import { stallRows } from './stall.mjs';
 
 const isQuick = process.argv.includes('--quick');
 const effort = isQuick ? { rounds: 3, roundMs: 40, loadMs: 500 } : { rounds: 9, roundMs: 200, loadMs: 2500 };
 const folder = new URL('.', import.meta.url).pathname;
-if (!existsSync(`${folder}node_modules`))
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' });
+installRivals();
 
 const small = database(10_000);
 const large = isQuick ? small : database(1_000_000);
@@ -20,10 +20,11 @@ const add = (more) => {
   rows.push(...more);
   for (const row of more) console.log(line(row));
 };
-add(readerRows(large, effort));
+add(await readerRows(large, effort));
+add(await readerRows(large, effort, { isAfterCommit: true }));
 if (!isQuick) {
-  add(sizeRows(large, small, effort));
-  add([deepPageRow(large, effort)]);
+  add(await sizeRows(large, small, effort));
+  add([await deepPageRow(large, effort)]);
 }
 const peers = [
   `${folder}peers.mjs`,
@@ -33,6 +34,7 @@ const peers = [
 ];
 add(JSON.parse(execFileSync(process.execPath, peers, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })));
 add(await httpRows(large, effort));
+add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);
 
 if (!isQuick) {
@@ -52,9 +54,9 @@ ${rows.map(line).join('\n')}
 }
 
 /** `bound` is an upper bound of our own figure; `most` and `least` are bounds of the ratio. */
-function line({ what, postern, rival, rivals, unit, ratio, bound, most, least, note, isWrong }) {
+function line({ what, postern, rival = '', rivals, unit, ratio, bound, most, least, note, isWrong }) {
   const figure = ({ median, low, high }) => `${short(median)} (${short(low)} to ${short(high)}) ${unit}`;
-  const [target, met] =
+  const [target, isMet] =
     bound !== undefined
       ? [`≤ ${bound} ${unit}`, postern.median <= bound]
       : most !== undefined
@@ -62,8 +64,24 @@ function line({ what, postern, rival, rivals, unit, ratio, bound, most, least, n
         : least !== undefined
           ? [`≥ ${least}`, ratio >= least]
           : ['stated only', undefined];
-  const verdict = met === undefined ? '' : met && !isWrong ? 'yes' : '**no**';
-  return `| ${what}${note ? ` (${note})` : ''} | ${figure(postern)} | ${rival ?? ''} | ${rivals ? figure(rivals) : ''} | ${ratio?.toFixed(2) ?? ''} | ${target} | ${verdict} |`;
+  const cells = [
+    note ? `${what} (${note})` : what,
+    figure(postern),
+    rival,
+    rivals ? figure(rivals) : '',
+    ratio === undefined ? '' : short(ratio),
+    target,
+    isWrong || isMet === false ? '**no**' : isMet ? 'yes' : '',
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** Without what they would build: the kit finds the SQLite that Postern uses. */
+function installRivals() {
+  const changedAt = (file) => statSync(folder + file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;
+  const command = ['ci', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund'];
+  execFileSync('npm', command, { cwd: folder, stdio: 'inherit' });
 }
 
 function short(value) {

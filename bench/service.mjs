@@ -23,7 +23,7 @@ export async function startService(path, { nodeArguments = [] } = {}) {
   );
   const startedAt = performance.now();
   const child = spawn(process.execPath, [...nodeArguments, PROGRAM, 'serve', '--config-dir', config], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { PATH: process.env.PATH, HOME: folder },
   });
   while (!(await isHealthy(port))) {
@@ -35,6 +35,7 @@ export async function startService(path, { nodeArguments = [] } = {}) {
     port,
     startedWithinMs,
     pid: child.pid,
+    child,
     socketUrl: `ws://127.0.0.1:${port}/api/v1/ws?api_key=${KEY}`,
     async post(route, body) {
       const answer = await fetch(`http://127.0.0.1:${port}/api/v1${route}`, {

@@ -1,7 +1,7 @@
 import type { Log } from '../domain/ports.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 import { AttachmentPaths } from './attachment-paths.ts';
-import { messageQueries, type Queries, restParameters } from './queries.ts';
+import { messageQueries, type Queries } from './queries.ts';
 import { type ChatQueries, chatQueries } from './queries-chats.ts';
 import { probe, type Shape } from './shape.ts';
 
@@ -23,8 +23,6 @@ export class ChatDatabase {
   readonly shape: Shape;
   readonly queries: Queries;
   readonly chatQueries: ChatQueries;
-  /** How often the `rest` of a chat asks for the chat's row id. */
-  readonly restParameters: number;
   readonly paths: AttachmentPaths;
   readonly log: Log;
   readonly #sqlite: Sqlite;
@@ -35,7 +33,6 @@ export class ChatDatabase {
     this.shape = probe(sqlite);
     this.queries = messageQueries(this.shape);
     this.chatQueries = chatQueries(this.shape);
-    this.restParameters = restParameters(this.shape);
     this.paths = new AttachmentPaths(path, home);
     this.log = log;
   }

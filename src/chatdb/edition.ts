@@ -1,8 +1,11 @@
 import type { ChatDatabase } from './database.ts';
-import type { ListSource, Place } from './pages.ts';
+import type { ListSource } from './pages.ts';
+import type { Place } from './places.ts';
 import { Ranking } from './ranking.ts';
 import { type ChatFacts, type Surroundings, toText } from './rows.ts';
 import { spellingsOf } from './spellings.ts';
+import { NOT_YET, type NotYet, type Turn } from './turns.ts';
+import { Undated } from './undated.ts';
 
 /** A chat as its own row and its participants describe it. */
 export interface Chat extends ChatFacts {
@@ -31,6 +34,7 @@ export class Edition implements Surroundings, ListSource {
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly Chat[]>();
   readonly #oddDates = new Map<number | undefined, boolean>();
+  readonly #undated = new Map<number | undefined, Undated>();
 
   constructor(database: ChatDatabase) {
     this.database = database;
@@ -52,15 +56,30 @@ export class Edition implements Surroundings, ListSource {
   chatsOf(id: string): readonly Chat[] {
     if (this.#ids.size >= MOST_BOOKMARKS) this.#ids.clear();
     return remember(this.#ids, id, () => {
-      const { database } = this;
-      const found = database
-        .all(database.chatQueries.rowIds, ...spellingsOf(id))
-        .map(([rowId]) => this.chat(rowId as number))
+      const found = this.#rowIdsOf(id)
+        .map((rowId) => this.chat(rowId))
         .filter((chat) => chat !== undefined);
       return found.sort(
         (a, b) => Number(b.guid === id) - Number(a.guid === id) || this.ranking.compare(a.rowId, b.rowId),
       );
     });
+  }
+
+  /** The best of them, when all that its list needs has been read: that may take more than one turn. */
+  chatOf(id: string, turn: Turn): Chat | undefined | NotYet {
+    const rowIds = this.#ids.has(id) ? [] : this.#rowIdsOf(id);
+    if (rowIds.length > 1 && !rowIds.every((rowId) => this.isOrdered(rowId, turn))) return NOT_YET;
+    const [chat] = this.chatsOf(id);
+    return chat === undefined || this.isOrdered(chat.rowId, turn) ? chat : NOT_YET;
+  }
+
+  /** False when the turn was over before the order of the chat's rows (or of all) was known. */
+  isOrdered(chatId: number | undefined, turn: Turn): boolean {
+    return !this.hasOddDates(chatId) || this.undated(chatId).read(turn);
+  }
+
+  undated(chatId: number | undefined): Undated {
+    return remember(this.#undated, chatId, () => new Undated(this.database, chatId));
   }
 
   attachments(rowId: number): readonly string[] {
@@ -98,6 +117,10 @@ export class Edition implements Surroundings, ListSource {
   setBookmark(key: string, place: Place): void {
     if (this.#bookmarks.size >= MOST_BOOKMARKS) this.#bookmarks.clear();
     this.#bookmarks.set(key, place);
+  }
+
+  #rowIdsOf(id: string): readonly number[] {
+    return this.database.all(this.database.chatQueries.rowIds, ...spellingsOf(id)).map(([rowId]) => rowId as number);
   }
 
   #readChat(rowId: number): Chat | undefined {

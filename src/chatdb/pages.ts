@@ -1,32 +1,18 @@
-import { AppError } from '../domain/errors.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import type { ChatDatabase } from './database.ts';
-import { compareInstants, type Instant, LARGEST_INTEGER, LARGEST_SECONDS, toNanoseconds } from './instants.ts';
-import type { PageQueries } from './queries.ts';
+import { LARGEST_INTEGER, LARGEST_SECONDS } from './instants.ts';
+import type { Bound, Order, Place, Range } from './places.ts';
 import { instantAt } from './rows.ts';
-
-/** A place as SQL compares it: date first, then row id. In nanoseconds since 2001. */
-interface Bound {
-  readonly date: bigint;
-  readonly rowId: bigint;
-}
-
-/**
- * What a page is taken from. The order decides which bound is a place, strictly excluded; of the other only the
- * date counts: newer than `after`, not newer than `before`.
- */
-export interface Range {
-  readonly after: Bound;
-  readonly before: Bound;
-}
-
-export type Order = 'asc' | 'desc';
+import { Turn } from './turns.ts';
+import { comparePlaces, type Purpose, type Undated } from './undated.ts';
 
 /** What lists are read from. */
 export interface ListSource {
   readonly database: ChatDatabase;
   /** True when some row of the chat (or of all) is dated otherwise than in nanoseconds. */
   hasOddDates(chatId: number | undefined): boolean;
+  /** The rows that no index puts in order. */
+  undated(chatId: number | undefined): Undated;
 }
 
 /** A list: of one conversation or of all. */
@@ -37,110 +23,71 @@ export interface List {
   readonly order: Order;
 }
 
-/** A place in a list: everything before it was given already. */
-export interface Place {
-  readonly instant: Instant;
-  readonly rowId: number;
+/** What of a list is asked for: an SQL text of `pageQueries`, and where the date stands in its columns. */
+export interface Columns {
+  readonly sql: string;
+  readonly dateAt: number;
+  readonly purpose: Purpose;
 }
 
-/** A row found, and where it stands in the list. */
+/** A row found, and where it stands in the list. An undated one is only a place. */
 export interface Found extends Place {
-  readonly row: Row;
+  readonly row?: Row;
 }
 
 const NS = 1_000_000_000n;
-const SMALLEST_INTEGER = -LARGEST_INTEGER - 1n;
-/** Beyond every date: seconds may reach 1e19 nanoseconds. */
-const FAR = 10n ** 24n;
-export const EVERYTHING: Range = {
-  after: { date: -FAR, rowId: -LARGEST_INTEGER },
-  before: { date: FAR, rowId: LARGEST_INTEGER },
-};
 
-/** A part of the rows whose order an index knows, or the rest. `unit`: nanoseconds in one of the stored number. */
+/** A part of the rows whose order an index knows. `unit`: nanoseconds in one of the stored number. */
 interface Stream {
-  readonly query: 'indexed' | 'rest';
   readonly unit: bigint;
   readonly above: bigint;
   readonly upTo: bigint;
 }
 
-const NANOSECONDS: Stream = { query: 'indexed', unit: 1n, above: LARGEST_SECONDS, upTo: LARGEST_INTEGER };
-const SECONDS: Stream = { query: 'indexed', unit: NS, above: 0n, upTo: LARGEST_SECONDS };
-const REST: Stream = { query: 'rest', unit: 1n, above: -FAR - 1n, upTo: FAR };
-/** The ordinary database has only the first; the order of all three together is exact in any mixture (B6). */
-const ORDINARY = [NANOSECONDS];
-const MIXED = [NANOSECONDS, SECONDS, REST];
+/** The ordinary database has only these. */
+const NANOSECONDS: Stream = { unit: 1n, above: LARGEST_SECONDS, upTo: LARGEST_INTEGER };
+const SECONDS: Stream = { unit: NS, above: 0n, upTo: LARGEST_SECONDS };
 
-/** Rows of a list in its order. `dateAt`: where the date stands in the columns of `sql`. */
-export function take(
-  { source, chatId, order }: List,
-  sql: PageQueries['rows'],
-  dateAt: number,
-  range: Range,
-  limit: number,
-): readonly Found[] {
-  const { database } = source;
-  const streams = source.hasOddDates(chatId) ? MIXED : ORDINARY;
-  const found = streams.flatMap((stream) =>
-    database
-      .all(
-        sql[stream.query],
-        ...chatParameters(source, chatId, stream),
-        ...boundParameters(stream, order, range),
-        limit,
-        0,
-      )
-      .map((row) => ({ row, rowId: row[0] as number, instant: instantAt(row, dateAt) })),
-  );
-  if (streams.length === 1) return found;
+/** Rows of a list in its order, exact in any mixture of dates (B6). */
+export function take(list: List, columns: Columns, range: Range, limit: number): readonly Found[] {
+  const { source, chatId, order } = list;
+  const dated = indexed(list, columns, NANOSECONDS, range, limit, 0);
+  if (!source.hasOddDates(chatId)) return dated;
+  const undated = source.undated(chatId);
+  undated.read(Turn.withoutEnd());
+  const found: Found[] = [
+    ...dated,
+    ...indexed(list, columns, SECONDS, range, limit, 0),
+    ...undated.places(columns.purpose, range, order, limit),
+  ];
   const sign = order === 'asc' ? 1 : -1;
   return found.sort((a, b) => sign * comparePlaces(a, b)).slice(0, limit);
 }
 
 /** The place of the `count`th row, or undefined when there are fewer. */
-export function skip(list: List, sql: PageQueries['keys'], range: Range, count: number): Place | undefined {
+export function skip(list: List, columns: Columns, range: Range, count: number): Place | undefined {
   const { source, chatId } = list;
-  if (source.hasOddDates(chatId)) return take(list, sql, 1, range, count)[count - 1];
-  const parameters = [
-    ...chatParameters(source, chatId, NANOSECONDS),
-    ...boundParameters(NANOSECONDS, list.order, range),
-  ];
-  const row = source.database.get(sql.indexed, ...parameters, 1, count - 1);
-  return row && { rowId: row[0] as number, instant: instantAt(row, 1) };
+  if (source.hasOddDates(chatId)) return take(list, columns, range, count)[count - 1];
+  return indexed(list, columns, NANOSECONDS, range, 1, count - 1)[0];
 }
 
-/** What is left of a range behind a place. */
-export function beyond(range: Range, order: Order, place: Place): Range {
-  const bound = { date: toNanoseconds(place.instant), rowId: BigInt(place.rowId) };
-  return order === 'asc' ? { ...range, after: bound } : { ...range, before: bound };
+/** What a row passed over by `skip` costs: where dates are mixed, each is taken from all streams and put in order. */
+export function skipCost({ source, chatId }: List): number {
+  return source.hasOddDates(chatId) ? 4 : 1;
 }
 
-function comparePlaces(a: Place, b: Place): number {
-  return compareInstants(a.instant, b.instant) || a.rowId - b.rowId;
-}
-
-/** A place as the opaque text of `Page.next`. */
-export function cursorOf(place: Place): string {
-  return `${toNanoseconds(place.instant)}.${place.rowId}`;
-}
-
-/** Throws AppError `invalid` for what `cursorOf` never gave. */
-export function rangeAtCursor(range: Range, order: Order, cursor: string): Range {
-  const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
-  if (date === '') {
-    throw new AppError('invalid', 'invalid_cursor', 'The cursor is not one that this service gave.', {
-      mistakes: [{ pointer: '?cursor', message: 'is not a cursor of this list' }],
-    });
-  }
-  const bound = { date: BigInt(date), rowId: BigInt(rowId) };
-  if (order === 'desc') return { ...range, before: bound };
-  return bound.date > range.after.date ? { ...range, after: bound } : range;
-}
-
-function chatParameters(source: ListSource, chatId: number | undefined, stream: Stream): SqlValue[] {
-  if (chatId === undefined) return [];
-  return Array<SqlValue>(stream === REST ? source.database.restParameters : 1).fill(chatId);
+function indexed(
+  { source, chatId, order }: List,
+  { sql, dateAt }: Columns,
+  stream: Stream,
+  range: Range,
+  limit: number,
+  offset: number,
+): Found[] {
+  const chat = chatId === undefined ? [] : [chatId];
+  return source.database
+    .all(sql, ...chat, ...boundParameters(stream, order, range), limit, offset)
+    .map((row) => ({ row, rowId: row[0] as number, instant: instantAt(row, dateAt) }));
 }
 
 function boundParameters({ unit, above, upTo }: Stream, order: Order, range: Range): SqlValue[] {
@@ -151,18 +98,11 @@ function boundParameters({ unit, above, upTo }: Stream, order: Order, range: Ran
   };
   const after = clamp(range.after);
   const before = clamp(range.before);
-  return order === 'asc'
-    ? [storable(after.date), after.rowId, storable(before.date)]
-    : [storable(after.date), storable(before.date), before.rowId];
+  return order === 'asc' ? [after.date, after.rowId, before.date] : [after.date, before.date, before.rowId];
 }
 
 /** A bound between two whole units lies behind every row of the lower one. */
 function inUnits(bound: Bound, unit: bigint): Bound {
   if (unit === 1n) return bound;
   return { date: bound.date / unit, rowId: bound.date % unit === 0n ? bound.rowId : LARGEST_INTEGER };
-}
-
-/** Beyond 64 bits a bound is REAL, as `instantSql` makes it. */
-function storable(date: bigint): SqlValue {
-  return date > LARGEST_INTEGER || date < SMALLEST_INTEGER ? Number(date) : date;
 }

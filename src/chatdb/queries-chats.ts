@@ -1,5 +1,5 @@
 import { LARGEST_INTEGER } from './instants.ts';
-import { hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQueries } from './queries.ts';
+import { counts, hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQuery, T } from './queries.ts';
 import type { Shape } from './shape.ts';
 import { SPELLINGS } from './spellings.ts';
 
@@ -17,28 +17,28 @@ export interface ChatQueries {
   readonly areHeadsExact: boolean;
   /** Chats whose joins have dates that bound nothing: NULL, 0, seconds. */
   readonly oddChats: string;
-  /** The newest row that counts for `last_message_at` (B12), as the streams of a page. */
-  readonly last: Readonly<Record<'indexed' | 'rest', string>>;
+  /** The newest row that counts for `last_message_at` (B12), as a page of keys. */
+  readonly last: string;
 }
 
 export function chatQueries(shape: Shape): ChatQueries {
   const of = (name: string): string => (shape.hasColumn('chat', name) ? `c.${name}` : 'NULL');
-  const counts = shape.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
+  const isCounted = counts(shape);
   const date = 'm.date, m.date / 1000000000, m.date % 1000000000';
   const isFast = shape.hasIndex('chat_message_join', 'chat_id', 'message_date');
   return {
     chat: `SELECT c.guid, ${['display_name', 'style', 'last_addressed_handle', 'service_name'].map(of).join(', ')}
       FROM chat c WHERE c.ROWID = ?`,
-    rowIds: `SELECT ROWID FROM chat WHERE guid IN (${Array(SPELLINGS).fill('?').join(', ')})`,
+    rowIds: `SELECT ROWID FROM chat WHERE guid IN (${Array(SPELLINGS).fill(T).join(', ')})`,
     participants: shape.hasTable('chat_handle_join')
       ? `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
          WHERE j.chat_id = ${N} ORDER BY j.ROWID`
       : 'SELECT NULL WHERE ? IS NULL',
     handle: 'SELECT id FROM handle WHERE ROWID = ?',
-    heads: isFast ? boundingHeads() : exactHeads(counts),
+    heads: isFast ? boundingHeads() : exactHeads(isCounted),
     areHeadsExact: !isFast,
     oddChats: oddChats(shape),
-    last: pageQueries(shape, 'chat', 'desc', `m.ROWID, ${date}`, counts),
+    last: pageQuery(shape, 'chat', 'desc', `m.ROWID, ${date}`, isCounted),
   };
 }
 
@@ -67,9 +67,9 @@ function oddChats(shape: Shape): string {
 }
 
 /** One pass over everything: for databases without that index. SQLite takes bare columns from the row of the max(). */
-function exactHeads(counts: string): string {
+function exactHeads(isCounted: string): string {
   return `SELECT c.ROWID, l.date, l.date / 1000000000, l.date % 1000000000, count(l.id), max(${instantSql('l.date')})
     FROM chat c LEFT JOIN (SELECT j.chat_id, m.ROWID AS id, m.date FROM chat_message_join j
-      JOIN message m ON m.ROWID = j.message_id WHERE ${counts} AND ${IS_LOWEST_CHAT}) l ON l.chat_id = c.ROWID
+      JOIN message m ON m.ROWID = j.message_id WHERE ${isCounted} AND ${IS_LOWEST_CHAT}) l ON l.chat_id = c.ROWID
     GROUP BY c.ROWID LIMIT ${N}`;
 }

@@ -1,3 +1,4 @@
+import { T } from './queries.ts';
 import type { Shape } from './shape.ts';
 
 /** Every SQL text about `details` (section H), for one shape of database. */
@@ -23,7 +24,7 @@ export function detailQueries(shape: Shape, columns: string): DetailQueries {
     shape.hasColumn('message', name) ? `m.${name}, m.${name} / 1000000000, m.${name} % 1000000000` : 'NULL, NULL, NULL';
   const texts = ['service', 'item_type', 'balloon_bundle_id', 'thread_originator_guid', 'error'].map(column);
   const dates = ['date_edited', 'date_retracted', 'date_delivered', 'date_read'].map(date);
-  const slots = reactionTargets('').map(() => '?');
+  const slots = reactionTargets('').map(() => T);
   // Without its index every message would cost a walk through the whole table (B1: then the feature is off).
   const hasReactions =
     shape.hasColumn('message', 'associated_message_type') && shape.hasIndex('message', 'associated_message_guid');

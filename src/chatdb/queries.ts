@@ -14,6 +14,12 @@ export interface Queries {
   /** Own messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
   readonly pages: Readonly<Record<'all' | 'chat', Readonly<Record<'asc' | 'desc', PageQueries>>>>;
+  /**
+   * The rows whose place in an index is not their place in time, a part of them each: row id, date (value, quotient,
+   * remainder), whether it is a message, whether it counts (B12), whether it belongs in lists. Parameters: the chat;
+   * limit, offset.
+   */
+  readonly undated: Readonly<Record<'all' | 'chat', readonly string[]>>;
   /** Whether any row is dated otherwise than in nanoseconds; for a chat: by what its joins say. */
   readonly hasOddDates: Readonly<Record<'all' | 'chat', string>>;
   readonly newest: string;
@@ -27,15 +33,13 @@ export interface Queries {
 }
 
 /**
- * The streams a list is merged from. `indexed` walks an index and its parameters say which part; `rest` sorts
- * the few rows the index cannot put in order. Parameters: the chat as often as asked for; ascending the date and
- * row id to begin after and the last date, descending the date to end above and the date and row id to begin
- * below; limit, offset.
+ * Lists in the order of an index. Parameters: the chat; ascending the date and row id to begin after and the last
+ * date, descending the date to end above and the date and row id to begin below; limit, offset.
  */
 export interface PageQueries {
-  readonly rows: Readonly<Record<'indexed' | 'rest', string>>;
+  readonly rows: string;
   /** The same places without the messages: row id and date. */
-  readonly keys: Readonly<Record<'indexed' | 'rest', string>>;
+  readonly keys: string;
 }
 
 export function messageQueries(shape: Shape): Queries {
@@ -44,8 +48,8 @@ export function messageQueries(shape: Shape): Queries {
   const reaction = REACTION.map(([name, missing]) => column(shape, name, missing)).join(', ');
   const isMessage = isNoReaction(shape);
   const page = (scope: 'all' | 'chat', order: 'asc' | 'desc'): PageQueries => ({
-    rows: pageQueries(shape, scope, order, row(scope === 'all' ? LOWEST_CHAT : 'j.chat_id'), isMessage),
-    keys: pageQueries(shape, scope, order, KEY_COLUMNS, isMessage),
+    rows: pageQuery(shape, scope, order, row(scope === 'all' ? LOWEST_CHAT : 'j.chat_id'), isMessage),
+    keys: pageQuery(shape, scope, order, KEY_COLUMNS, isMessage),
   });
   return {
     message: `SELECT ${row(anyChat)} FROM message m WHERE m.ROWID = ? AND ${isMessage}`,
@@ -57,6 +61,7 @@ export function messageQueries(shape: Shape): Queries {
       all: { asc: page('all', 'asc'), desc: page('all', 'desc') },
       chat: { asc: page('chat', 'asc'), desc: page('chat', 'desc') },
     },
+    undated: { all: undatedOfAll(shape, isMessage), chat: undatedOfChat(shape, isMessage) },
     hasOddDates: {
       all: `SELECT ${hasOddDates('message', 'date')}`,
       chat: shape.hasColumn('chat_message_join', 'message_date')
@@ -69,7 +74,7 @@ export function messageQueries(shape: Shape): Queries {
       ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0), ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
       : 'SELECT ifnull(max(ROWID), 0) FROM message',
     guid: 'SELECT guid FROM message WHERE ROWID = ?',
-    rowIdOfGuid: 'SELECT ROWID FROM message WHERE guid = ?',
+    rowIdOfGuid: `SELECT ROWID FROM message WHERE guid = ${T}`,
     attachments: hasAttachmentTables(shape)
       ? `SELECT a.filename, ${attachmentColumns(shape)}
          FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
@@ -83,6 +88,8 @@ export function messageQueries(shape: Shape): Queries {
  * a LIMIT, which costs ten times the search itself; the sum hides it.
  */
 export const N = '? + 0';
+/** A text, for the same reason. */
+export const T = "? || ''";
 
 const KEY_COLUMNS = 'm.ROWID, m.date, m.date / 1000000000, m.date % 1000000000';
 const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
@@ -111,58 +118,54 @@ export function hasOddDates(table: string, date: string, condition = ''): string
     .join(' OR ');
 }
 
-/** Rows whose place in an index is not their place in time, as row ids; `?` stands for the chat each time. */
-function restSql(shape: Shape, scope: 'all' | 'chat'): string {
-  const [table, id, date, of] =
-    scope === 'all'
-      ? ['message', 'ROWID', 'date', '']
-      : ['chat_message_join', 'message_id', 'message_date', `chat_id = ${N} AND `];
-  if (!shape.hasColumn(table, date))
-    return `SELECT message_id AS id, chat_id FROM chat_message_join WHERE chat_id = ${N}`;
-  return [`${date} IS NULL`, `${date} <= 0`, `${date} > ${LARGEST_INTEGER}`]
-    .map((odd) => `SELECT ${id} AS id${scope === 'chat' ? ', chat_id' : ''} FROM ${table} WHERE ${of}${odd}`)
-    .join(' UNION ALL ');
+/** What is no positive number of nanoseconds or seconds: an index has it at its ends. */
+function odd(date: string): readonly string[] {
+  return [`${date} IS NULL`, `${date} <= 0`, `${date} > ${LARGEST_INTEGER}`];
 }
 
-/** How often `restSql` asks for the chat. */
-export function restParameters(shape: Shape): number {
-  return shape.hasColumn('chat_message_join', 'message_date') ? 3 : 1;
+function undatedOfAll(shape: Shape, isMessage: string): readonly string[] {
+  return odd('date').map(
+    (isOdd) => `SELECT ${KEY_COLUMNS}, ${isMessage}, 0, ${isListed(shape)}
+      FROM (SELECT ROWID AS id FROM message WHERE ${isOdd} LIMIT ${N} OFFSET ${N}) j JOIN message m ON m.ROWID = j.id`,
+  );
+}
+
+/** A join may name a row that is gone; it is counted all the same, because the offset counts it. */
+function undatedOfChat(shape: Shape, isMessage: string): readonly string[] {
+  const isOdd = shape.hasColumn('chat_message_join', 'message_date') ? odd('message_date') : ['1'];
+  return isOdd.map(
+    (which) => `SELECT ${KEY_COLUMNS}, ${isMessage}, ${counts(shape)}, ${IS_LOWEST_CHAT}
+      FROM (SELECT message_id, chat_id FROM chat_message_join WHERE chat_id = ${N} AND ${which} LIMIT ${N} OFFSET ${N}) j
+      LEFT JOIN message m ON m.ROWID = j.message_id`,
+  );
+}
+
+/** Decision B12. */
+export function counts(shape: Shape): string {
+  return shape.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
 }
 
 /** Decision B4: under the chat with the lowest row id alone. The `+` keeps SQLite off the index by chat. */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND +o.chat_id < j.chat_id)`;
 
-/** The two streams of a list, for any columns and any condition on the row. */
-export function pageQueries(
+/** A list in the order of its index, for any columns and any condition on the row. */
+export function pageQuery(
   shape: Shape,
   scope: 'all' | 'chat',
   order: 'asc' | 'desc',
   columns: string,
   condition: string,
-): Readonly<Record<'indexed' | 'rest', string>> {
-  const instant = instantSql('m.date');
-  const rest = restSql(shape, scope);
+): string {
   if (scope === 'all') {
-    const listed = `${condition} AND ${isListed(shape)}`;
-    return {
-      indexed: `SELECT ${columns} FROM message m
-        WHERE ${between(order, 'm.date', 'm.ROWID')} AND ${listed}
-        ORDER BY m.date ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
-      rest: `SELECT ${columns} FROM (${rest}) j JOIN message m ON m.ROWID = j.id
-        WHERE ${between(order, instant, 'm.ROWID')} AND ${listed}
-        ORDER BY ${instant} ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
-    };
+    return `SELECT ${columns} FROM message m
+      WHERE ${between(order, 'm.date', 'm.ROWID')} AND ${condition} AND ${isListed(shape)}
+      ORDER BY m.date ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`;
   }
   const date = shape.hasColumn('chat_message_join', 'message_date') ? 'j.message_date' : 'NULL';
-  return {
-    indexed: `SELECT ${columns} FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
-      WHERE j.chat_id = ${N} AND ${between(order, date, 'j.message_id')} AND ${condition} AND ${IS_LOWEST_CHAT}
-      ORDER BY ${date} ${order}, j.message_id ${order} LIMIT ${N} OFFSET ${N}`,
-    rest: `SELECT ${columns} FROM (${rest}) j JOIN message m ON m.ROWID = j.id
-      WHERE ${between(order, instant, 'm.ROWID')} AND ${condition} AND ${IS_LOWEST_CHAT.replace('j.message_id', 'j.id')}
-      ORDER BY ${instant} ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`,
-  };
+  return `SELECT ${columns} FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+    WHERE j.chat_id = ${N} AND ${between(order, date, 'j.message_id')} AND ${condition} AND ${IS_LOWEST_CHAT}
+    ORDER BY ${date} ${order}, j.message_id ${order} LIMIT ${N} OFFSET ${N}`;
 }
 
 /**

@@ -1,6 +1,8 @@
 import { compareInstants, type Instant, LATEST } from './instants.ts';
-import { EVERYTHING, type ListSource, take } from './pages.ts';
+import { type ListSource, take } from './pages.ts';
+import { EVERYTHING } from './places.ts';
 import { instantAt } from './rows.ts';
+import { NOT_YET, type NotYet, type Turn } from './turns.ts';
 
 /** A conversation's place among the others. */
 export interface Ranked {
@@ -14,6 +16,8 @@ export interface Ranked {
 /** As many conversations as are read at first; those who ask for more get all. */
 const WINDOW = 250;
 const ALL = -1;
+/** What looking one up costs, in rows passed over. */
+const LOOK_UP = 20;
 
 /** A floor above everything: only chats that were looked up anyway have been read. */
 const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, isExact: false };
@@ -24,32 +28,37 @@ const NOTHING_READ: Ranked = { chatId: Number.POSITIVE_INFINITY, last: LATEST, i
  */
 export class Ranking {
   readonly #source: ListSource;
+  /** How many heads are to be read, and whether they are. */
+  #extent: number | undefined;
+  #isRead = false;
   #ranked: Ranked[] = [];
+  /** Chats whose bound says nothing, still to be looked up; undefined before they are known. */
+  #odd: number[] | undefined;
   /** The first so many have their final place. */
   #settled = 0;
   /** What is not in `#ranked` comes behind this; undefined when everything is in it. */
   #floor: Ranked | undefined;
-  #isRead = false;
 
   constructor(source: ListSource) {
     this.#source = source;
   }
 
-  page(limit: number, offset: number): readonly Ranked[] {
+  page(limit: number, offset: number, turn: Turn): readonly Ranked[] | NotYet {
     const wanted = offset + limit;
-    if (!this.#isRead) this.#read(this.#source.database.chatQueries.areHeadsExact ? ALL : WINDOW);
-    this.#settle(wanted);
-    if (this.#floor !== undefined && !this.#isCertain(wanted, this.#floor)) {
-      this.#read(ALL);
-      this.#settle(wanted);
+    this.#extent ??= wanted > WINDOW || this.#source.database.chatQueries.areHeadsExact ? ALL : WINDOW;
+    while (this.#readHeads(turn) && this.#findOdd(turn) && this.#rankOdd(turn) && this.#settle(wanted, turn)) {
+      if (this.#floor === undefined || this.#isCertain(wanted, this.#floor)) return this.#ranked.slice(offset, wanted);
+      this.#extent = ALL;
+      this.#isRead = false;
     }
-    return this.#ranked.slice(offset, wanted);
+    return NOT_YET;
   }
 
   /** Exact `last_message_at` of one chat; undefined when nothing in it counts. */
   last(chatId: number): Instant | undefined {
     const list = { source: this.#source, chatId, order: 'desc' } as const;
-    return take(list, this.#source.database.chatQueries.last, 1, EVERYTHING, 1)[0]?.instant;
+    const sql = this.#source.database.chatQueries.last;
+    return take(list, { sql, dateAt: 1, purpose: 'counts' }, EVERYTHING, 1)[0]?.instant;
   }
 
   /** Newest first. */
@@ -57,24 +66,57 @@ export class Ranking {
     return compareRanked(this.#exact(a), this.#exact(b));
   }
 
-  #read(limit: number): void {
+  // Each of these steps is false when the turn was over first.
+
+  #readHeads(turn: Turn): boolean {
+    if (this.#isRead) return true;
+    if (turn.isOver) return false;
     const { database } = this.#source;
-    const { heads, oddChats, areHeadsExact } = database.chatQueries;
+    const { heads, areHeadsExact } = database.chatQueries;
+    const limit = this.#extent ?? ALL;
     const rows = database.all(heads, limit);
-    const odd = new Set(areHeadsExact ? [] : database.all(oddChats).map(([chatId]) => chatId as number));
-    const bounded = rows
-      .map(
-        (row): Ranked => ({
-          chatId: row[0] as number,
-          last: row[4] === 0 ? undefined : instantAt(row, 1),
-          isExact: areHeadsExact || row[4] === 0,
-        }),
-      )
-      .filter(({ chatId }) => !odd.has(chatId));
-    this.#ranked = [...bounded, ...[...odd].map((chatId) => this.#exact(chatId))].sort(compareRanked);
-    this.#floor = rows.length === limit ? (bounded.at(-1) ?? NOTHING_READ) : undefined;
+    this.#ranked = rows.map((row) => ({
+      chatId: row[0] as number,
+      last: row[4] === 0 ? undefined : instantAt(row, 1),
+      isExact: areHeadsExact || row[4] === 0,
+    }));
+    // Every chat was looked at, however few were wanted.
+    turn.spend(rows.length === limit ? turn.rowsLeft : rows.length);
+    this.#floor = rows.length === limit ? (this.#ranked.at(-1) ?? NOTHING_READ) : undefined;
+    this.#odd = areHeadsExact ? [] : undefined;
+    if (areHeadsExact) this.#ranked.sort(compareRanked);
     this.#settled = 0;
     this.#isRead = true;
+    return true;
+  }
+
+  #findOdd(turn: Turn): boolean {
+    if (this.#odd !== undefined) return true;
+    if (turn.isOver) return false;
+    const { database } = this.#source;
+    const odd = database.all(database.chatQueries.oddChats).map(([chatId]) => chatId as number);
+    turn.spend(this.#floor === undefined ? this.#ranked.length : turn.rowsLeft);
+    if (odd.length > 0) {
+      const isOdd = new Set(odd);
+      this.#ranked = this.#ranked.filter(({ chatId }) => !isOdd.has(chatId));
+      if (this.#floor !== undefined) this.#floor = this.#ranked.at(-1) ?? NOTHING_READ;
+    }
+    this.#ranked.sort(compareRanked);
+    this.#odd = odd;
+    return true;
+  }
+
+  #rankOdd(turn: Turn): boolean {
+    const odd = this.#odd ?? [];
+    if (odd.length === 0) return true;
+    for (let chatId = odd.at(-1); chatId !== undefined; chatId = odd.at(-1)) {
+      if (turn.isOver || !this.#source.undated(chatId).read(turn)) return false;
+      turn.spend(LOOK_UP);
+      this.#ranked.push(this.#exact(chatId));
+      odd.pop();
+    }
+    this.#ranked.sort(compareRanked);
+    return true;
   }
 
   #isCertain(wanted: number, floor: Ranked): boolean {
@@ -82,18 +124,23 @@ export class Ranking {
     return last !== undefined && compareRanked(last, floor) <= 0;
   }
 
-  #settle(wanted: number): void {
+  #settle(wanted: number, turn: Turn): boolean {
     const until = Math.min(wanted, this.#ranked.length);
-    while (this.#settled < until) this.#settleNext();
+    while (this.#settled < until) {
+      if (turn.isOver) return false;
+      this.#settleNext(turn);
+    }
+    return true;
   }
 
   /** An exact date is never newer than its bound: the chat stays first, or moves back to where it belongs. */
-  #settleNext(): void {
+  #settleNext(turn: Turn): void {
     const next = this.#ranked[this.#settled];
     if (next === undefined || next.isExact) {
       this.#settled += 1;
       return;
     }
+    turn.spend(LOOK_UP);
     const exact = this.#exact(next.chatId);
     let at = this.#settled;
     for (let behind = this.#ranked[at + 1]; behind !== undefined; behind = this.#ranked[at + 1]) {

@@ -7,12 +7,14 @@ import type { Connection } from './connection.ts';
 import { detailsOf, withDetails } from './details.ts';
 import type { Chat, Edition } from './edition.ts';
 import { APPLE_EPOCH, fromUnixNs, isoOf, LARGEST_INTEGER } from './instants.ts';
-import { beyond, cursorOf, EVERYTHING, type List, type Range, rangeAtCursor, skip, take } from './pages.ts';
+import { type Columns, type List, skip, skipCost, take } from './pages.ts';
+import { beyond, cursorOf, EVERYTHING, type Range, rangeAtCursor } from './places.ts';
+import type { PageQueries } from './queries.ts';
 import { toMessage } from './rows.ts';
+import { NOT_YET, type NotYet, Turn } from './turns.ts';
 
-/** Rows passed over in one turn of the event loop: a deep offset may take long, but blocks nobody. */
-const ROWS_A_TURN = 3000;
-const DATE_OF_A_ROW = 2;
+/** What the details of one message cost, in rows passed over. */
+const DETAILS = 40;
 const NOTHING = { items: [] };
 
 /** Reads of messages and conversations, always from chat.db itself. */
@@ -24,9 +26,38 @@ export class ChatReader implements MessageReader {
   }
 
   listMessages(query: MessageQuery): Page<Message> | Promise<Page<Message>> {
-    const range = rangeOf(query);
-    if (query.cursor !== undefined || query.offset === 0) return this.#page(query, range, query.offset);
-    return this.#pageAtOffset(query, range);
+    let range = rangeOf(query);
+    let toSkip = query.cursor === undefined ? query.offset : 0;
+    let page: Page<Message> | undefined;
+    const detailed: Message[] = [];
+    return this.#inTurns((edition, turn) => {
+      const list = listOf(edition, query, turn);
+      if (list === undefined) return NOTHING;
+      if (list === NOT_YET) return NOT_YET;
+      const known = toSkip === query.offset && toSkip > 0 ? edition.bookmark(bookmarkOf(query, toSkip)) : undefined;
+      if (known !== undefined) {
+        range = beyond(range, query.order, known);
+        toSkip = 0;
+      }
+      while (toSkip > 0) {
+        if (turn.isOver) return NOT_YET;
+        const cost = skipCost(list);
+        const count = Math.min(toSkip, Math.ceil(turn.rowsLeft / cost));
+        turn.spend(count * cost);
+        const place = skip(list, columnsOf(list, query, 'keys'), range, count);
+        if (place === undefined) return NOTHING;
+        range = beyond(range, query.order, place);
+        toSkip -= count;
+      }
+      page ??= pageOf(edition, list, query, range);
+      if (query.includeDetails !== true) return page;
+      for (const message of page.items.slice(detailed.length)) {
+        if (turn.isOver) return NOT_YET;
+        turn.spend(DETAILS);
+        detailed.push(withDetails(edition, message));
+      }
+      return { ...page, items: detailed };
+    });
   }
 
   message(rowId: number, { includeDetails = false }: ReadOptions = {}): Message | undefined {
@@ -40,72 +71,70 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((edition) => detailsOf(edition, Number(id), guid));
   }
 
-  listConversations({ limit, offset }: { readonly limit: number; readonly offset: number }): Page<Conversation> {
-    return this.#connection.read((edition) => ({
-      items: edition.ranking.page(limit, offset).flatMap(({ chatId, last }) => {
-        const chat = edition.chat(chatId);
-        return chat === undefined ? [] : [toConversation(chat, isoOf(last ?? APPLE_EPOCH))];
-      }),
-    }));
-  }
-
-  conversation(id: string): Conversation | undefined {
-    return this.#connection.read((edition) => {
-      const chat = edition.chatsOf(id)[0];
-      return chat && toConversation(chat, isoOf(edition.ranking.last(chat.rowId) ?? APPLE_EPOCH));
+  listConversations({
+    limit,
+    offset,
+  }: {
+    readonly limit: number;
+    readonly offset: number;
+  }): Page<Conversation> | Promise<Page<Conversation>> {
+    return this.#inTurns((edition, turn) => {
+      const page = edition.ranking.page(limit, offset, turn);
+      if (page === NOT_YET) return NOT_YET;
+      return {
+        items: page.flatMap(({ chatId, last }) => {
+          const chat = edition.chat(chatId);
+          return chat === undefined ? [] : [toConversation(chat, isoOf(last ?? APPLE_EPOCH))];
+        }),
+      };
     });
   }
 
-  #page(query: MessageQuery, range: Range, offset: number): Page<Message> {
-    return this.#connection.read((edition) => {
-      const list = listOf(edition, query);
-      if (list === undefined) return NOTHING;
-      const found = take(
-        list,
-        edition.database.queries.pages[scopeOf(list)][query.order].rows,
-        DATE_OF_A_ROW,
-        range,
-        query.limit + 1,
-      );
-      const shown = found.slice(0, query.limit);
-      const messages = shown.map(({ row }) => toMessage(row, edition));
-      const items = query.includeDetails ? messages.map((message) => withDetails(edition, message)) : messages;
-      const end = shown.at(-1);
-      if (end === undefined || found.length <= query.limit) return { items };
-      if (query.cursor === undefined) edition.setBookmark(bookmarkOf(query, offset + query.limit), end);
-      const next = cursorOf(end);
-      return next === query.cursor ? { items } : { items, next };
+  conversation(id: string): Conversation | undefined | Promise<Conversation | undefined> {
+    return this.#inTurns((edition, turn) => {
+      const chat = edition.chatOf(id, turn);
+      if (chat === undefined || chat === NOT_YET) return chat;
+      return toConversation(chat, isoOf(edition.ranking.last(chat.rowId) ?? APPLE_EPOCH));
     });
   }
 
-  #pageAtOffset(query: MessageQuery, range: Range): Page<Message> | Promise<Page<Message>> {
-    const known = this.#connection.read((edition) => edition.bookmark(bookmarkOf(query, query.offset)));
-    if (known !== undefined) return this.#page(query, beyond(range, query.order, known), query.offset);
-    const start = this.#skip(query, range, Math.min(query.offset, ROWS_A_TURN));
-    if (start === undefined) return NOTHING;
-    if (query.offset <= ROWS_A_TURN) return this.#page(query, start, query.offset);
-    return this.#pageFarDown(query, start);
+  /**
+   * Almost always the answer is there in the first turn. A long one is of the edition that it began with, and of what
+   * was committed while it was made: were it begun anew at every commit, a busy chat.db would never let it end.
+   */
+  #inTurns<Result>(step: (edition: Edition, turn: Turn) => Result | NotYet): Result | Promise<Result> {
+    let begun: Edition | undefined;
+    const next = (): Result | NotYet =>
+      this.#connection.read((current) => {
+        // Another database may lie there by now.
+        if (begun?.database !== current.database) begun = current;
+        return step(begun, new Turn());
+      });
+    const first = next();
+    return first === NOT_YET ? untilDone(next) : first;
   }
+}
 
-  async #pageFarDown(query: MessageQuery, start: Range): Promise<Page<Message>> {
-    let range = start;
-    for (let left = query.offset - ROWS_A_TURN; left > 0; left -= ROWS_A_TURN) {
-      await nextTurn();
-      const further = this.#skip(query, range, Math.min(left, ROWS_A_TURN));
-      if (further === undefined) return NOTHING;
-      range = further;
-    }
-    return this.#page(query, range, query.offset);
+async function untilDone<Result>(next: () => Result | NotYet): Promise<Result> {
+  for (;;) {
+    await nextTurn();
+    const result = next();
+    if (result !== NOT_YET) return result;
   }
+}
 
-  #skip(query: MessageQuery, range: Range, count: number): Range | undefined {
-    return this.#connection.read((edition) => {
-      const list = listOf(edition, query);
-      if (list === undefined) return undefined;
-      const place = skip(list, edition.database.queries.pages[scopeOf(list)][query.order].keys, range, count);
-      return place && beyond(range, query.order, place);
-    });
-  }
+function pageOf(edition: Edition, list: List, query: MessageQuery, range: Range): Page<Message> {
+  const found = take(list, columnsOf(list, query, 'rows'), range, query.limit + 1);
+  const shown = found.slice(0, query.limit);
+  const items = shown.flatMap(({ row, rowId }) => {
+    const message = row === undefined ? messageOf(edition, rowId) : toMessage(row, edition);
+    return message === undefined ? [] : [message];
+  });
+  const end = shown.at(-1);
+  if (end === undefined || found.length <= query.limit) return { items };
+  if (query.cursor === undefined) edition.setBookmark(bookmarkOf(query, query.offset + query.limit), end);
+  const next = cursorOf(end);
+  return next === query.cursor ? { items } : { items, next };
 }
 
 /** undefined for an unknown row id and for a reaction (B8). */
@@ -122,14 +151,19 @@ function rangeOf(query: MessageQuery): Range {
 }
 
 /** undefined for a conversation that is not known (B9: an empty list). */
-function listOf(edition: Edition, { conversationId, order }: MessageQuery): List | undefined {
-  if (conversationId === undefined) return { source: edition, chatId: undefined, order };
-  const chat = edition.chatsOf(conversationId)[0];
-  return chat && { source: edition, chatId: chat.rowId, order };
+function listOf(edition: Edition, { conversationId, order }: MessageQuery, turn: Turn): List | undefined | NotYet {
+  if (conversationId === undefined) {
+    return edition.isOrdered(undefined, turn) ? { source: edition, chatId: undefined, order } : NOT_YET;
+  }
+  const chat = edition.chatOf(conversationId, turn);
+  return chat === undefined || chat === NOT_YET ? chat : { source: edition, chatId: chat.rowId, order };
 }
 
-function scopeOf({ chatId }: List): 'all' | 'chat' {
-  return chatId === undefined ? 'all' : 'chat';
+/** The texts of `rows` have the date behind row id and guid, those of `keys` behind the row id. */
+function columnsOf({ source, chatId }: List, { order }: MessageQuery, what: keyof PageQueries): Columns {
+  const { pages } = source.database.queries;
+  const sql = pages[chatId === undefined ? 'all' : 'chat'][order][what];
+  return { sql, dateAt: what === 'rows' ? 2 : 1, purpose: 'isMessage' };
 }
 
 function bookmarkOf({ conversationId, sinceNs, order }: MessageQuery, offset: number): string {

@@ -65,7 +65,7 @@ export interface MessageReader {
     readonly offset: number;
   }): Page<Conversation> | Promise<Page<Conversation>>;
   /** Accepts every spelling of the chat guid (B4). */
-  conversation(id: string): Conversation | undefined;
+  conversation(id: string): Conversation | undefined | Promise<Conversation | undefined>;
 }
 
 /** An open file of a message. Whoever has it reads once or closes it. */

@@ -50,7 +50,7 @@ class Writer {
       this.#dictionary(attributes);
     }
     this.#bytes.push(END);
-    return Uint8Array.from(this.#bytes);
+    return new Uint8Array(this.#bytes);
   }
 
   #dictionary(attributes: Run['attributes']): void {
@@ -122,7 +122,8 @@ class Writer {
       return;
     }
     this.#strings.set(text, this.#strings.size);
-    this.#bytes.push(NEW, text.length, ...Buffer.from(text, 'latin1'));
+    this.#bytes.push(NEW, text.length);
+    for (let at = 0; at < text.length; at += 1) this.#bytes.push(text.charCodeAt(at));
   }
 
   #text(text: string): void {

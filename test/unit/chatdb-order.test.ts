@@ -164,13 +164,13 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
     );
   });
 
-  test('of conversations are in the order of their newest message, reactions included', () => {
-    fc.assert(
-      fc.property(
+  test('of conversations are in the order of their newest message, reactions included', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(rows, { maxLength: 25 }),
         fc.integer({ min: 1, max: 4 }),
         fc.nat(3),
-        (model, limit, offset) => {
+        async (model, limit, offset) => {
           const { reader, close } = build(schema, model);
           try {
             const newest = [0, 1, 2].map((chat) => {
@@ -187,10 +187,10 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
               if (b.last === undefined) return -1;
               return a.last < b.last ? 1 : -1;
             });
-            const page = reader.listConversations({ limit, offset });
+            const page = await reader.listConversations({ limit, offset });
             const ids = newest.map(({ chat }) => `any;-;${chat}`);
             expect(page.items.map(({ id }) => id)).toEqual(ids.slice(offset, offset + limit));
-            for (const item of page.items) expect(reader.conversation(item.id)).toEqual(item);
+            for (const item of page.items) expect(await reader.conversation(item.id)).toEqual(item);
           } finally {
             close();
           }

@@ -54,20 +54,71 @@ describe('a list of messages', () => {
     }
   });
 
+  test('of a chat whose many joins have no date comes in turns, and ends while others write', async () => {
+    const { fixture, reader } = open();
+    const chat = fixture.chat('any;-;1');
+    const other = fixture.chat('any;-;2');
+    fixture.transaction(() => {
+      for (let n = 0; n < 7000; n += 1)
+        fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', (n * 31) % 7000), text: `${(n * 31) % 7000}` });
+      fixture.sql('UPDATE chat_message_join SET message_date = CASE message_id % 2 WHEN 0 THEN 0 END');
+    });
+    let turns = 0;
+    const write = (): void => {
+      turns += 1;
+      fixture.message({ chat: other, text: `${turns}` });
+      running = setImmediate(write);
+    };
+    let running = setImmediate(write);
+    try {
+      for (const [offset, body] of [
+        [0, '6999'],
+        [5000, '1999'],
+      ] as const) {
+        turns = 0;
+        const page = reader.listMessages({ order: 'desc', limit: 3, offset, conversationId: 'any;-;1' });
+        expect(page).toBeInstanceOf(Promise);
+        expect((await page).items[0]?.body).toBe(body);
+        expect(turns).toBeGreaterThan(3);
+        turns = 0;
+        const { items } = await reader.listConversations({ limit: 2, offset: 0 });
+        expect(items.map(({ id }) => id).sort()).toEqual(['any;-;1', 'any;-;2']);
+        expect(turns).toBeGreaterThan(3);
+        expect((await reader.conversation('any;-;1'))?.last_message_at).toBe('2026-01-01T00:00:00Z');
+      }
+    } finally {
+      clearImmediate(running);
+    }
+  });
+
+  test('with details comes in turns too', async () => {
+    const { fixture, reader } = open();
+    const chat = fixture.chat('any;-;1');
+    fixture.transaction(() => {
+      for (let n = 0; n < 200; n += 1) fixture.message({ chat, text: `${n}` });
+    });
+    const page = reader.listMessages({ order: 'asc', limit: 200, offset: 0, includeDetails: true });
+    expect(page).toBeInstanceOf(Promise);
+    const { items } = await page;
+    expect(items.map(({ body, details }) => [body, details?.kind])).toEqual(
+      Array.from({ length: 200 }, (_, n) => [`${n}`, 'message']),
+    );
+  });
+
   test('sees what was committed a moment ago, in every list', async () => {
     const { fixture, reader } = open();
     const chat = fixture.chat('any;-;1', { display_name: 'Old' });
     const handle = fixture.handle('one@example.org');
     fixture.message({ chat, handle_id: handle });
-    expect(reader.listConversations({ limit: 5, offset: 0 }).items[0]?.display_name).toBe('Old');
+    expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]?.display_name).toBe('Old');
     fixture.sql("UPDATE chat SET display_name = 'New', guid = 'any;-;2'; UPDATE handle SET id = 'two@example.org'");
-    expect(reader.listConversations({ limit: 5, offset: 0 }).items[0]).toMatchObject({
+    expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]).toMatchObject({
       id: 'any;-;2',
       display_name: 'New',
     });
     const page = await reader.listMessages({ order: 'desc', limit: 5, offset: 0 });
     expect(page.items[0]).toMatchObject({ conversation_id: 'any;-;2', sender: 'two@example.org' });
-    expect(reader.conversation('any;-;1')).toBeUndefined();
+    expect(await reader.conversation('any;-;1')).toBeUndefined();
   });
 });
 
@@ -84,11 +135,11 @@ describe('a conversation', () => {
       'RCS;-;+15550100',
       'sms;-;+15550100',
     ]) {
-      expect(reader.conversation(id)?.id).toBe('any;-;+15550100');
+      expect((await reader.conversation(id))?.id).toBe('any;-;+15550100');
       const page = await reader.listMessages({ conversationId: id, order: 'desc', limit: 1, offset: 0 });
       expect(page.items).toHaveLength(1);
     }
-    expect(reader.conversation('iMessage;+;chat7')?.id).toBe('rcs;+;chat7');
+    expect((await reader.conversation('iMessage;+;chat7'))?.id).toBe('rcs;+;chat7');
     for (const id of [
       'any;+;+15550100',
       '+15550100',
@@ -98,31 +149,31 @@ describe('a conversation', () => {
       ';-;+15550100',
       'any;-;+155501000',
     ]) {
-      expect(reader.conversation(id)).toBeUndefined();
+      expect(await reader.conversation(id)).toBeUndefined();
       expect(await reader.listMessages({ conversationId: id, order: 'desc', limit: 1, offset: 0 })).toEqual({
         items: [],
       });
     }
   });
 
-  test('with several chats is the exact one, else the one with the newest message', () => {
+  test('with several chats is the exact one, else the one with the newest message', async () => {
     const { fixture, reader } = open('macos-12');
     const sms = fixture.chat('SMS;-;1');
     const iMessage = fixture.chat('iMessage;-;1');
     fixture.message({ chat: sms, date: appleNs('2026-01-01T00:00:00Z') });
     fixture.message({ chat: iMessage, date: 788_918_399 });
-    expect(reader.conversation('any;-;1')?.id).toBe('SMS;-;1');
-    expect(reader.conversation('iMessage;-;1')?.id).toBe('iMessage;-;1');
+    expect((await reader.conversation('any;-;1'))?.id).toBe('SMS;-;1');
+    expect((await reader.conversation('iMessage;-;1'))?.id).toBe('iMessage;-;1');
     fixture.message({ chat: iMessage, date: 788_918_401 });
-    expect(reader.conversation('any;-;1')?.id).toBe('iMessage;-;1');
+    expect((await reader.conversation('any;-;1'))?.id).toBe('iMessage;-;1');
   });
 
-  test('has its participants once each in stored order, and no empty name', () => {
+  test('has its participants once each in stored order, and no empty name', async () => {
     const { fixture, reader } = open();
     const group = fixture.chat('any;+;chat1', { display_name: '' });
     const [b, a, again] = [fixture.handle('b'), fixture.handle('a'), fixture.handle('b', { service: 'SMS' })];
     for (const handle of [b, a, again]) fixture.participant(group, handle);
-    expect(reader.conversation('any;+;chat1')).toEqual({
+    expect(await reader.conversation('any;+;chat1')).toEqual({
       id: 'any;+;chat1',
       display_name: null,
       participants: ['b', 'a'],
@@ -130,7 +181,7 @@ describe('a conversation', () => {
     });
   });
 
-  test('stands by what counts: reactions do, Send Later and rows of another chat do not', () => {
+  test('stands by what counts: reactions do, Send Later and rows of another chat do not', async () => {
     const { fixture, reader } = open();
     const [one, two, three, empty] = ['1', '2', '3', '4'].map((id) => fixture.chat(`any;-;${id}`));
     fixture.message({ chat: one ?? 0, date: appleNs('2026-01-01T00:00:01Z') });
@@ -141,7 +192,10 @@ describe('a conversation', () => {
     fixture.join(three ?? 0, shared, reaction);
     expect(empty).toBe(4);
     expect(
-      reader.listConversations({ limit: 9, offset: 0 }).items.map(({ id, last_message_at }) => [id, last_message_at]),
+      (await reader.listConversations({ limit: 9, offset: 0 })).items.map(({ id, last_message_at }) => [
+        id,
+        last_message_at,
+      ]),
     ).toEqual([
       ['any;-;1', '2026-01-01T00:00:03Z'],
       ['any;-;2', '2026-01-01T00:00:02Z'],
@@ -152,7 +206,7 @@ describe('a conversation', () => {
 
   test.each([true, false])(
     'is in its place also when there are more than one reading brings (joins dated: %p)',
-    (isDated) => {
+    async (isDated) => {
       const { fixture, reader } = open();
       fixture.transaction(() => {
         for (let n = 1; n <= 600; n += 1) {
@@ -164,12 +218,12 @@ describe('a conversation', () => {
         }
         if (!isDated) fixture.sql('UPDATE chat_message_join SET message_date = 0');
       });
-      const ids = (limit: number, offset: number) =>
-        reader.listConversations({ limit, offset }).items.map(({ id }) => id);
-      expect(ids(3, 0)).toEqual(['any;-;600', 'any;-;599', 'any;-;598']);
-      expect(ids(200, 400)).toEqual(Array.from({ length: 200 }, (_, n) => `any;-;${200 - n}`));
-      expect(ids(200, 599)).toEqual(['any;-;1']);
-      expect(ids(200, 600)).toEqual([]);
+      const ids = async (limit: number, offset: number) =>
+        (await reader.listConversations({ limit, offset })).items.map(({ id }) => id);
+      expect(await ids(3, 0)).toEqual(['any;-;600', 'any;-;599', 'any;-;598']);
+      expect(await ids(200, 400)).toEqual(Array.from({ length: 200 }, (_, n) => `any;-;${200 - n}`));
+      expect(await ids(200, 599)).toEqual(['any;-;1']);
+      expect(await ids(200, 600)).toEqual([]);
     },
   );
 });
@@ -191,7 +245,7 @@ describe('a bare database', () => {
       ['GUID-1', 'a@example.org', 'in', 'delivered'],
       ['', 'me', 'out', 'sent'],
     ]);
-    expect(reader.listConversations({ limit: 9, offset: 0 }).items).toEqual([
+    expect((await reader.listConversations({ limit: 9, offset: 0 })).items).toEqual([
       { id: 'iMessage;-;a@example.org', display_name: null, participants: [], last_message_at: '2026-01-01T00:00:00Z' },
     ]);
   });

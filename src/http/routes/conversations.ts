@@ -21,8 +21,8 @@ export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listC
       return { status: 200, body: page.items, headers: { Link: link } };
     },
 
-    getConversation(exchange) {
-      const conversation = reader.conversation(exchange.param('id'));
+    async getConversation(exchange) {
+      const conversation = await reader.conversation(exchange.param('id'));
       if (conversation === undefined) {
         throw new AppError('not_found', 'conversation_not_found', 'There is no conversation with this id.', {
           hint: 'The id is the whole chat guid that a list of conversations shows.',

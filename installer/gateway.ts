@@ -1,5 +1,6 @@
 import { request } from 'node:http';
-import type { BackendHealth, PermissionReport } from '../src/domain/ports.ts';
+import type { PermissionReport } from '../src/domain/ports/permissions.ts';
+import type { BackendHealth } from '../src/domain/ports/reading.ts';
 import type { PermissionsAnswer, StatusReport } from '../src/domain/status.ts';
 
 /** Where the installed gateway listens and the key to it, from the configuration. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../src/domain/ports.ts';
+import type { Clock } from '../src/domain/ports/host.ts';
 import type { RunCommand } from '../src/mac/command.ts';
 
 /** Everything outside that an installation touches, handed in so that it runs against stand-ins too. */

@@ -1,4 +1,4 @@
-import type { PermissionReport } from '../src/domain/ports.ts';
+import type { PermissionReport } from '../src/domain/ports/permissions.ts';
 import type { Gateway } from './gateway.ts';
 import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';

@@ -1,11 +1,8 @@
-import type {
-  BackendHealth,
-  Clock,
-  MessageLog,
-  PermissionReport,
-  Permissions,
-  WebhookRegistry,
-} from './domain/ports.ts';
+import type { MessageLog } from './domain/ports/feed.ts';
+import type { Clock } from './domain/ports/host.ts';
+import type { PermissionReport, Permissions } from './domain/ports/permissions.ts';
+import type { BackendHealth } from './domain/ports/reading.ts';
+import type { WebhookRegistry } from './domain/ports/webhooks.ts';
 import type { StatusReport, WebhookSummary } from './domain/status.ts';
 import type { Publisher } from './events/publisher.ts';
 

@@ -1,6 +1,6 @@
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import type { AttachmentFile, AttachmentReader } from '../domain/ports.ts';
+import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 

@@ -1,5 +1,5 @@
 import { type AppError, isAppError } from '../domain/errors.ts';
-import type { BackendHealth } from '../domain/ports.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
 import { Edition } from './edition.ts';
 import { isRefusal, isStorageFailure, toUnavailable } from './failure.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../domain/ports.ts';
+import type { Log } from '../domain/ports/host.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 import { AttachmentPaths } from './attachment-paths.ts';
 import { messageQueries, type Queries } from './queries.ts';

@@ -1,6 +1,6 @@
 import type { Arrival, LogEntry } from '../domain/event.ts';
 import type { LogIdentity, Mark } from '../domain/mark.ts';
-import type { MessageLog } from '../domain/ports.ts';
+import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Connection } from './connection.ts';
 import { toArrival, toLogEntry, toText } from './rows.ts';
 

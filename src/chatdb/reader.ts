@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conversation } from '../domain/conversation.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
-import type { MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports.ts';
+import type { MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 import { detailsOf, withDetails } from './details.ts';
 import type { Chat, Edition } from './edition.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Message } from '../domain/message.ts';
-import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports.ts';
+import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports/sending.ts';
 import type { Connection } from './connection.ts';
 import type { Chat, Edition } from './edition.ts';
 import { messageOf } from './reader.ts';

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
-import type { BackendHealth, Cancel, Clock } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 
 export interface TailOptions {

@@ -1,7 +1,8 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
-import type { BackendHealth, Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '../domain/event.ts';
-import type { Cancel, Clock } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { noAnswer, type PosternError, refusal, stranger } from './problem.ts';
 
 /** The service pings every 30 s (G1): after so long without a sign of it the line is dead, as after a sleep. */

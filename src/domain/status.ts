@@ -1,4 +1,5 @@
-import type { BackendHealth, PermissionReport } from './ports.ts';
+import type { PermissionReport } from './ports/permissions.ts';
+import type { BackendHealth } from './ports/reading.ts';
 import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
 
 /** How one webhook is doing; of its url the origin alone (decision A6). */

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../domain/event.ts';
-import type { Clock, FeedBatch, FeedReader } from '../domain/ports.ts';
+import type { FeedBatch, FeedReader } from '../domain/ports/feed.ts';
+import type { Clock } from '../domain/ports/host.ts';
 
 /** Decision C7. */
 const CAPACITY = 1024;

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
-import type { EventFeed, FeedBatch, FeedReader, MessageLog } from '../domain/ports.ts';
+import type { EventFeed, FeedBatch, FeedReader, MessageLog } from '../domain/ports/feed.ts';
 import type { Channel, Member } from './channel.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { isAppError } from '../domain/errors.ts';
 import type { Arrival } from '../domain/event.ts';
 import { isReplaced, type Mark } from '../domain/mark.ts';
-import type { Cancel, Clock, CursorStore, Log, MessageLog } from '../domain/ports.ts';
+import type { CursorStore, MessageLog } from '../domain/ports/feed.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { Channel } from './channel.ts';
 import { waitEndsAt } from './settle.ts';
 

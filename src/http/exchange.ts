@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isAppError } from '../domain/errors.ts';
-import type { Clock, Log } from '../domain/ports.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { type Answer, type AnswerStream, complete, type Headers, rawAnswer } from './answer.ts';
 import { problemAnswer } from './problem.ts';

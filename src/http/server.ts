@@ -3,18 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
-import type {
-  AttachmentReader,
-  BackendHealth,
-  Clock,
-  EventFeed,
-  Log,
-  MessageReader,
-  MessageSender,
-  Metrics,
-  PermissionReport,
-  WebhookRegistry,
-} from '../domain/ports.ts';
+import type { EventFeed } from '../domain/ports/feed.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
+import type { Metrics } from '../domain/ports/metrics.ts';
+import type { PermissionReport } from '../domain/ports/permissions.ts';
+import type { AttachmentReader, BackendHealth, MessageReader } from '../domain/ports/reading.ts';
+import type { MessageSender } from '../domain/ports/sending.ts';
+import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
 import type { StatusReport } from '../domain/status.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { parseQuery } from '../wire/query.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Cancel, Clock, Log } from '../domain/ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
 /** Between two looks of a fresh process. */
 const LOOK_EVERY_MS = 5000;

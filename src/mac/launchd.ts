@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import type { CommandResult, RunCommand } from './command.ts';
 
 /** What `launchctl print` says about the agent. */

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Clock, PermissionReport, Permissions } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { PermissionReport, Permissions } from '../domain/ports/permissions.ts';
 import { scriptErrorNumber } from '../domain/script-error.ts';
 
 /** Longer than the script's own 15 s, shorter than the 30 s a request may take (E7). */

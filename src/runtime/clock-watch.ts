@@ -1,4 +1,4 @@
-import type { Cancel, Clock, Log } from '../domain/ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
 const LOOK_EVERY_MS = 1000;
 /** More than network time corrects in passing, less than a person would notice in timestamps. */

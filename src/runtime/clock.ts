@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 
 /** The machine's clock: the only place that reads it. */
 export const systemClock: Clock = {

@@ -1,4 +1,4 @@
-import type { Log } from '../domain/ports.ts';
+import type { Log } from '../domain/ports/host.ts';
 
 /**
  * What has to be undone at shutdown, in reverse order of building. Every step is tried even when

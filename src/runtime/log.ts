@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { errorCode } from '../domain/errors.ts';
-import type { Log } from '../domain/ports.ts';
+import type { Log } from '../domain/ports/host.ts';
 import { presentable } from './log-fields.ts';
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import type { ProcessLog } from './log.ts';
 
 /** A stop is over within 10 s whatever happens (A7); what remains is for the exit itself. */

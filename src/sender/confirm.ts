@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import type { Cancel, Clock, OwnRow, SendPart } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+import type { OwnRow, SendPart } from '../domain/ports/sending.ts';
 import type { TolerantLookup } from './lookup.ts';
 
 /** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */

@@ -1,5 +1,5 @@
 import { AppError, type ErrorKind } from '../domain/errors.ts';
-import type { RunOutcome } from '../domain/ports.ts';
+import type { RunOutcome } from '../domain/ports/sending.ts';
 
 /** Not running. Only this one is tried once more (decision D2). */
 export const NOT_RUNNING = -600;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, type ErrorKind, errorCode, isAppError } from '../domain/errors.ts';
-import type { Cancel, Clock, EarlierUse, IdempotencyStore, Log, SendRequest, StoredOutcome } from '../domain/ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../domain/ports/sending.ts';
 import { unknownOutcome } from './failure.ts';
 
 /** An outcome that may be given again. */

@@ -1,6 +1,7 @@
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
-import type { ChatTarget, Log, OwnRow, SendLookup } from '../domain/ports.ts';
+import type { Log } from '../domain/ports/host.ts';
+import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports/sending.ts';
 
 /** What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (C6). */
 export class TolerantLookup {

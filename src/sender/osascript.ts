@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorCode } from '../domain/errors.ts';
-import type { Clock, MessagesApp, RunOutcome, SendPart } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { MessagesApp, RunOutcome, SendPart } from '../domain/ports/sending.ts';
 import { scriptErrorNumber } from '../domain/script-error.ts';
 
 /** Decision D3. */

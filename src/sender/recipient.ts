@@ -1,4 +1,4 @@
-import type { ChatTarget } from '../domain/ports.ts';
+import type { ChatTarget } from '../domain/ports/sending.ts';
 
 /** Services an account can have, in Messages' own spelling. */
 const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;

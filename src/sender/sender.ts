@@ -1,10 +1,8 @@
 import { AppError, isAppError, type Mistake } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type {
-  Cancel,
-  Clock,
   IdempotencyStore,
-  Log,
   MessageSender,
   MessagesApp,
   RunOutcome,
@@ -12,7 +10,7 @@ import type {
   SendPart,
   SendRequest,
   SendResult,
-} from '../domain/ports.ts';
+} from '../domain/ports/sending.ts';
 import { type AttachmentRules, attachmentMistakes } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
 import { NOT_RUNNING, sendFailure } from './failure.ts';

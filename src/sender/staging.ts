@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { AppError, errorCode } from '../domain/errors.ts';
-import type { Cancel, Clock, Log } from '../domain/ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
 /** Decision D8: Messages may still be reading long after the script said it was done. */
 const KEPT_MS = 60 * 60 * 1000;

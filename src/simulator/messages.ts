@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, Scenario, ScriptEnd, SendCommand } from './commands.ts';
 import { type Language, scriptError } from './script-errors.ts';

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
 import type { Messages } from './messages.ts';
 
 const ANA = '+15550100';

@@ -1,5 +1,5 @@
 import type { Mark } from '../domain/mark.ts';
-import type { CursorStore } from '../domain/ports.ts';
+import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
 /** Where publishing stands (decisions C4, C5). */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../domain/ports.ts';
+import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../domain/ports/sending.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** Decision D9. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
-import type { Clock, WebhookStep, WebhookStore } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 

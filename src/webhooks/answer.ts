@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 
 /** Decision F2: at most this much of an answer is read. */
 const MAX_BYTES = 64 * 1024;

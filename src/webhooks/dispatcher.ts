@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import { eventJson, type LogEntry } from '../domain/event.ts';
-import type { Clock, EventFeed, Log, NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports.ts';
+import type { EventFeed } from '../domain/ports/feed.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
+import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { deliveryId } from './delivery-id.ts';
 import { Lane, type LaneParts } from './lane.ts';

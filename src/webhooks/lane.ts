@@ -1,6 +1,8 @@
 import { isAppError } from '../domain/errors.ts';
 import type { EventType, LogEntry } from '../domain/event.ts';
-import type { Cancel, Clock, EventFeed, FeedReader, Log, WebhookStore } from '../domain/ports.ts';
+import type { EventFeed, FeedReader } from '../domain/ports/feed.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
 import { deliveryId } from './delivery-id.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,4 +1,5 @@
-import type { Cancel, Clock, Log, WebhookStore } from '../domain/ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 
 /** Deliveries of one webhook that may be done and not yet stored: a crash repeats these and the running one (F4). */

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { AxiosError, AxiosInstance } from 'axios';
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import { Posting, type PostResult } from './posting.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 

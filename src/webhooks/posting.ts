@@ -2,7 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { AxiosError } from 'axios';
-import type { Cancel, Clock } from '../domain/ports.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { readAnswer } from './answer.ts';
 import { failureSentence, refusalSentence } from './failure.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/ports.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { PostResult } from './posting.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { BackendHealth } from '../domain/ports.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
 import { shapeOf } from './shape.ts';
 
 /** The contract's Health record. */

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../domain/event.ts';
-import type { FeedReader } from '../domain/ports.ts';
+import type { FeedReader } from '../domain/ports/feed.ts';
 import type { Outlet } from './outlet.ts';
 import type { Runs } from './run.ts';
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket, { WebSocketServer } from 'ws';
 import { AppError } from '../../src/domain/errors.ts';
-import type { SendResult } from '../../src/domain/ports.ts';
+import type { SendResult } from '../../src/domain/ports/sending.ts';
 import type { AcceptWebSocket } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

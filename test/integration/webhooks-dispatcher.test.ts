@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Arrival, Event, EventType } from '../../src/domain/event.ts';
-import type { NewWebhook, WebhookStore } from '../../src/domain/ports.ts';
+import type { NewWebhook, WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/domain/ports.ts';
+import type { Clock } from '../../src/domain/ports/host.ts';
 
 /** A clock that stands still until it is told to go on; timers run in order as it passes them. */
 export class FakeClock implements Clock {

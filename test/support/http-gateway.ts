@@ -4,18 +4,10 @@ import { connect } from 'node:net';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import { AppError, type Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type {
-  BackendHealth,
-  EventFeed,
-  MessageQuery,
-  MessageReader,
-  MessageSender,
-  NewWebhook,
-  Page,
-  SendRequest,
-  SendResult,
-  WebhookRegistry,
-} from '../../src/domain/ports.ts';
+import type { EventFeed } from '../../src/domain/ports/feed.ts';
+import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
+import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
+import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../src/domain/ports.ts';
+import type { Log } from '../../src/domain/ports/host.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

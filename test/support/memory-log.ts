@@ -1,7 +1,7 @@
 import { AppError } from '../../src/domain/errors.ts';
 import type { Arrival } from '../../src/domain/event.ts';
 import type { Mark } from '../../src/domain/mark.ts';
-import type { CursorStore, MessageLog } from '../../src/domain/ports.ts';
+import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
 
 /** A row as the log shows it; complete unless said otherwise. */
 export function arrival(rowId: number, options: Partial<Arrival> = {}): Arrival {

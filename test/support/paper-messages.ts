@@ -9,7 +9,7 @@ import type {
   SendLookup,
   SendPart,
   StoredOutcome,
-} from '../../src/domain/ports.ts';
+} from '../../src/domain/ports/sending.ts';
 
 /** Own rows of a chat.db, in memory. */
 export class PaperChat implements SendLookup {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { InstallOptions, Settings } from '../../installer/install.ts';
 import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
-import type { Clock } from '../../src/domain/ports.ts';
+import type { Clock } from '../../src/domain/ports/host.ts';
 import { commandRunner } from '../../src/mac/command.ts';
 import { machFile } from './mach-o.ts';
 import { freePort } from './service.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { MessageQuery, Page } from '../../src/domain/ports.ts';
+import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
 import { ChatFixture, EPOCH_S, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

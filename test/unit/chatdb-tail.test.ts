@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { Tail } from '../../src/chatdb/tail.ts';
-import type { BackendHealth } from '../../src/domain/ports.ts';
+import type { BackendHealth } from '../../src/domain/ports/reading.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

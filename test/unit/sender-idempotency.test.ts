@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { IdempotencyStore, SendRequest } from '../../src/domain/ports.ts';
+import type { IdempotencyStore, SendRequest } from '../../src/domain/ports/sending.ts';
 import { Sender } from '../../src/sender/sender.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports.ts';
+import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports/sending.ts';
 import { osascript } from '../../src/sender/osascript.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { RunOutcome, SendRequest, SendResult } from '../../src/domain/ports.ts';
+import type { RunOutcome, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import { Sender, type SenderOptions } from '../../src/sender/sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { NewWebhook } from '../../src/domain/ports.ts';
+import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/state/cursor.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { WebhookStore } from '../../src/domain/ports.ts';
+import type { WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { Ledger } from '../../src/webhooks/ledger.ts';
 import { FakeClock } from '../support/fake-clock.ts';

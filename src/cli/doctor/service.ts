@@ -1,5 +1,5 @@
 import type { Gateway, Reply } from '../../../installer/gateway.ts';
-import type { PermissionReport } from '../../domain/ports.ts';
+import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { AttachmentReader } from '../../domain/ports.ts';
+import type { AttachmentReader } from '../../domain/ports/reading.ts';
 import type { Answer } from '../answer.ts';
 import type { Handlers } from '../route.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { MessageReader } from '../../domain/ports.ts';
+import type { MessageReader } from '../../domain/ports/reading.ts';
 import { conversationQuery } from '../../wire/conversation.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogEntry } from '../../domain/event.ts';
-import type { EventFeed } from '../../domain/ports.ts';
+import type { EventFeed } from '../../domain/ports/feed.ts';
 import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
 import type { Handlers } from '../route.ts';

@@ -1,4 +1,4 @@
-import type { BackendHealth } from '../../domain/ports.ts';
+import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { Health } from '../../wire/health.ts';
 import type { Handlers } from '../route.ts';
 

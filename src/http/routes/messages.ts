@@ -1,5 +1,6 @@
 import { AppError, isAppError, type Mistake } from '../../domain/errors.ts';
-import type { MessageReader, MessageSender, SendResult } from '../../domain/ports.ts';
+import type { MessageReader } from '../../domain/ports/reading.ts';
+import type { MessageSender, SendResult } from '../../domain/ports/sending.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
 import { checkBody, invalidRequest } from '../../wire/mistakes.ts';

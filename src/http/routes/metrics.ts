@@ -1,4 +1,4 @@
-import type { Metrics } from '../../domain/ports.ts';
+import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import type { Handlers } from '../route.ts';
 

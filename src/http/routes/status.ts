@@ -1,4 +1,4 @@
-import type { PermissionReport } from '../../domain/ports.ts';
+import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { StatusReport } from '../../domain/status.ts';
 import { statusQuery } from '../../wire/extras.ts';
 import { menuText } from '../../wire/menu-text.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { WebhookRegistry } from '../../domain/ports.ts';
+import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
 import { replayBody } from '../../wire/extras.ts';
 import { checkBody, invalidRequest } from '../../wire/mistakes.ts';

@@ -1,0 +1,20 @@
+/** Stops what it was given for; calling it twice is fine. */
+export type Cancel = () => void;
+
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number;
+  /** Milliseconds that never step back. */
+  monotonic(): number;
+  /** Calls `run` once after `ms` milliseconds. */
+  after(ms: number, run: () => void): Cancel;
+}
+
+/** One line a call; fields never hold a key or a body (decision A6). */
+export interface Log {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  child(fields: Readonly<Record<string, unknown>>): Log;
+}

@@ -1,0 +1,11 @@
+/** What `/metrics` shows besides counts (section H). */
+export interface Metrics {
+  readonly isConnected: boolean;
+  readonly newestRow: number | null;
+  readonly newestEvent: number;
+  /** Since the start. */
+  readonly published: number;
+  readonly clients: number;
+  /** Since the start. */
+  readonly missed: number;
+}

@@ -1,0 +1,60 @@
+import type { Conversation } from '../conversation.ts';
+import type { Message } from '../message.ts';
+
+/** The contract's `backend` part of the health record. */
+export interface BackendHealth {
+  readonly connected: boolean;
+  readonly message: string | null;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Opaque place to go on from, absent on the last page. */
+  readonly next?: string;
+}
+
+export interface MessageQuery {
+  readonly conversationId?: string;
+  /** Strictly after this instant, nanoseconds since the Unix epoch. */
+  readonly sinceNs?: bigint;
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset: number;
+  /** `next` of an earlier page of the same query; replaces `offset`. */
+  readonly cursor?: string;
+  readonly includeDetails?: boolean;
+}
+
+/** What else a read is to give (section H). */
+export interface ReadOptions {
+  readonly includeDetails?: boolean;
+}
+
+/** Reads for clients. Every method throws AppError `unavailable` while chat.db cannot be read (C6). */
+export interface MessageReader {
+  listMessages(query: MessageQuery): Page<Message> | Promise<Page<Message>>;
+  /** undefined for an unknown row id and for a reaction (B8). */
+  message(rowId: number, options?: ReadOptions): Message | undefined;
+  listConversations(query: {
+    readonly limit: number;
+    readonly offset: number;
+  }): Page<Conversation> | Promise<Page<Conversation>>;
+  /** Accepts every spelling of the chat guid (B4). */
+  conversation(id: string): Conversation | undefined | Promise<Conversation | undefined>;
+}
+
+/** An open file of a message. Whoever has it reads once or closes it. */
+export interface AttachmentFile {
+  readonly name: string;
+  /** As Messages stored it: anything. */
+  readonly mimeType: string | null;
+  readonly bytes: number;
+  /** From byte `start` to byte `end`, both included; closes the file at its end. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export interface AttachmentReader {
+  /** The n-th file of a message, counted from 0; undefined when it is not on this machine (section H). */
+  open(rowId: number, n: number): Promise<AttachmentFile | undefined>;
+}

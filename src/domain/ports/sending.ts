@@ -1,0 +1,109 @@
+import type { Mistake } from '../errors.ts';
+import type { Message } from '../message.ts';
+
+/** One part of a send: exactly one run of osascript (decision D1). */
+export interface SendPart {
+  /** The address for a participant lookup, or the group id as given. */
+  readonly recipient: string;
+  /** Known chat guids, best first. */
+  readonly chatIds: readonly string[];
+  readonly service: string;
+  readonly content: { readonly body: string } | { readonly attachment: string };
+}
+
+/** How one run ended. `number` is the AppleScript error number, null when none was printed. */
+export type RunOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly number: number | null; readonly message: string }
+  /** Time limit reached and killed (D3), or killed by somebody: nobody knows whether it was sent. */
+  | { readonly kind: 'killed' }
+  /** osascript could not be started at all. */
+  | { readonly kind: 'not_started'; readonly message: string };
+
+/** Messages, driven by osascript. */
+export interface MessagesApp {
+  run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
+  /** Starts Messages and waits until it may be asked again, at most 10 s (D2). */
+  open(): Promise<void>;
+}
+
+/** A known chat as a send needs it. */
+export interface ChatTarget {
+  readonly guid: string;
+  /** All known spellings, best first. */
+  readonly chatIds: readonly string[];
+  /** Service of the chat (`iMessage`, `SMS`, `RCS`), null when unknown. */
+  readonly service: string | null;
+}
+
+/** An own row above a mark, as a candidate for a send's confirmation (D5). */
+export interface OwnRow {
+  readonly rowId: number;
+  /** `style and identifier` of its chat: the chat guid after its first `;`, null while it has no chat. */
+  readonly address: string | null;
+  readonly body: string;
+  /** File names of its attachments. */
+  readonly attachmentNames: readonly string[];
+}
+
+/** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */
+export interface SendLookup {
+  /** Chats that the typed recipient means: any spelling of a chat guid, or an address (B4). */
+  target(recipient: string): ChatTarget | undefined;
+  /** Highest row id there ever was. */
+  highestRowId(): number;
+  ownRowsAbove(rowId: number): readonly OwnRow[];
+  message(rowId: number): Message | undefined;
+}
+
+export interface SendRequest {
+  readonly recipient: string;
+  readonly body: string;
+  readonly attachments: readonly string[];
+  /** `Idempotency-Key` (D9), when given. */
+  readonly idempotencyKey?: string;
+  /** Stands in every log line of this send (E8). */
+  readonly requestId?: string;
+}
+
+/** Decision D6: `confirmed` when its row was found, else the Message is provisional. */
+export interface SendResult {
+  readonly confirmed: boolean;
+  readonly message: Message;
+  /** True when this is a stored outcome given again (D9). */
+  readonly replayed: boolean;
+}
+
+export interface MessageSender {
+  /** What is wrong with these attachments (D7), with pointers like `/attachments/0`; none when all can be sent. */
+  attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
+  /** Checks the attachments itself; throws AppError as decisions D4, D7 and D9 say. */
+  send(request: SendRequest): Promise<SendResult>;
+}
+
+/** Outcome of an earlier send kept for 24 hours (D9). No text: hashes, a row id or a problem. */
+export type StoredOutcome =
+  | { readonly state: 'running' }
+  /** It was running when an earlier process died: nobody knows whether it went out. */
+  | { readonly state: 'interrupted' }
+  | { readonly state: 'confirmed'; readonly rowId: number }
+  | { readonly state: 'provisional' }
+  | { readonly state: 'problem'; readonly problem: string };
+
+/** What a key was used for before. */
+export interface EarlierUse {
+  readonly requestHash: string;
+  readonly outcome: StoredOutcome;
+}
+
+export interface IdempotencyStore {
+  /** What became of the key, undefined when it was not used within 24 hours. */
+  find(key: string, nowMs: number): EarlierUse | undefined;
+  /** Claims the key durably, or says what it was used for. Keys older than 24 hours are forgotten. */
+  claim(
+    key: string,
+    requestHash: string,
+    nowMs: number,
+  ): 'claimed' | { readonly requestHash: string; readonly outcome: StoredOutcome };
+  finish(key: string, outcome: StoredOutcome): void;
+}

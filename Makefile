@@ -10,7 +10,7 @@ SOURCES := $(shell find src installer -type f ! -name '.*') package.json tsconfi
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-run: $(PROGRAM) ## serve: on a Mac with Messages the real thing, elsewhere the demo
+run: $(PROGRAM) ## serve: on a Mac for real, elsewhere the demo
 	@node $(PROGRAM) run
 
 demo: $(PROGRAM) ## serve a simulated Mac
@@ -27,7 +27,7 @@ build: $(PROGRAM) ## compile into dist/
 test: $(PROGRAM) ## run every test
 	npm test --silent
 
-test-faults: $(PROGRAM) ## crashes, dead receivers, broken databases (FAULTS=long: the long form, about an hour)
+test-faults: $(PROGRAM) ## crashes, dead receivers, … (FAULTS=long: an hour)
 	npm test --silent -- --runInBand --verbose test/faults
 
 lint: $(PACKAGES) ## check style and the habits of the house
@@ -39,10 +39,10 @@ typecheck: $(PACKAGES) ## check the types
 check: typecheck lint ## types, style, and code nobody uses
 	npm run --silent unused
 
-bench: $(PROGRAM) ## measure beside the rivals, into bench/RESULTS.md (databases are made once, in bench/.cache)
+bench: $(PROGRAM) ## measure beside the rivals, into bench/RESULTS.md
 	node bench/run.mjs
 
-bench-quick: $(PROGRAM) ## the same, small, in under two minutes; writes no results
+bench-quick: $(PROGRAM) ## the same, small, in two minutes; writes nothing
 	node bench/run.mjs --quick
 
 clean: ## remove what was built and installed here

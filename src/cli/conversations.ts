@@ -1,7 +1,7 @@
 import { systemClock } from '../runtime/clock.ts';
 import { type ClientContext, EXIT } from './command.ts';
 import { type ConnectionOptions, withService } from './connection.ts';
-import { type Column, table } from './table.ts';
+import { type Column, sayTable } from './table.ts';
 import { json } from './text.ts';
 import { shownTime } from './time.ts';
 
@@ -40,7 +40,7 @@ export function conversations(
         name ?? '',
         participants.join(', '),
       ]);
-      context.say(...table(COLUMNS, rows, context.columns));
+      sayTable(context, COLUMNS, rows, 'There are no conversations yet.');
     }
     return EXIT.ok;
   });

@@ -21,7 +21,7 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
   const mac = new SimulatedMac({ dir: folder, hasPeople: true });
   return withLog(context, async (log) => {
     const found = readConfig(folder, around);
-    const reading = found.state === 'absent' ? createConfig(folder, around, settingsOf(mac)) : found;
+    const reading = found.state === 'absent' ? createConfig(folder, around, settingsOf(mac, options.port)) : found;
     if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
     for (const warning of reading.warnings) log.warn(warning);
     const { server, backend } = reading.config;
@@ -37,7 +37,8 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
-        onStart: (url) => context.say(...introduction(url, folder, whereabouts(url, folder, options, context))),
+        onStart: (url) =>
+          context.say(...introduction(url, folder, whereabouts(url, folder, options, server.port, context))),
       });
     } finally {
       await mac.stop();
@@ -46,8 +47,9 @@ export function demo(options: DemoOptions, context: Context): Promise<number> {
 }
 
 /** In the file, so that every other command finds the simulated Mac there too. */
-function settingsOf(mac: SimulatedMac): ReadonlyMap<string, string | number> {
+function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number> {
   return new Map<string, string | number>([
+    ...(port === undefined ? [] : [['server.port', port] as const]),
     ['backend.chat_db_path', mac.chatDbPath],
     ['backend.osascript_path', mac.osascriptPath],
     ['backend.poll_interval_ms', POLL_INTERVAL_MS],
@@ -77,10 +79,16 @@ function introduction(url: string, folder: string, where: string): readonly stri
 }
 
 /** How another command finds this demo. */
-function whereabouts(url: string, folder: string, { dir, configDir, port }: DemoOptions, { around }: Context): string {
+function whereabouts(
+  url: string,
+  folder: string,
+  { dir, configDir, port }: DemoOptions,
+  configured: number,
+  { around }: Context,
+): string {
   const isUsual = (dir ?? configDir ?? around.env.POSTERN_CONFIG_DIR) === undefined;
   const place = isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
-  return port === undefined ? place : `${place} --url ${url}`;
+  return port === undefined || port === configured ? place : `${place} --url ${url}`;
 }
 
 /** This program as a shell in any folder starts it. */

@@ -6,7 +6,7 @@ import { examples, nonEmpty, portNumber, type Runs } from './declaration.ts';
 export function declareHostCommands(program: Command, context: Context, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
-    .description('Serve. The first launch only writes the configuration.')
+    .description('Serve; also what happens without a command. The first launch only writes the configuration.')
     .option('--supervised', 'a supervisor such as launchd starts it again after a failure')
     .addHelpText('after', examples('postern serve --config-dir ~/postern'))
     .action(runs(async (command) => (await import('./serve.ts')).serve(command.optsWithGlobals(), context)));

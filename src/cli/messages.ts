@@ -4,7 +4,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { type ClientContext, EXIT } from './command.ts';
 import { type ConnectionOptions, Refusal, withService } from './connection.ts';
 import { messageText, whoIn } from './event-line.ts';
-import { type Column, table } from './table.ts';
+import { type Column, sayTable } from './table.ts';
 import { json } from './text.ts';
 import { shownTime } from './time.ts';
 
@@ -41,7 +41,7 @@ export function messages(
       if (found.length >= limit) break;
     }
     if (options.json === true) context.say(json(found, 2));
-    else context.say(...table(COLUMNS, found.reverse().map(rowOf), context.columns));
+    else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
     return EXIT.ok;
   });
 }

@@ -51,7 +51,7 @@ export async function runService(
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
-    const refusal = startRefusal(error, config, platform);
+    const refusal = startRefusal(error, config, platform, context);
     if (refusal === undefined) throw error;
     return refuse(refusal, supervised, log, context);
   }
@@ -99,7 +99,7 @@ function refuse(
 }
 
 /** What a person can do when the service cannot start; undefined for a failure that nobody foresaw. */
-function startRefusal(error: unknown, config: Config, platform: string): Refusal | undefined {
+function startRefusal(error: unknown, config: Config, platform: string, { around }: Context): Refusal | undefined {
   const { host, port } = config.server;
   const path = configPath(config.dir);
   switch (errorCode(error)) {
@@ -110,11 +110,16 @@ function startRefusal(error: unknown, config: Config, platform: string): Refusal
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
     }
     case 'EADDRINUSE': {
-      const finder = platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
+      const finder =
+        around.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
+      const other =
+        platform === 'simulated'
+          ? `Or serve the demo elsewhere: demo --port ${port + 1}`
+          : `Or set another server.port in ${path}.`;
       return {
         exitCode: EXIT.portTaken,
         sentence: `${host}:${port} is taken: another program listens there.`,
-        details: [`This finds it: ${finder}`, `Or set another server.port in ${path}.`],
+        details: [`This finds it: ${finder}`, other],
       };
     }
     case 'EADDRNOTAVAIL':

@@ -1,3 +1,4 @@
+import type { ClientContext } from './command.ts';
 import { columnsOf, fitted, oneLine } from './text.ts';
 
 const GAP = '  ';
@@ -8,6 +9,17 @@ export interface Column {
   readonly isFlexible?: boolean;
   /** What a flexible column is not made narrower than. */
   readonly least?: number;
+}
+
+/** Prints a table as wide as the terminal; `none`, beside what a script reads, when there are no rows. */
+export function sayTable(
+  { say, complain, columns: width }: ClientContext,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  none: string,
+): void {
+  if (rows.length === 0) complain(none);
+  else say(...table(columns, rows, width));
 }
 
 /** Lines of a table that fits `width` columns; of any width when that is undefined. */

@@ -6,7 +6,7 @@ import type { Webhook } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { type ClientContext, EXIT } from './command.ts';
 import { type ConnectionOptions, Refusal, withService } from './connection.ts';
-import { type Column, table } from './table.ts';
+import { type Column, sayTable } from './table.ts';
 import { json, oneLine } from './text.ts';
 import { shownTime } from './time.ts';
 
@@ -49,7 +49,7 @@ export function listWebhooks(options: ConnectionOptions, context: ClientContext)
       url,
       events.length === EVENT_TYPES.length ? 'all' : events.join(', '),
     ]);
-    context.say(...table(WEBHOOKS, rows, context.columns));
+    sayTable(context, WEBHOOKS, rows, 'No webhook is registered.');
     return EXIT.ok;
   });
 }
@@ -92,7 +92,7 @@ export function listDeliveries(given: string, options: ConnectionOptions, contex
       status === null ? '' : String(status),
       error ?? '',
     ]);
-    context.say(...table(DELIVERIES, rows, context.columns));
+    sayTable(context, DELIVERIES, rows, 'Nothing was sent to it yet.');
     return EXIT.ok;
   });
 }

@@ -84,6 +84,13 @@ describe('reading', () => {
     });
   });
 
+  test('nothing to list is said beside the output, which stays empty', async () => {
+    const none = { exitCode: 0, stdout: '' };
+    expect(await run(['messages', 'any;-;+15559999999'])).toEqual({ ...none, stderr: 'There are no such messages.\n' });
+    expect(await run(['webhooks', 'list'])).toEqual({ ...none, stderr: 'No webhook is registered.\n' });
+    expect(await jsonOf(['messages', 'any;-;+15559999999'])).toEqual([]);
+  });
+
   test('more than a page is gathered page by page', async () => {
     await mac.command({ do: 'burst', from: 'many@example.com', count: 450 });
     const messages = await jsonOf<Message[]>(['messages', 'many@example.com', '--limit', '430']);

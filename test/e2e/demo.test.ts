@@ -14,6 +14,7 @@ const sh = promisify(execFile);
 
 const folder = join(temporaryFolder(), "the person's demo");
 let demo: ChildProcess;
+let port = 0;
 let output = '';
 
 /** The lines to copy that it printed. */
@@ -26,7 +27,8 @@ function key(): string {
 }
 
 beforeAll(async () => {
-  demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(await freePort())], {
+  port = await freePort();
+  demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', HOME: folder },
   });
@@ -48,11 +50,12 @@ describe('the demo', () => {
     expect(output).not.toContain(key());
   });
 
-  test('has its own configuration, for the owner alone, with the simulated Mac in it', () => {
+  test('has its own configuration, for the owner alone, with the port and the simulated Mac in it', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(join(folder, 'config.toml')).mode & 0o777).toBe(0o600);
     const text = readFileSync(join(folder, 'config.toml'), 'utf8');
     expect(text).toContain(`\nchat_db_path = "${folder}/`);
+    expect(text).toContain(`\nport = ${port}\n`);
     expect(text).toContain(`\nosascript_path = "${folder}/`);
   });
 

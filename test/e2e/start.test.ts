@@ -174,6 +174,10 @@ test('a taken port ends with 69, says which, and does no harm to who holds it', 
   const { exitCode, stderr } = await postern(['serve', '--config-dir', folder]);
   expect(exitCode).toBe(69);
   expect(stderr).toContain(`127.0.0.1:${holder.port} is taken`);
+  expect(stderr).toContain(`Or set another server.port in ${folder}/config.toml.`);
+  const demo = await postern(['demo', '--dir', join(root, 'demo'), '--port', String(holder.port)]);
+  expect(demo.exitCode).toBe(69);
+  expect(demo.stderr).toContain(`Or serve the demo elsewhere: demo --port ${holder.port + 1}`);
   expect((await holder.get('/health')).status).toBe(200);
 });
 

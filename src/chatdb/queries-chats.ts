@@ -1,5 +1,6 @@
+import { N, T } from './bound.ts';
 import { LARGEST_INTEGER } from './instants.ts';
-import { counts, hasOddDates, IS_LOWEST_CHAT, instantSql, N, pageQuery, T } from './queries.ts';
+import { counts, hasOddDates, IS_LOWEST_CHAT, instantSql, pageQuery } from './queries.ts';
 import type { Shape } from './shape.ts';
 import { SPELLINGS } from './spellings.ts';
 

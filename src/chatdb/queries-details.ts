@@ -1,4 +1,4 @@
-import { T } from './queries.ts';
+import { T } from './bound.ts';
 import type { Shape } from './shape.ts';
 
 /** Every SQL text about `details` (section H), for one shape of database. */

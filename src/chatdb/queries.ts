@@ -1,4 +1,5 @@
 import { LARGEST_BODY_BYTES } from './attributed-body.ts';
+import { N, T } from './bound.ts';
 import { EARLIEST, LARGEST_INTEGER, LATEST, toNanoseconds } from './instants.ts';
 import { type DetailQueries, detailQueries } from './queries-details.ts';
 import type { Shape } from './shape.ts';
@@ -82,14 +83,6 @@ export function messageQueries(shape: Shape): Queries {
       : 'SELECT NULL WHERE ? IS NULL',
   };
 }
-
-/**
- * A number bound to a statement. SQLite built with STAT4 plans anew at every run when a bare `?` stands in a range or
- * a LIMIT, which costs ten times the search itself; the sum hides it.
- */
-export const N = '? + 0';
-/** A text, for the same reason. */
-export const T = "? || ''";
 
 const KEY_COLUMNS = 'm.ROWID, m.date, m.date / 1000000000, m.date % 1000000000';
 const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';

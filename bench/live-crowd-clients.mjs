@@ -1,13 +1,13 @@
-// Many WebSocket clients in one process. The first tells frames apart; the others only count bytes.
+// Many WebSocket clients in one process: they tell frames apart, and nothing more.
 import { connect } from 'node:net';
 import { answer, wait } from './live-process.mjs';
 
 const OPENED_AT_ONCE = 50;
+const TEXT = 0x81;
+/** Empty, as all pings here are, and masked with zeros. */
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 const clients = [];
-let frames = 0;
-let bytesOfFrames = 0;
 let lastText = '';
-let rest = Buffer.alloc(0);
 
 function open(url) {
   const { hostname, port, pathname, search } = new URL(url);
@@ -17,41 +17,38 @@ function open(url) {
         `GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
       ),
     );
-    const client = { bytes: 0 };
+    const client = { socket, frames: 0, rest: Buffer.alloc(0) };
     socket.once('error', reject);
     socket.once('data', (head) => {
       if (!head.toString('latin1').startsWith('HTTP/1.1 101')) reject(new Error(head.toString('latin1')));
-      const isFirst = clients.push(client) === 1;
-      socket.on('data', (chunk) => {
-        client.bytes += chunk.length;
-        if (isFirst) walk(chunk);
-      });
+      clients.push(client);
+      socket.on('data', (chunk) => walk(client, chunk));
       resolve();
     });
   });
 }
 
-function walk(chunk) {
-  rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-  for (;;) {
-    if (rest.length < 4) return;
+function walk(client, chunk) {
+  let rest = client.rest.length === 0 ? chunk : Buffer.concat([client.rest, chunk]);
+  while (rest.length >= 2) {
     const short = rest[1];
+    if (short === 126 && rest.length < 4) break;
     const [head, length] = short < 126 ? [2, short] : [4, rest.readUInt16BE(2)];
-    if (rest.length < head + length) return;
-    lastText = rest.toString('utf8', head, head + length);
-    frames += 1;
-    bytesOfFrames += head + length;
+    if (rest.length < head + length) break;
+    if (rest[0] === TEXT) client.frames += 1;
+    else client.socket.write(PONG);
+    if (client === clients[0] && length > 0) lastText = rest.toString('utf8', head, head + length);
     rest = rest.subarray(head + length);
   }
+  client.rest = rest;
 }
 
 /** Resolves when every client has so many more frames. */
 async function until(count) {
-  while (frames < count || clients.some(({ bytes }) => bytes < bytesOfFrames)) await wait(5);
-  if (frames > count) throw new Error(`${frames} frames instead of ${count}`);
-  frames = 0;
-  bytesOfFrames = 0;
-  for (const client of clients) client.bytes = 0;
+  while (clients.some(({ frames }) => frames < count)) await wait(5);
+  const wrong = clients.find(({ frames }) => frames !== count);
+  if (wrong !== undefined) throw new Error(`${wrong.frames} frames instead of ${count}`);
+  for (const client of clients) client.frames = 0;
 }
 
 answer({

@@ -1,4 +1,5 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { AppError } from '../domain/errors.ts';
 
 /** The files of a database as they lie on disk, looked at without opening any (B1). */
 export interface Files {
@@ -12,11 +13,17 @@ export interface Files {
   readonly touched: string;
 }
 
-/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read. */
+/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is empty. */
 export function lookAtFiles(configuredPath: string): Files {
-  const path = realpathSync(configuredPath);
+  const path = realpathSync.native(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
+  // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
+  if (database.size === 0n) {
+    throw new AppError('unavailable', 'chat_db_unavailable', 'The file at the configured path is empty.', {
+      hint: 'Open Messages and sign in once, or check backend.chat_db_path.',
+    });
+  }
   return {
     path,
     database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,

@@ -114,13 +114,17 @@ test(
     const client = new CutClient();
     await client.connect(first);
     let writer = stage.writer(ROWS_PER_SECOND);
+    await eventually(() => stage.newestRow() > first);
     const faults: Readonly<Record<string, () => unknown>> = {
       'a receiver fails': () => tallies[0]?.failNext(),
       'the other receiver fails': () => tallies[1]?.failNext(),
       'the client is cut off': () => client.connect(first),
       'the writer is killed': async () => {
         await writer.kill();
+        const last = stage.newestRow();
         writer = stage.writer(ROWS_PER_SECOND);
+        // Else it might look for a chat.db that is away by then.
+        await eventually(() => stage.newestRow() > last);
       },
       'chat.db is away': renameAway,
       sleep,

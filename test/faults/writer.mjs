@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 
 const [path, rate] = [process.argv[2], Number(process.argv[3])];
-const database = new Database(path);
+const database = new Database(path, { fileMustExist: true });
 database.pragma('foreign_keys = ON');
 const message = database.prepare(
   `INSERT INTO message (guid, text, date, handle_id, service, is_from_me, is_sent, is_delivered, is_finished,

@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -52,6 +61,21 @@ describe('the connection', () => {
     expect(connection.look()).toBe('changed');
     expect(connection.look()).toBe('unchanged');
     expect(guids()).toEqual(['A', 'B']);
+  });
+
+  test('does not open an empty file: SQLite would delete the -wal beside it', () => {
+    const path = freshPath();
+    write(path, ['A']);
+    const empty = freshPath();
+    copyFileSync(`${path}-wal`, `${empty}-wal`);
+    writeFileSync(empty, '');
+    const { connection, guids } = connect(empty);
+    expect(connection.look()).toBe('away');
+    expect(connection.health().message).toMatch(/is empty.*sign in/);
+    expect(existsSync(`${empty}-wal`)).toBe(true);
+    copyFileSync(path, empty);
+    expect(connection.look()).toBe('changed');
+    expect(guids()).toEqual(['A']);
   });
 
   test('opens by itself for a read that comes first', () => {

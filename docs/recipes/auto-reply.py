@@ -13,8 +13,11 @@ def call(path, body=None):
 newest = call("/messages?limit=1")
 after = int(newest[0]["id"]) if newest else 0
 while True:
-    for event in call(f"/events?after={after}"):  # nothing is missed, however long we were away
-        after = int(event["data"]["id"])
-        if event["type"] == "message.received" and "ping" in event["data"]["body"].lower():
-            call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
+    try:
+        for event in call(f"/events?after={after}"):  # nothing is missed, however long the service was away
+            after = int(event["data"]["id"])
+            if event["type"] == "message.received" and "ping" in event["data"]["body"].lower():
+                call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
+    except OSError as error:  # away, busy, or it refused the answer, which is not tried again
+        print(error)
     time.sleep(2)  # the default limit is 60 requests a minute

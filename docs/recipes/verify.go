@@ -18,8 +18,13 @@ func isGenuine(secret string, body []byte, signature string) bool {
 }
 
 func main() {
+	secret := os.Getenv("POSTERN_SECRET")
+	if secret == "" {
+		fmt.Fprintln(os.Stderr, "POSTERN_SECRET is not set")
+		os.Exit(2)
+	}
 	body, err := io.ReadAll(os.Stdin)
-	if err == nil && len(os.Args) > 1 && isGenuine(os.Getenv("POSTERN_SECRET"), body, os.Args[1]) {
+	if err == nil && len(os.Args) > 1 && isGenuine(secret, body, os.Args[1]) {
 		fmt.Println("genuine")
 		return
 	}

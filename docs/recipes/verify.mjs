@@ -8,6 +8,8 @@ export function isGenuine(secret, body, signature) {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const genuine = isGenuine(process.env.POSTERN_SECRET, readFileSync(0), process.argv[2] ?? '');
+const secret = process.env.POSTERN_SECRET;
+if (!secret) throw new Error('POSTERN_SECRET is not set');
+const genuine = isGenuine(secret, readFileSync(0), process.argv[2] ?? '');
 console.log(genuine ? 'genuine' : 'forged');
 process.exitCode = genuine ? 0 : 1;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,12 +91,12 @@ describe('a real delivery is verified', () => {
   ] as const) {
     const { run, note } = testWith(program, versionArgument);
     run(`in ${name}${note}`, () => {
-      const verify = (body: Buffer, signature: string): readonly [number | null, string] => {
+      const verify = (body: Buffer, signature: string, secret = SECRET): readonly [number | null, string] => {
         const { status, stdout } = spawnSync(program === 'openssl' ? 'sh' : program, [...args, signature], {
           cwd: RECIPES,
           input: body,
           encoding: 'utf8',
-          env: { ...environment(), POSTERN_SECRET: SECRET },
+          env: { ...environment(), POSTERN_SECRET: secret },
         });
         return [status, stdout.trim()];
       };
@@ -109,6 +110,11 @@ describe('a real delivery is verified', () => {
         ),
       ).toEqual([1, 'forged']);
       expect(verify(delivery.body, '')).toEqual([1, 'forged']);
+      // As many characters as a genuine one has, but not as many bytes.
+      expect(verify(delivery.body, signature.replace(/.$/, 'é'))).toEqual([1, 'forged']);
+      // Without a secret everybody could sign.
+      const unsigned = `sha256=${createHmac('sha256', '').update(delivery.body).digest('hex')}`;
+      expect(verify(delivery.body, unsigned, '')[1]).not.toBe('genuine');
     });
   }
 });
@@ -130,9 +136,14 @@ function pongs(to = ANA): number {
 
 describe('the auto-reply bot answers, and only what it should', () => {
   const python = testWith('python3');
-  python.run(`in Python${python.note}`, async () => {
-    start(['python3', join(RECIPES, 'auto-reply.py')]);
+  python.run(`in Python, with the service killed in between${python.note}`, async () => {
+    const { output } = start(['python3', '-u', join(RECIPES, 'auto-reply.py')]);
     await answersPing();
+    await service.stop('SIGKILL');
+    await receive('ping while nobody is there', 'patient@example.com');
+    await eventually(() => output().includes('refused'));
+    await service.launch();
+    await eventually(() => pongs('patient@example.com') === 1);
   });
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {

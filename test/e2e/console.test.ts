@@ -8,6 +8,12 @@ import { temporaryFolder } from '../support/temporary.ts';
 /** `PICTURES=1` takes those of the documentation anew. */
 const PICTURES = process.env.PICTURES === '1' ? fileURLToPath(new URL('../../docs/img/', import.meta.url)) : undefined;
 
+const IS_RESULT_IN_VIEW = `(() => {
+  const room = document.getElementById('webhooks').getBoundingClientRect();
+  const result = document.getElementById('webhook-result').getBoundingClientRect();
+  return result.top > room.top && result.bottom < room.bottom;
+})()`;
+
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
 
@@ -56,7 +62,9 @@ describe('the console', () => {
 
   inBrowser('shows what is sent, its event and the answer', async () => {
     const { page } = there();
+    await page.getByText('Choose a conversation, or write to somebody.').waitFor();
     await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.getByText('Choose a conversation').waitFor({ state: 'hidden' });
     await page.fill('#body', 'Is <b>this</b> the console?');
     await page.keyboard.press('Control+Enter');
     const thread = page.locator('#message-list');
@@ -64,6 +72,8 @@ describe('the console', () => {
     await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
     await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
+    await page.locator('#event-list li', { hasText: /reacted with .+ to message \d+/ }).waitFor();
+    await page.getByText('Nothing yet.').waitFor({ state: 'hidden' });
   });
 
   inBrowser('shows the attachments of a message, with their names', async () => {
@@ -106,6 +116,16 @@ describe('the console', () => {
       await page.getByText('delivering again everything after row 0').waitFor();
       await page.locator('[data-do="deliveries"]').click();
       await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
+      // What came of it can be read, however long the deliveries are.
+      for (const place of ['0', 'webhooks.scrollHeight']) {
+        await page.evaluate(`webhooks.scrollTop = ${place}`);
+        expect(await page.evaluate(IS_RESULT_IN_VIEW)).toBe(true);
+      }
+      expect(await page.evaluate('webhooks.scrollTop')).toBeGreaterThan(30);
+      // No column of the table is cut off.
+      expect(await page.evaluate(`webhooks.querySelector('.deliveries').scrollWidth`)).toBe(
+        await page.evaluate(`webhooks.querySelector('.deliveries').clientWidth`),
+      );
     } finally {
       await receiver.close();
     }
@@ -149,5 +169,18 @@ describe('the reference page', () => {
       .locator('#operations-Service-getStatus .live-responses-table .response-col_status', { hasText: '200' })
       .waitFor();
     expect(there().complaints).toEqual([]);
+  });
+
+  inBrowser('fits a dark room and a phone', async () => {
+    const { page } = there();
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('html.dark-mode').waitFor();
+    expect(await ground()).not.toBe(light);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.locator('html:not(.dark-mode)').waitFor();
   });
 });

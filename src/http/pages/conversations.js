@@ -63,6 +63,7 @@ function itemOf(conversation, current) {
     [...conversation.id].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 0) % HUES,
   );
   item.querySelector('strong').textContent = name;
+  button.title = name;
   item.querySelector('.id').textContent = conversation.id;
   time.textContent = timeOf(conversation.last_message_at);
   time.dateTime = conversation.last_message_at;

@@ -1,4 +1,11 @@
 // The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
+
+// Its dark colours hang on a class.
+const darkness = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', darkness.matches);
+darkness.addEventListener('change', follow);
+follow();
+
 globalThis.SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',

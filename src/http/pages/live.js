@@ -36,6 +36,17 @@ export function offerFilter() {
 const isPaused = () => element('pause').getAttribute('aria-pressed') === 'true';
 const isWanted = (type) => form.querySelector(`input[value="${type}"]`)?.checked ?? true;
 
+function messageText({ body, attachments }) {
+  return [body, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
+}
+
+/** In the words of `postern tail`. */
+function reactionText(type, { emoji, reaction_type: name, message_id: id }) {
+  const reaction = emoji ?? name.replace('_', ' ');
+  const target = id === '' ? 'a message' : `message ${id}`;
+  return type === 'reaction.removed' ? `took ${reaction} back from ${target}` : `reacted with ${reaction} to ${target}`;
+}
+
 function take({ type, data }) {
   const isMessage = type.startsWith('message');
   const item = copyOf('event-item');
@@ -44,9 +55,7 @@ function take({ type, data }) {
   item.hidden = !isWanted(type);
   item.querySelector('code').textContent = type;
   item.querySelector('b').textContent = data.is_from_me ? 'me' : data.sender;
-  item.querySelector('span').textContent = isMessage
-    ? data.body
-    : `${data.emoji ?? data.reaction_type} on message ${data.message_id || '(gone)'}`;
+  item.querySelector('span').textContent = isMessage ? messageText(data) : reactionText(type, data);
   time.textContent = timeOf(data.timestamp);
   time.dateTime = data.timestamp;
   list.prepend(item);

@@ -11,6 +11,7 @@ export const openedConversation = () => openId;
 export async function openConversation(id, name) {
   openId = id;
   element('thread-title').textContent = name;
+  element('message-none').hidden = true;
   element('recipient').value = id;
   list.replaceChildren();
   try {

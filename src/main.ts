@@ -14,7 +14,8 @@ const context: ClientContext = {
   around: surroundings(),
   version: packageVersion(),
   isTerminal: process.stdout.isTTY,
-  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+  // A terminal that does not know its width says 0.
+  columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
   input: () => process.stdin,
   say: (...lines) => void process.stdout.write(`${lines.join('\n')}\n`),
   complain: (...lines) => void process.stderr.write(`${lines.join('\n')}\n`),
@@ -25,6 +26,9 @@ const context: ClientContext = {
     return AbortSignal.any([asked.signal, unread.signal]);
   },
 };
+
+/** Commands for which to be asked to stop is a good end (A3), from their first moment on. */
+const SERVING: ReadonlySet<string> = new Set(['serve', 'demo', 'run']);
 
 const exitCode = await run(process.argv);
 // What was printed into a pipe may still be on its way.
@@ -38,7 +42,9 @@ async function run(argv: readonly string[]): Promise<number> {
   const runs: Runs =
     (start) =>
     async (...given) => {
-      exitCode = await start(given.at(-1) as Parameters<typeof start>[0]);
+      const command = given.at(-1) as Parameters<typeof start>[0];
+      if (!SERVING.has(command.name())) leaveSignals();
+      exitCode = await start(command);
     };
   const program = declareProgram(context, runs);
   try {
@@ -52,6 +58,11 @@ async function run(argv: readonly string[]): Promise<number> {
     context.complain(`postern: ${usageMistake(error, program)}`, `${commandIn(program)} --help says what there is.`);
     return EXIT.usage;
   }
+}
+
+/** Takes back what dist/main.js does at a signal: a send that was interrupted is not done, and tail has a last word. */
+function leaveSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
 }
 
 function usageMistake({ code, message }: CommanderError, program: Command): string {

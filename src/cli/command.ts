@@ -1,4 +1,4 @@
-import type { Surroundings } from '../config/surroundings.ts';
+import { configFolder, demoFolder, type Surroundings } from '../config/surroundings.ts';
 
 /** Decision A3, and of sysexits what a script that calls a command can act on. */
 export const EXIT = {
@@ -45,6 +45,17 @@ export interface ClientContext extends Context {
 /** The options that every command takes. */
 export interface CommonOptions {
   readonly configDir?: string;
+}
+
+/** The options of a command that looks into a configuration. */
+export interface PlaceOptions extends CommonOptions {
+  /** That of `postern demo`. */
+  readonly demo?: boolean;
+}
+
+/** Where the configuration lies that is meant. */
+export function folderOf({ demo, configDir }: PlaceOptions, { around }: Context): string {
+  return demo === true ? demoFolder(configDir, around) : configFolder(configDir, around);
 }
 
 /** A path as a person can paste it into a shell. */

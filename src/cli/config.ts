@@ -1,12 +1,9 @@
 import { configPath, readConfig } from '../config/file.ts';
 import { rotateKey } from '../config/key-rotation.ts';
-import { configFolder, demoFolder } from '../config/surroundings.ts';
-import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
 import { json } from './text.ts';
 
-export interface ConfigOptions extends CommonOptions {
-  /** The configuration of `postern demo`. */
-  readonly demo?: boolean;
+export interface ConfigOptions extends PlaceOptions {
   readonly json?: boolean;
 }
 
@@ -25,9 +22,12 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
     reading.state === 'unusable' ? reading.mistakes : reading.state === 'absent' ? ['There is no such file.'] : [];
   if (options.json === true) context.say(json({ path, state, mistakes, warnings }, 2));
   else {
-    context.say(state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`);
-    context.say(...indented([...mistakes, ...warnings]));
-    if (state === 'absent') context.say('Start Postern once (postern serve): it writes one.');
+    const verdict = state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`;
+    const advice =
+      state === 'absent'
+        ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}): it writes one.`]
+        : [];
+    context.say(verdict, ...indented([...mistakes, ...warnings]), ...advice);
   }
   return state === 'usable' ? EXIT.ok : EXIT.config;
 }
@@ -44,10 +44,6 @@ export async function rotate(options: ConfigOptions, context: Context): Promise<
   }
   context.complain(`The key was not changed: ${rotation.path} cannot be used.`, ...indented(rotation.mistakes));
   return EXIT.config;
-}
-
-function folderOf({ demo, configDir }: ConfigOptions, { around }: Context): string {
-  return demo === true ? demoFolder(configDir, around) : configFolder(configDir, around);
 }
 
 function indented(lines: readonly string[]): readonly string[] {

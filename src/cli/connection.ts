@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs';
 import { Gateway } from '../../installer/gateway.ts';
 import { isPosternError, PosternClient, type PosternError } from '../client/client.ts';
 import { readConfig } from '../config/file.ts';
-import { configFolder, demoFolder } from '../config/surroundings.ts';
 import { errorCode } from '../domain/errors.ts';
-import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
 import { printable } from './text.ts';
 
 /** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
-export interface ConnectionOptions extends CommonOptions {
-  /** The service of `postern demo`. */
-  readonly demo?: boolean;
+export interface ConnectionOptions extends PlaceOptions {
   readonly url?: string;
   /** The key never stands in the arguments, where every user of the machine could read it. */
   readonly keyFile?: string;
@@ -45,17 +42,17 @@ export async function withService(
     const { url, key } = whereabouts(options, context);
     return await work({ url, client: new PosternClient({ url, key }) });
   } catch (error) {
-    const refusal = refusalOf(error);
+    const refusal = refusalOf(error, options);
     if (refusal === undefined) throw error;
     context.complain(...refusal.lines.map(printable));
     return refusal.exitCode;
   }
 }
 
-function whereabouts(options: ConnectionOptions, { around }: Context): { readonly url: string; readonly key: string } {
+function whereabouts(options: ConnectionOptions, context: Context): { readonly url: string; readonly key: string } {
   // Whoever names a configuration means its service, whatever the environment says.
   const isConfigNamed = options.demo === true || options.configDir !== undefined;
-  const env = isConfigNamed ? {} : around.env;
+  const env = isConfigNamed ? {} : context.around.env;
   const givenUrl = options.url ?? (env.POSTERN_URL || undefined);
   const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
   if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
@@ -63,21 +60,17 @@ function whereabouts(options: ConnectionOptions, { around }: Context): { readonl
     throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
   }
   if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey };
-  const configured = inConfiguration(options, around);
+  const configured = inConfiguration(options, context);
   return { url: givenUrl ?? configured.url, key: givenKey ?? configured.key };
 }
 
-function inConfiguration(
-  { demo, configDir }: ConnectionOptions,
-  around: Context['around'],
-): { readonly url: string; readonly key: string } {
-  const folder = demo === true ? demoFolder(configDir, around) : configFolder(configDir, around);
-  const reading = readConfig(folder, around);
+function inConfiguration(options: ConnectionOptions, context: Context): { readonly url: string; readonly key: string } {
+  const reading = readConfig(folderOf(options, context), context.around);
   if (reading.state === 'absent') {
     throw new Refusal(
       EXIT.config,
       `There is no configuration at ${reading.path}.`,
-      demo === true
+      options.demo === true
         ? 'Start the demo first: postern demo'
         : 'Start Postern once (postern serve), or say where it is: --demo, --config-dir, or --url with --key-file.',
     );
@@ -105,10 +98,10 @@ function keyIn(path: string): string {
   throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
 }
 
-function refusalOf(error: unknown): Refusal | undefined {
+function refusalOf(error: unknown, options: ConnectionOptions): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (!isPosternError(error)) return undefined;
-  return new Refusal(exitCodeOf(error), error.message, ...hints(error));
+  return new Refusal(exitCodeOf(error), error.message, ...hints(error, options));
 }
 
 function exitCodeOf({ status, code }: PosternError): number {
@@ -119,10 +112,12 @@ function exitCodeOf({ status, code }: PosternError): number {
   return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
 }
 
-function hints({ code, hint }: PosternError): readonly string[] {
+function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): readonly string[] {
   switch (code) {
     case 'unreachable':
-      return ['Is it running (postern serve, postern demo)? Are host and port right? postern doctor finds out.'];
+      return demo === true
+        ? ['Is it running (postern demo)? Is the port right? postern doctor --demo finds out.']
+        : ['Is it running (postern serve, postern demo)? Are host and port right? postern doctor finds out.'];
     case 'unauthorized':
       return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
     case 'connection_lost':

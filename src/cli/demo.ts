@@ -73,6 +73,9 @@ function introduction(url: string, folder: string, where: string): readonly stri
     'Send something, and the answer comes as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
     '',
+    `In a browser, with that key: ${url}/console`,
+    `Every operation, to try out: ${url}/docs`,
+    '',
     'Ctrl+C ends it.',
     '',
   ];

@@ -3,15 +3,14 @@ import { layoutOf } from '../../installer/layout.ts';
 import { type Machine, pause } from '../../installer/machine.ts';
 import { portState } from '../../installer/port.ts';
 import { readConfig } from '../config/file.ts';
-import { configFolder } from '../config/surroundings.ts';
-import { type CommonOptions, type Context, EXIT } from './command.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from './doctor/files.ts';
 import { type Finding, finding, ok } from './doctor/finding.ts';
 import { macFindings } from './doctor/mac.ts';
 import { askService } from './doctor/service.ts';
 import { thisMachine } from './this-machine.ts';
 
-export interface DoctorOptions extends CommonOptions {
+export interface DoctorOptions extends PlaceOptions {
   readonly json?: boolean;
   /** Lets macOS ask the person for what is missing. */
   readonly prompt?: boolean;
@@ -34,7 +33,7 @@ export async function doctor(
 async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
   const { around, version } = context;
   const prompt = options.prompt ?? false;
-  const folder = configFolder(options.configDir, around);
+  const folder = folderOf(options, context);
   const reading = readConfig(folder, around);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(around.homeFolder));
@@ -45,6 +44,7 @@ async function examine(options: DoctorOptions, context: Context, machine: Machin
   const gateway = new Gateway({ host: server.host, port: server.port, apiKey: auth.apiKey });
   const asked = await askService(gateway, {
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
+    start: startOf(options, machine),
     prompt,
     pauseMs: (ms) => pause(machine.clock, ms),
   });
@@ -52,6 +52,14 @@ async function examine(options: DoctorOptions, context: Context, machine: Machin
   if (!asked.isUp) findings.push(await port(machine, server.host, server.port));
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   return findings;
+}
+
+/** How a service that is away is started. */
+function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
+  if (demo === true) return 'Start it: postern demo';
+  return platform === 'darwin' && configDir === undefined
+    ? 'Start the agent from the menu bar, or run: make install'
+    : 'Start it: postern serve';
 }
 
 async function port(machine: Machine, host: string, number: number): Promise<Finding> {

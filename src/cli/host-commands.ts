@@ -26,6 +26,7 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .command('doctor')
     .description('Look at everything that could keep the service from working; 1 when there is a problem.')
     .option('--json', 'as JSON')
+    .option('--demo', 'the service of postern demo')
     .option('--prompt', 'let macOS ask you for what is missing')
     .addHelpText(
       'after',

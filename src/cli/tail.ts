@@ -29,7 +29,7 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
       last = Number(event.data.id);
       if (options.type?.includes(event.type) ?? true) await context.feed(lineOf(event, options, context));
     }
-    if (isTerminal) complain('', `To go on from here: postern tail --after ${last}`);
+    if (isTerminal) complain('', `To go on from here, say the same with --after ${last}`);
     return EXIT.ok;
   });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Ended, type PosternOptions, postern } from '../support/postern.ts';
+import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -106,6 +107,20 @@ describe('sending', () => {
       stdout: expect.stringMatching(/^Sent to \+15550100 as message \d+ \(/),
     });
     expect(mac.calls.at(-1)?.values).toMatchObject({ RECIPIENT: ANA, BODY: 'from the shell' });
+  });
+
+  test('is not done when it is interrupted', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
+    const asked = once(silent, 'request');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { child } = startPostern(['send', ANA, 'half way', '--url', url, '--key-file', keyFile]);
+    await asked;
+    child.kill('SIGINT');
+    await once(child, 'exit');
+    expect([child.exitCode, child.signalCode]).toEqual([null, 'SIGINT']);
+    silent.closeAllConnections();
+    silent.close();
   });
 
   test('reads it from stdin with -, without the line end that echo adds', async () => {
@@ -341,7 +356,24 @@ describe('the configuration', () => {
       expect(checked.stdout).toContain(part);
     }
     expect(await jsonOf(['config', 'check'])).toMatchObject({ state: 'usable', mistakes: [] });
+    expect((await run(['config', 'check'])).stdout).toBe(`${join(service.configFolder, 'config.toml')} can be used.\n`);
     expect((await postern(['config', 'check', '--config-dir', join(root, 'none')])).exitCode).toBe(78);
+  });
+
+  test('a demo that is away is found out by doctor --demo, which says how to start it', async () => {
+    const folder = join(root, 'postern-demo');
+    mkdirSync(folder, { mode: 0o700 });
+    const port = await freePort();
+    writeFileSync(join(folder, 'config.toml'), `[server]\nport = ${port}\n[auth]\napi_key = "k"\n`, { mode: 0o600 });
+    const place = ['--demo', '--config-dir', join(root, 'postern')];
+    expect(await postern(['status', ...place])).toMatchObject({
+      exitCode: 69,
+      stderr: expect.stringContaining('postern doctor --demo finds out'),
+    });
+    const { exitCode, stdout } = await postern(['doctor', ...place]);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain(`Nothing answers at http://127.0.0.1:${port}.\n    Start it: postern demo\n`);
+    expect(stdout).toMatch(/\d [GM]iB are free/);
   });
 
   test('rotate-key counts from the next start on', async () => {

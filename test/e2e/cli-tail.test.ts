@@ -1,10 +1,11 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
-import { type Running, startPostern } from '../support/postern.ts';
+import { MAIN, type Running, startPostern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -47,6 +48,13 @@ function rows(of: Running): readonly number[] {
   return events(of).map(({ data }) => Number(data.id));
 }
 
+/** A test that is skipped where there is no `script` of util-linux, which starts a program in a terminal. */
+function inTerminal(name: string, run: () => Promise<void>): void {
+  const isThere = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
+  if (isThere) test(name, run);
+  else test.skip(`${name} (needs script of util-linux)`, run);
+}
+
 async function ended({ child }: Running): Promise<number | null> {
   if (child.exitCode === null) await once(child, 'exit');
   return child.exitCode;
@@ -69,6 +77,24 @@ describe('tail', () => {
     running.child.kill('SIGINT');
     expect(await ended(running)).toBe(0);
     expect(running.stderr).toBe('');
+  });
+
+  inTerminal('says in a terminal, also in one of unknown width, how to go on', async () => {
+    const row = write('the last line');
+    const command = `'${process.execPath}' '${MAIN}' tail --config-dir '${service.configFolder}' --after ${row - 1}`;
+    const terminal = spawn('script', ['-qec', `stty cols 0; ${command}`, '/dev/null'], {
+      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SHELL: '/bin/sh' },
+    });
+    let shown = '';
+    terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    try {
+      await eventually(() => /\S ← \+15550100 {2}the last line\r\n/.test(shown));
+      terminal.stdin.write('\x03');
+      await once(terminal, 'close');
+    } finally {
+      terminal.kill('SIGKILL');
+    }
+    expect(shown).toContain(`To go on from here, say the same with --after ${row}\r\n`);
   });
 
   test('--after begins with what was there before, in order', async () => {

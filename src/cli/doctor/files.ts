@@ -54,7 +54,8 @@ export function diskSpace(folder: string): Finding {
   try {
     const { bavail, bsize } = statfsSync(folder);
     const freeMib = Math.floor((bavail * bsize) / MIB);
-    const sentence = `${freeMib} MiB are free on the disk.`;
+    const free = freeMib < 1024 ? `${freeMib} MiB` : `${Math.floor(freeMib / 1024)} GiB`;
+    const sentence = `${free} are free on the disk.`;
     if (freeMib < NO_ROOM_MIB)
       return finding('problem', 'disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
     if (freeMib < LITTLE_ROOM_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');

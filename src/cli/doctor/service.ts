@@ -15,12 +15,18 @@ export async function askService(
   gateway: Gateway,
   {
     program,
+    start,
     prompt,
     pauseMs,
-  }: { readonly program: string; readonly prompt: boolean; readonly pauseMs: (ms: number) => Promise<void> },
+  }: {
+    readonly program: string;
+    readonly start: string;
+    readonly prompt: boolean;
+    readonly pauseMs: (ms: number) => Promise<void>;
+  },
 ): Promise<Asked> {
   const health = await gateway.health();
-  const trouble = troubleOf(health, gateway.url);
+  const trouble = troubleOf(health, gateway.url, start);
   if (trouble !== undefined) return { findings: [trouble], isUp: false, isConnected: false };
   if (health.kind !== 'answer') {
     const busy = ok(
@@ -47,7 +53,7 @@ export async function askService(
   if (status.kind === 'answer') findings.push(...eventFindings(status.body), ...webhookFindings(status.body.webhooks));
   else
     findings.push(
-      troubleOf(status, gateway.url) ??
+      troubleOf(status, gateway.url, start) ??
         finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null),
     );
 
@@ -61,15 +67,10 @@ export async function askService(
   return { findings, isUp: true, isConnected: connected };
 }
 
-function troubleOf(reply: Reply<unknown>, url: string): Finding | undefined {
+function troubleOf(reply: Reply<unknown>, url: string, start: string): Finding | undefined {
   switch (reply.kind) {
     case 'away':
-      return finding(
-        'problem',
-        'service',
-        `Nothing answers at ${url}.`,
-        'Start the agent from the menu bar, or run: make install',
-      );
+      return finding('problem', 'service', `Nothing answers at ${url}.`, start);
     case 'stranger':
       return finding(
         'problem',

@@ -370,7 +370,7 @@ describe('the configuration', () => {
       exitCode: 69,
       stderr: expect.stringContaining('postern doctor --demo finds out'),
     });
-    const { exitCode, stdout } = await postern(['doctor', ...place]);
+    const { exitCode, stdout } = await postern(['doctor', ...place], { env: { HOME: root } });
     expect(exitCode).toBe(1);
     expect(stdout).toContain(`Nothing answers at http://127.0.0.1:${port}.\n    Start it: postern demo\n`);
     expect(stdout).toMatch(/\d [GM]iB are free/);

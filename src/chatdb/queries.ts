@@ -65,7 +65,7 @@ export function messageQueries(shape: Shape): Queries {
     undated: { all: undatedOfAll(shape, isMessage), chat: undatedOfChat(shape, isMessage) },
     hasOddDates: {
       all: `SELECT ${hasOddDates('message', 'date')}`,
-      chat: shape.hasColumn('chat_message_join', 'message_date')
+      chat: hasDatedJoins(shape)
         ? `SELECT ${hasOddDates('chat_message_join', 'message_date', `chat_id = ${N} AND `)}`
         : 'SELECT ? IS NOT NULL OR ? OR ?',
     },
@@ -111,6 +111,13 @@ export function hasOddDates(table: string, date: string, condition = ''): string
     .join(' OR ');
 }
 
+/** The joins' dates put a list in order only where no join can stand there twice: its message would, too (B4, B9). */
+function hasDatedJoins(shape: Shape): boolean {
+  return (
+    shape.hasColumn('chat_message_join', 'message_date') && shape.isUnique('chat_message_join', 'chat_id', 'message_id')
+  );
+}
+
 /** What is no positive number of nanoseconds or seconds: an index has it at its ends. */
 function odd(date: string): readonly string[] {
   return [`${date} IS NULL`, `${date} <= 0`, `${date} > ${LARGEST_INTEGER}`];
@@ -125,7 +132,7 @@ function undatedOfAll(shape: Shape, isMessage: string): readonly string[] {
 
 /** A join may name a row that is gone; it is counted all the same, because the offset counts it. */
 function undatedOfChat(shape: Shape, isMessage: string): readonly string[] {
-  const isOdd = shape.hasColumn('chat_message_join', 'message_date') ? odd('message_date') : ['1'];
+  const isOdd = hasDatedJoins(shape) ? odd('message_date') : ['1'];
   return isOdd.map(
     (which) => `SELECT ${KEY_COLUMNS}, ${isMessage}, ${counts(shape)}, ${IS_LOWEST_CHAT}
       FROM (SELECT message_id, chat_id FROM chat_message_join WHERE chat_id = ${N} AND ${which} LIMIT ${N} OFFSET ${N}) j
@@ -155,7 +162,7 @@ export function pageQuery(
       WHERE ${between(order, 'm.date', 'm.ROWID')} AND ${condition} AND ${isListed(shape)}
       ORDER BY m.date ${order}, m.ROWID ${order} LIMIT ${N} OFFSET ${N}`;
   }
-  const date = shape.hasColumn('chat_message_join', 'message_date') ? 'j.message_date' : 'NULL';
+  const date = hasDatedJoins(shape) ? 'j.message_date' : 'NULL';
   return `SELECT ${columns} FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
     WHERE j.chat_id = ${N} AND ${between(order, date, 'j.message_id')} AND ${condition} AND ${IS_LOWEST_CHAT}
     ORDER BY ${date} ${order}, j.message_id ${order} LIMIT ${N} OFFSET ${N}`;

@@ -7,6 +7,8 @@ export interface Shape {
   hasColumn(table: string, column: string): boolean;
   /** True when an index begins with these columns, so that a search by them is fast. */
   hasIndex(table: string, ...columns: readonly string[]): boolean;
+  /** True when no two rows can have the same in all of these columns together. */
+  isUnique(table: string, ...columns: readonly string[]): boolean;
 }
 
 const TABLES = [
@@ -38,14 +40,15 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 /** Throws AppError `unavailable` when something is missing that nothing works without. */
 export function probe(sqlite: Sqlite): Shape {
   const tables = new Map<string, ReadonlySet<string>>();
-  const indexes = new Map<string, readonly string[]>();
+  const indexes: Index[] = [];
   for (const table of TABLES) {
     const columns = names(sqlite, `PRAGMA table_info(${table})`, 1);
     if (columns.length === 0) continue;
     tables.set(table, new Set(columns));
-    for (const index of names(sqlite, `PRAGMA index_list(${table})`, 1)) {
-      const quoted = `"${index.replaceAll('"', '""')}"`;
-      indexes.set(`${table} ${index}`, names(sqlite, `PRAGMA index_info(${quoted})`, 2));
+    for (const [, name, unique, , partial] of sqlite.prepare(`PRAGMA index_list(${table})`).all()) {
+      const quoted = `"${String(name).replaceAll('"', '""')}"`;
+      const isUnique = unique !== 0 && partial !== 1;
+      indexes.push({ table, columns: names(sqlite, `PRAGMA index_info(${quoted})`, 2), isUnique });
     }
   }
   for (const [table, columns] of Object.entries(REQUIRED)) {
@@ -59,8 +62,18 @@ export function probe(sqlite: Sqlite): Shape {
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
     hasIndex: (table, ...columns) =>
-      [...indexes].some(([index, of]) => index.startsWith(`${table} `) && columns.every((name, at) => of[at] === name)),
+      indexes.some((index) => index.table === table && columns.every((name, at) => index.columns[at] === name)),
+    isUnique: (table, ...columns) =>
+      indexes.some(
+        (index) => index.table === table && index.isUnique && index.columns.every((name) => columns.includes(name)),
+      ),
   };
+}
+
+interface Index {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly isUnique: boolean;
 }
 
 function names(sqlite: Sqlite, pragma: string, at: number): string[] {

@@ -25,7 +25,7 @@ const COST = 2;
 export class Undated {
   readonly #database: ChatDatabase;
   readonly #chatId: number | undefined;
-  readonly #rows: UndatedRow[] = [];
+  #rows: UndatedRow[] = [];
   #query = 0;
   #offset = 0;
   #isSorted = false;
@@ -43,7 +43,8 @@ export class Undated {
       if (turn.isOver) return false;
       this.#readSome(sql, Math.ceil(turn.rowsLeft / COST), turn);
     }
-    this.#rows.sort(comparePlaces);
+    // A table without its key can join a message twice; it appears once (B4).
+    this.#rows = this.#rows.sort(comparePlaces).filter(({ rowId }, at, rows) => rowId !== rows[at - 1]?.rowId);
     this.#isSorted = true;
     return true;
   }

@@ -22,6 +22,8 @@ interface ModelRow {
   readonly isReaction: boolean;
   readonly isScheduled: boolean;
   readonly isRecoverable: boolean;
+  /** Only the bare schema has no key that forbids it. */
+  readonly isJoinedTwice: boolean;
 }
 
 /** The contract's rule, one value at a time, in whole numbers. */
@@ -62,6 +64,7 @@ const rows: fc.Arbitrary<ModelRow> = fc.record({
   isReaction: fc.boolean(),
   isScheduled: fc.integer({ max: 4 }).map((number) => number === 0),
   isRecoverable: fc.integer({ max: 3 }).map((number) => number === 0),
+  isJoinedTwice: fc.integer({ min: 0, max: 3 }).map((number) => number === 0),
 });
 
 let files = 0;
@@ -78,7 +81,8 @@ function build(schema: Schema, model: readonly ModelRow[]): { reader: ChatReader
         ...(isBare ? {} : { associated_message_type: row.isReaction ? 2000 : 0 }),
         ...(schema === 'macos-26' && row.isScheduled ? { schedule_type: 2, is_from_me: 1 } : {}),
       });
-      for (const { chat, isDated } of row.joins) fixture.join(chat + 1, rowId, isDated ? row.date : 0);
+      const joins = isBare && row.isJoinedTwice ? [...row.joins, ...row.joins] : row.joins;
+      for (const { chat, isDated } of joins) fixture.join(chat + 1, rowId, isDated ? row.date : 0);
       if (row.isRecoverable && hasRecoverable(schema)) {
         fixture.insert('chat_recoverable_message_join', { chat_id: 1, message_id: rowId, delete_date: 1 });
       }
@@ -199,4 +203,32 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
       { numRuns: 40 },
     );
   });
+});
+
+test('a message that is joined twice appears once, though its joins have different dates', async () => {
+  const fixture = new ChatFixture(join(folder, 'joined-twice.db'), 'bare');
+  fixture.sql('ALTER TABLE chat_message_join ADD COLUMN message_date INTEGER');
+  fixture.sql('CREATE INDEX by_chat_and_date ON chat_message_join (chat_id, message_date, message_id)');
+  const chat = fixture.chat('any;-;0');
+  for (const second of [1n, 2n, 3n]) {
+    const date = (700_000_000n + second) * NS;
+    const message_id = fixture.message({ date });
+    for (const message_date of [date, 0n, date]) {
+      fixture.insert('chat_message_join', { chat_id: chat, message_id, message_date });
+    }
+  }
+  const connection = new Connection({ path: fixture.path, home: '/home', log: collectingLog() });
+  const reader = new ChatReader(connection);
+  try {
+    for (const order of ['asc', 'desc'] as const) {
+      const ids = order === 'asc' ? ['1', '2', '3'] : ['3', '2', '1'];
+      const query = { conversationId: 'any;-;0', order, offset: 0 };
+      expect(await everyPage(reader, { ...query, limit: 2 })).toEqual(ids);
+      const page = await reader.listMessages({ ...query, offset: 1, limit: 5 });
+      expect(page.items.map(({ id }) => id)).toEqual(ids.slice(1));
+    }
+  } finally {
+    connection.close();
+    fixture.remove();
+  }
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
+import { includeParameter } from './details.ts';
 import { limit } from './query.ts';
 import { shapeOf } from './shape.ts';
 
@@ -62,6 +63,9 @@ export const afterParameter = z
 
 /** Parameters of `GET /events` (G4). */
 export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000) });
+
+/** Parameters of the WebSocket beside its key (G3, section H). */
+export const webSocketQuery = z.object({ after: afterParameter.optional(), include: includeParameter });
 
 /** Body of `POST /webhooks/{id}/replay` (section H). */
 export const replayBody = z

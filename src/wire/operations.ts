@@ -2,9 +2,8 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { EVENT_TYPES } from '../domain/event.ts';
 import { conversationQuery } from './conversation.ts';
-import { includeParameter } from './details.ts';
 import { examples } from './examples.ts';
-import { eventsQuery, replayBody, statusQuery } from './extras.ts';
+import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RefusalName } from './refusals.ts';
 import type { RouteId } from './routes.ts';
@@ -176,8 +175,7 @@ export const OPERATIONS = {
       'The key goes into the query. With `after` everything since that row id comes first, without gap or repeat.',
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
-      after: z.string().optional().meta({ type: 'integer', minimum: 0, description: 'Row id to go on after.' }),
-      include: includeParameter,
+      ...webSocketQuery.shape,
     }),
     answers: { 101: { description: 'The connection is a WebSocket now.' } },
     problems: ['bad_handshake', 'after_unknown', 'upgrade_required', 'chat_db_unavailable', 'shutting_down'],

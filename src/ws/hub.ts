@@ -5,6 +5,8 @@ import { AppError, isAppError } from '../domain/errors.ts';
 import { eventJson, type LogEntry } from '../domain/event.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { webSocketQuery } from '../wire/extras.ts';
+import { readQuery } from '../wire/query.ts';
 import { Client } from './client.ts';
 import { openOutlet } from './outlet.ts';
 import { Runs } from './run.ts';
@@ -26,11 +28,6 @@ export interface HubParts {
   readonly log: Log;
   /** The JSON for a client that asked for details (section H); without it everyone gets the plain event. */
   readonly detailedJson?: (entry: LogEntry) => string;
-}
-
-/** The query of the upgrade request, in which a raw + is a plus. */
-export interface Query {
-  get(name: string): string | null;
 }
 
 /**
@@ -77,14 +74,13 @@ export class Hub {
   }
 
   /** Upgrades a request that has passed the door. Throws an AppError before anything was answered (G1, G3). */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: Query): void {
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void {
     if (this.#closing !== undefined) {
       throw new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
     }
-    const after = readAfter(query.get('after'));
+    const { after, include } = readQuery(webSocketQuery, query);
     if (after !== undefined) this.#parts.feed.admit(after);
-    const isDetailed = readInclude(query.get('include'));
-    const runs = isDetailed ? this.#detailedRuns : this.#plainRuns;
+    const runs = include === 'details' ? this.#detailedRuns : this.#plainRuns;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, runs, after));
   }
 
@@ -197,22 +193,4 @@ export class Hub {
     cancelDeadline();
     this.#server.close();
   }
-}
-
-/** The `after` of decision G3; throws `invalid` for what is no row id. */
-function readAfter(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  // What is past 2^53 means the same as 2^53 here: a row there cannot be.
-  if (/^\d+$/.test(text)) return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
-  const message = 'must be a row id: a whole number from 0.';
-  throw new AppError('invalid', 'invalid_request', `"after" ${message}`, {
-    mistakes: [{ pointer: '?after', message }],
-  });
-}
-
-/** The `include` of section H; throws `invalid` for what cannot be included. */
-function readInclude(text: string | null): boolean {
-  if (text === null || text === 'details') return text !== null;
-  const message = 'The parameter include must be details.';
-  throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '?include', message }] });
 }

@@ -290,6 +290,17 @@ describe('a client that says where it was', () => {
     },
   );
 
+  test('is told every mistake in its query, a parameter given twice among them', async () => {
+    const house = await House.open();
+    const pointersOf = async (query: string) => {
+      const { mistakes } = (await refusal(house, query)) as { mistakes: readonly { pointer: string }[] };
+      return mistakes.map(({ pointer }) => pointer);
+    };
+    expect(await pointersOf('?after=x&include=y')).toEqual(['?after', '?include']);
+    expect(await pointersOf('?after=1&after=2')).toEqual(['?after']);
+    expect(await pointersOf('?include=details&include=details')).toEqual(['?include']);
+  });
+
   test('is refused a row nobody ever saw, and any while the database is away', async () => {
     const house = await House.open();
     house.publish(1, 5);

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { SETTINGS } from '../../src/config/settings.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { metricRoutes } from '../../src/http/routes/metrics.ts';
+import { Counters } from '../../src/runtime/counters.ts';
+import { REFUSALS, type Refusal } from '../../src/wire/refusals.ts';
+
+/** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
+function rows(page: string): string[][] {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
+  let first = '';
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => {
+      const cells = line.split('|').slice(1, -1);
+      first = cells[0]?.trim() || first;
+      return [first, ...cells.slice(1).map((cell) => cell.trim())];
+    });
+}
+
+const quoted = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
+
+test('docs/api.md has every code, beside its status, and no other', () => {
+  const written = rows('api.md')
+    .filter(([status]) => /^\d{3}$/.test(status ?? ''))
+    .flatMap(([status, codes]) => quoted(codes).map((code) => `${status} ${code}`));
+  const entries: [string, Refusal][] = Object.entries(REFUSALS);
+  expect(written.sort()).toEqual(entries.map(([name, { status, code = name }]) => `${status} ${code}`).sort());
+});
+
+test('docs/configuration.md has every key, and no other', () => {
+  const sections = ['server', 'auth', 'backend', 'send'];
+  const written = rows('configuration.md').flatMap(([section = '', key]) => {
+    const [name = ''] = quoted(section);
+    return sections.includes(name) ? quoted(key).map((word) => `${name}.${word}`) : [];
+  });
+  expect(written.sort()).toEqual(
+    Object.values(SETTINGS)
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+test('docs/api.md has every metric, and no other', async () => {
+  const now = { isConnected: true, newestRow: 1, newestEvent: 1, published: 1, clients: 1, missed: 1 };
+  const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);
+  const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
+  const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
+  expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual(names.sort());
+});

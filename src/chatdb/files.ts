@@ -19,7 +19,7 @@ export function lookAtFiles(configuredPath: string): Files {
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
   // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
-  if (database.size === 0n) {
+  if (database.isFile() && database.size === 0n) {
     throw new AppError('unavailable', 'chat_db_unavailable', 'The file at the configured path is empty.', {
       hint: 'Open Messages and sign in once, or check backend.chat_db_path.',
     });

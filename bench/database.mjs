@@ -51,7 +51,7 @@ function cached(name, write) {
 
 function simulatorKey() {
   const hash = createHash('sha256');
-  for (const file of ['fill', 'chatter', 'inserts', 'typedstream', 'chat-database'])
+  for (const file of ['fill', 'chatter', 'inserts', 'typedstream', 'tables', 'chat-database'])
     hash.update(readFileSync(`${SIMULATOR}${file}.js`));
   hash.update(readFileSync(`${SIMULATOR}schemas/macos-${VERSION}.sql`));
   return hash.digest('hex').slice(0, 8);

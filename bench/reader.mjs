@@ -37,10 +37,11 @@ export function openReader(path, { isAfterCommit = false } = {}) {
 export function questions(path, { isAfterCommit = false } = {}) {
   const { reader, forget } = openReader(path, { isAfterCommit });
   const floor = openFloor(path);
+  // The quietest of those that fill a page, so that it is as much to read in a large database as in a small one.
   const chatAt = (order) =>
     floor.sqlite
       .prepare(`SELECT c.guid FROM chat c JOIN chat_message_join j ON j.chat_id = c.ROWID
-      GROUP BY c.ROWID ORDER BY count(*) ${order}, c.ROWID LIMIT 1`)
+      GROUP BY c.ROWID HAVING count(*) >= ${PAGE.limit} ORDER BY count(*) ${order}, c.ROWID LIMIT 1`)
       .pluck()
       .get();
   const [busiest, quietest] = [chatAt('DESC'), chatAt('ASC')];

@@ -14,6 +14,8 @@ export interface ChatQueries {
   readonly handle: string;
   /** Chats with the date of their newest row: row id, date (value, quotient, remainder), whether there is one. Parameters: limit. */
   readonly heads: string;
+  /** The same of all chats, by row id. Parameters: after, limit. */
+  readonly headsAfter: string;
   /** False when that is only the join's date: nothing is newer, but it may not count (B12), or be odd. */
   readonly areHeadsExact: boolean;
   /** Chats whose joins have dates that bound nothing: NULL, 0, seconds. */
@@ -36,7 +38,8 @@ export function chatQueries(shape: Shape): ChatQueries {
          WHERE j.chat_id = ${N} ORDER BY j.ROWID`
       : 'SELECT NULL WHERE ? IS NULL',
     handle: 'SELECT id FROM handle WHERE ROWID = ?',
-    heads: isFast ? boundingHeads() : exactHeads(isCounted),
+    heads: isFast ? boundingHeads(`ORDER BY date DESC, id DESC LIMIT ${N}`) : exactHeads(isCounted),
+    headsAfter: boundingHeads(`WHERE c.ROWID > ${N} ORDER BY c.ROWID LIMIT ${N}`),
     areHeadsExact: !isFast,
     oddChats: oddChats(shape),
     last: pageQuery(shape, 'chat', 'desc', `m.ROWID, ${date}`, isCounted),
@@ -47,9 +50,9 @@ export function chatQueries(shape: Shape): ChatQueries {
  * From the covering index alone, and only as many as asked for: turning a row into JavaScript costs as much as
  * finding it.
  */
-function boundingHeads(): string {
+function boundingHeads(which: string): string {
   return `WITH heads AS MATERIALIZED (
-      SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c ORDER BY date DESC, id DESC LIMIT ${N})
+      SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c ${which})
     SELECT id, date, date / 1000000000, date % 1000000000, date IS NOT NULL FROM heads`;
 }
 

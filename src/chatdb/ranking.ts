@@ -1,3 +1,4 @@
+import type { Row } from '../runtime/sqlite.ts';
 import { compareInstants, type Instant, LATEST } from './instants.ts';
 import { type ListSource, take } from './pages.ts';
 import { EVERYTHING } from './places.ts';
@@ -16,6 +17,8 @@ export interface Ranked {
 /** As many conversations as are read at first; those who ask for more get all. */
 const WINDOW = 250;
 const ALL = -1;
+/** What the date of one's newest join costs, in rows passed over. */
+const HEAD = 2;
 /** What looking one up costs, in rows passed over. */
 const LOOK_UP = 20;
 
@@ -31,6 +34,8 @@ export class Ranking {
   /** How many heads are to be read, and whether they are. */
   #extent: number | undefined;
   #isRead = false;
+  /** Of all heads, those up to this row id have been read. */
+  #readUpTo = Number.MIN_SAFE_INTEGER;
   #ranked: Ranked[] = [];
   /** Chats whose bound says nothing, still to be looked up; undefined before they are known. */
   #odd: number[] | undefined;
@@ -70,19 +75,9 @@ export class Ranking {
 
   #readHeads(turn: Turn): boolean {
     if (this.#isRead) return true;
-    if (turn.isOver) return false;
-    const { database } = this.#source;
-    const { heads, areHeadsExact } = database.chatQueries;
-    const limit = this.#extent ?? ALL;
-    const rows = database.all(heads, limit);
-    this.#ranked = rows.map((row) => ({
-      chatId: row[0] as number,
-      last: row[4] === 0 ? undefined : instantAt(row, 1),
-      isExact: areHeadsExact || row[4] === 0,
-    }));
-    // Every chat was looked at, however few were wanted.
-    turn.spend(rows.length === limit ? turn.rowsLeft : rows.length);
-    this.#floor = rows.length === limit ? (this.#ranked.at(-1) ?? NOTHING_READ) : undefined;
+    const { areHeadsExact } = this.#source.database.chatQueries;
+    const isAll = this.#extent === ALL && !areHeadsExact;
+    if (!(isAll ? this.#readAllHeads(turn) : this.#readNewestHeads(turn))) return false;
     this.#odd = areHeadsExact ? [] : undefined;
     if (areHeadsExact) this.#ranked.sort(compareRanked);
     this.#settled = 0;
@@ -90,12 +85,46 @@ export class Ranking {
     return true;
   }
 
+  #readNewestHeads(turn: Turn): boolean {
+    if (turn.isOver) return false;
+    const { database } = this.#source;
+    const limit = this.#extent ?? ALL;
+    const rows = database.all(database.chatQueries.heads, limit);
+    this.#ranked = rows.map((row) => this.#head(row));
+    // Every chat was looked at, however few were wanted.
+    turn.spend(turn.rowsLeft);
+    this.#floor = rows.length === limit ? (this.#ranked.at(-1) ?? NOTHING_READ) : undefined;
+    return true;
+  }
+
+  #readAllHeads(turn: Turn): boolean {
+    const { database } = this.#source;
+    if (this.#readUpTo === Number.MIN_SAFE_INTEGER) this.#ranked = [];
+    for (;;) {
+      if (turn.isOver) return false;
+      const limit = Math.ceil(turn.rowsLeft / HEAD);
+      const rows = database.all(database.chatQueries.headsAfter, this.#readUpTo, limit);
+      for (const row of rows) this.#ranked.push(this.#head(row));
+      turn.spend(Math.max(1, rows.length * HEAD));
+      this.#readUpTo = this.#ranked.at(-1)?.chatId ?? this.#readUpTo;
+      if (rows.length < limit) break;
+    }
+    this.#floor = undefined;
+    return true;
+  }
+
+  #head(row: Row): Ranked {
+    const isExact = this.#source.database.chatQueries.areHeadsExact || row[4] === 0;
+    return { chatId: row[0] as number, last: row[4] === 0 ? undefined : instantAt(row, 1), isExact };
+  }
+
   #findOdd(turn: Turn): boolean {
     if (this.#odd !== undefined) return true;
     if (turn.isOver) return false;
     const { database } = this.#source;
     const odd = database.all(database.chatQueries.oddChats).map(([chatId]) => chatId as number);
-    turn.spend(this.#floor === undefined ? this.#ranked.length : turn.rowsLeft);
+    // Again every chat was looked at.
+    turn.spend(turn.rowsLeft);
     if (odd.length > 0) {
       const isOdd = new Set(odd);
       this.#ranked = this.#ranked.filter(({ chatId }) => !isOdd.has(chatId));

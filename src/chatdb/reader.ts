@@ -14,7 +14,7 @@ import { toMessage } from './rows.ts';
 import { NOT_YET, type NotYet, Turn } from './turns.ts';
 
 /** What the details of one message cost, in rows passed over. */
-const DETAILS = 40;
+const DETAILS = 60;
 const NOTHING = { items: [] };
 
 /** Reads of messages and conversations, always from chat.db itself. */
@@ -126,10 +126,11 @@ async function untilDone<Result>(next: () => Result | NotYet): Promise<Result> {
 function pageOf(edition: Edition, list: List, query: MessageQuery, range: Range): Page<Message> {
   const found = take(list, columnsOf(list, query, 'rows'), range, query.limit + 1);
   const shown = found.slice(0, query.limit);
-  const items = shown.flatMap(({ row, rowId }) => {
+  const items: Message[] = [];
+  for (const { row, rowId } of shown) {
     const message = row === undefined ? messageOf(edition, rowId) : toMessage(row, edition);
-    return message === undefined ? [] : [message];
-  });
+    if (message !== undefined) items.push(message);
+  }
   const end = shown.at(-1);
   if (end === undefined || found.length <= query.limit) return { items };
   if (query.cursor === undefined) edition.setBookmark(bookmarkOf(query, query.offset + query.limit), end);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openSqlite, type Sqlite, type SqlValue } from '../runtime/sqlite.ts';
+import type { SqlValue } from '../runtime/sqlite.ts';
+import { Tables } from './tables.ts';
 import { encodeAttributedBody, type Run } from './typedstream.ts';
 
 /** The releases whose schema is at hand. */
@@ -42,75 +43,25 @@ export interface NewAttachment {
  * chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never given twice. The
  * triggers that call functions of Apple's own process are left out, because SQLite here has no such functions.
  */
-export class ChatDatabase {
-  readonly path: string;
+export class ChatDatabase extends Tables {
   readonly version: MacosVersion;
-  readonly sqlite: Sqlite;
-  #isWriting = false;
-  readonly #columns = new Map<string, ReadonlySet<string>>();
 
-  private constructor(path: string, version: MacosVersion, sqlite: Sqlite) {
-    this.path = path;
+  private constructor(path: string, version: MacosVersion) {
+    super(path);
     this.version = version;
-    this.sqlite = sqlite;
   }
 
   /** Opens the database at `path`, creating it with the schema of `version` when there is none. */
   static open(path: string, version: MacosVersion): ChatDatabase {
     const isNew = !existsSync(path);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const sqlite = openSqlite(path, { busyTimeoutMs: 5000 });
-    sqlite.exec('PRAGMA journal_mode = WAL');
-    sqlite.exec('PRAGMA synchronous = NORMAL');
-    sqlite.exec('PRAGMA foreign_keys = ON');
+    const database = new ChatDatabase(path, version);
     if (isNew) {
       const schema = readFileSync(new URL(`./schemas/macos-${version}.sql`, import.meta.url), 'utf8');
       const [loadable = ''] = schema.split('-- @section triggers-needing-functions');
-      sqlite.transaction(() => sqlite.exec(loadable));
+      database.transaction(() => database.sqlite.exec(loadable));
     }
-    return new ChatDatabase(path, version, sqlite);
-  }
-
-  /** All of it in one commit; part of the outer one when there is one. */
-  transaction<Result>(work: () => Result): Result {
-    if (this.#isWriting) return work();
-    this.#isWriting = true;
-    try {
-      return this.sqlite.transaction(work);
-    } finally {
-      this.#isWriting = false;
-    }
-  }
-
-  /** Inserts the columns that this schema has, and gives the row id. */
-  insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
-    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
-    const names = known.map(([name]) => name);
-    this.sqlite
-      .prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
-      .run(...known.map(([, value]) => value));
-    return this.#number('SELECT last_insert_rowid()');
-  }
-
-  update(table: string, rowId: number, values: Readonly<Record<string, SqlValue>>): void {
-    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
-    if (known.length === 0) return;
-    const set = known.map(([name]) => `${name} = ?`).join(', ');
-    this.sqlite.prepare(`UPDATE ${table} SET ${set} WHERE ROWID = ?`).run(...known.map(([, value]) => value), rowId);
-  }
-
-  hasColumn(table: string, name: string): boolean {
-    let columns = this.#columns.get(table);
-    if (columns === undefined) {
-      columns = new Set(
-        this.sqlite
-          .prepare(`PRAGMA table_info("${table.replaceAll('"', '')}")`)
-          .all()
-          .map((row) => String(row[1])),
-      );
-      this.#columns.set(table, columns);
-    }
-    return columns.has(name);
+    return database;
   }
 
   /** The handle of an address: one row for each service. */
@@ -294,19 +245,11 @@ export class ChatDatabase {
   }
 
   newestRow(): number {
-    return this.#number('SELECT ifnull(max(ROWID), 0) FROM message');
+    return this.number('SELECT ifnull(max(ROWID), 0) FROM message');
   }
 
   /** SQLite's statistics, which stand in every chat.db of a Mac and steer its planner. */
   analyze(): void {
     this.sqlite.exec('ANALYZE');
-  }
-
-  close(): void {
-    this.sqlite.close();
-  }
-
-  #number(sql: string): number {
-    return Number(this.sqlite.prepare(sql).get()?.[0]);
   }
 }

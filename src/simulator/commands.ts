@@ -38,6 +38,8 @@ export type Command =
       readonly name: Scenario | 'none';
       readonly times?: number;
       readonly delayMs?: number;
+      /** The message goes out all the same, whatever osascript says. */
+      readonly goesOut?: boolean;
       readonly language?: 'en' | 'de' | 'ja';
     }
   | {

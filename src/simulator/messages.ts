@@ -1,9 +1,10 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
+import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
-import type { Command, Scenario, ScriptEnd, SendCommand } from './commands.ts';
-import { type Language, scriptError } from './script-errors.ts';
+import type { Command, ScriptEnd, SendCommand } from './commands.ts';
+import { Scenarios } from './scenarios.ts';
 import { encodeAttributedBody } from './typedstream.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
@@ -13,15 +14,6 @@ const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
 const FAILS_AFTER_MS = 1500;
-
-const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
-  no_such_chat: -1728,
-  not_permitted: -1743,
-  not_running: -600,
-  connection_lost: -609,
-  timed_out: -1712,
-  refused: -10000,
-};
 
 export interface MessagesOptions {
   /** The simulated person's home folder. */
@@ -35,13 +27,14 @@ export interface MessagesOptions {
 /** The simulated Messages: keeps a chat.db as the real one would, and obeys what osascript asks of it. */
 export class Messages {
   readonly #options: MessagesOptions;
+  readonly #folder: AttachmentFolder;
   #database: ChatDatabase;
-  #scenario: { name: Scenario; left: number; delayMs: number } | undefined;
-  #language: Language = 'en';
+  readonly #scenarios = new Scenarios();
   #turn = 0;
 
   constructor(options: MessagesOptions) {
     this.#options = options;
+    this.#folder = new AttachmentFolder(options.home);
     this.#database = ChatDatabase.open(this.path, options.version);
   }
 
@@ -65,16 +58,12 @@ export class Messages {
       case 'send':
         return this.send(command);
       case 'probe':
-        return this.#probe();
+        return this.#scenarios.next()?.end ?? { exitCode: 0, stdout: '1\n' };
       case 'open':
-        if (this.#scenario?.name === 'not_running') this.#scenario = undefined;
+        this.#scenarios.open();
         return { exitCode: 0 } satisfies ScriptEnd;
       case 'scenario':
-        this.#language = command.language ?? 'en';
-        this.#scenario =
-          command.name === 'none'
-            ? undefined
-            : { name: command.name, left: command.times ?? 1, delayMs: command.delayMs ?? 20_000 };
+        this.#scenarios.begin(command);
         return {};
       case 'receive':
         return this.#receive(command, nowMs);
@@ -156,22 +145,20 @@ export class Messages {
 
   /** One run of the send script. */
   async send(command: SendCommand): Promise<ScriptEnd> {
-    const scenario = this.#nextScenario();
-    if (scenario?.name === 'hang') return { exitCode: 0, hangs: true };
-    if (scenario?.name === 'crash') return { exitCode: 1, crashes: true };
+    const scenario = this.#scenarios.next();
     if (scenario?.name === 'slow') await this.#wait(scenario.delayMs);
-    const number = scenario === undefined ? undefined : ERROR_NUMBERS[scenario.name];
-    if (number !== undefined) return scriptError(number, this.#language);
-    if (command.attachment !== undefined && !existsSync(command.attachment)) return scriptError(-43, this.#language);
+    const failure = scenario?.end;
+    if (failure !== undefined && scenario?.goesOut !== true) return failure;
+    if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
     if (scenario?.name === 'nothing') return { exitCode: 0 };
 
     const chat = this.#target(command);
-    if (chat === undefined) return scriptError(-1728, this.#language);
+    if (chat === undefined) return this.#scenarios.error(-1728);
     const row = this.#outgoing(command, scenario?.name === 'ghost');
     if (scenario?.name === 'ghost') return { exitCode: 0 };
     const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
     this.#deliver(chat, row, command, fails);
-    return { exitCode: 0 };
+    return failure ?? { exitCode: 0 };
   }
 
   /** The chat a send goes to: known ids in turn, then, for one person, the address itself. */
@@ -192,7 +179,7 @@ export class Messages {
     const columns = { is_finished: 0, service: isGhost ? 'SMS' : command.service || 'iMessage' };
     const row = database.message({ text, dateMs, columns });
     if (command.attachment === undefined) return row;
-    const stored = this.#keepFile(command.attachment, row);
+    const stored = this.#folder.keep(command.attachment, row, database.guid(row));
     database.attach(row, { filename: stored.name, bytes: stored.bytes, isOutgoing: true, transferState: 3 });
     return row;
   }
@@ -240,9 +227,8 @@ export class Messages {
     const arrive = (): void => {
       const attachment = database.attach(row, { filename: null, name, transferState: 0 });
       const finish = (): void => {
-        const file = this.#newFile(row, name);
-        writeFileSync(file.path, Buffer.alloc(bytes, 'postern '));
-        database.update('attachment', attachment, { filename: file.name, transfer_state: 5, total_bytes: bytes });
+        const file = this.#folder.write(Buffer.alloc(bytes, 'postern '), name, row, database.guid(row));
+        database.update('attachment', attachment, { filename: file.name, transfer_state: 5, total_bytes: file.bytes });
       };
       if (afterMs === 0) finish();
       else this.later(afterMs / 2, row, finish);
@@ -261,30 +247,8 @@ export class Messages {
 
   /** A file that has come with a message, whole. */
   addFile(row: number, name: string, content: string): void {
-    const file = this.#newFile(row, name);
-    writeFileSync(file.path, content);
-    this.#database.attach(row, { filename: file.name, name, bytes: Buffer.byteLength(content) });
-  }
-
-  #keepFile(source: string, row: number): { readonly name: string; readonly bytes: number } {
-    const file = this.#newFile(row, basename(source));
-    copyFileSync(source, file.path);
-    return { name: file.name, bytes: statSync(file.path).size };
-  }
-
-  /** A place among the attachments: as a path, and as chat.db names it. */
-  #newFile(row: number, name: string): { readonly path: string; readonly name: string } {
-    const relative = `Library/Messages/Attachments/${(row % 256).toString(16).padStart(2, '0')}/${this.#database.guid(row)}/${name}`;
-    const path = join(this.#options.home, relative);
-    mkdirSync(dirname(path), { recursive: true });
-    return { path, name: `~/${relative}` };
-  }
-
-  #probe(): ScriptEnd {
-    const scenario = this.#nextScenario();
-    const number = scenario === undefined ? undefined : ERROR_NUMBERS[scenario.name];
-    if (scenario?.name === 'hang') return { exitCode: 0, hangs: true };
-    return number === undefined ? { exitCode: 0, stdout: '1\n' } : scriptError(number, this.#language);
+    const file = this.#folder.write(Buffer.from(content), name, row, this.#database.guid(row));
+    this.#database.attach(row, { filename: file.name, name, bytes: file.bytes });
   }
 
   /** Another database in its place, as after a restored backup: other rows under a new inode. */
@@ -301,14 +265,6 @@ export class Messages {
     for (const side of ['-wal', '-shm']) rmSync(`${this.path}${side}`, { force: true });
     renameSync(fresh, this.path);
     this.#database = ChatDatabase.open(this.path, this.#options.version);
-  }
-
-  #nextScenario(): { readonly name: Scenario; readonly delayMs: number } | undefined {
-    const scenario = this.#scenario;
-    if (scenario === undefined) return undefined;
-    if (scenario.name !== 'not_running') scenario.left -= 1;
-    if (scenario.left <= 0) this.#scenario = undefined;
-    return scenario;
   }
 
   #wait(ms: number): Promise<void> {

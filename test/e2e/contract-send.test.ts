@@ -202,6 +202,29 @@ describe('when Messages', () => {
     }
   });
 
+  test.each(['connection_lost', 'timed_out', 'crash'] as const)(
+    'lets go of the line (%s) when the message is on its way: 504, its event comes, the same key never sends it again',
+    async (scenario) => {
+      const listener = await service.socket();
+      await mac.command({ do: 'scenario', name: scenario, goesOut: true });
+      const body = `${scenario} all the same`;
+      const key = { 'idempotency-key': `goes-out-${scenario}` };
+      const first = await send({ recipient: ANA, body }, key);
+      expect([first.status, (first.json as { code: string }).code]).toEqual([504, 'send_outcome_unknown']);
+      await eventually(() => listener.events.some(({ data }) => 'body' in data && data.body === body));
+      const calls = mac.calls.length;
+      const again = await send({ recipient: ANA, body }, key);
+      expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([504, 'true']);
+      expect(mac.calls).toHaveLength(calls);
+      // Another send of the same text has a row of its own, not that of the one whose outcome is unknown.
+      const other = (await send({ recipient: ANA, body })).json as Sent;
+      const rows = ((await service.get('/messages?limit=20')).json as Sent[]).filter((sent) => sent.body === body);
+      expect(rows).toHaveLength(2);
+      expect(rows[0]?.id).toBe(other.id);
+      await listener.close();
+    },
+  );
+
   test('is not running, it is opened and asked once more', async () => {
     await mac.command({ do: 'scenario', name: 'not_running' });
     const before = mac.calls.length;

@@ -14,14 +14,14 @@ export interface Page<Item> {
 }
 
 export interface MessageQuery {
-  readonly conversationId?: string;
+  readonly conversationId?: string | undefined;
   /** Strictly after this instant, nanoseconds since the Unix epoch. */
-  readonly sinceNs?: bigint;
+  readonly sinceNs?: bigint | undefined;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;
   /** `next` of an earlier page of the same query; replaces `offset`. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   readonly includeDetails?: boolean;
 }
 

@@ -18,26 +18,23 @@ export function messageRoutes(
 ): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
   return {
     async listMessages({ query }) {
-      const {
-        conversation_id: conversationId,
-        since: sinceNs,
-        cursor,
-        include,
-        ...rest
-      } = readQuery(messageQuery, query);
+      const asked = readQuery(messageQuery, query);
+      const { limit, offset, order, cursor } = asked;
       const page = await reader.listMessages({
-        ...rest,
-        ...(conversationId !== undefined && { conversationId }),
-        ...(sinceNs !== undefined && { sinceNs }),
-        ...(cursor !== undefined && { cursor }),
-        includeDetails: include === 'details',
+        conversationId: asked.conversation_id,
+        sinceNs: asked.since,
+        order,
+        limit,
+        offset,
+        cursor,
+        includeDetails: asked.include === 'details',
       });
       if (page.next === undefined) return { status: 200, body: page.items };
       const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
         const value = query.get(name);
         return value === null ? [] : [[name, value] as const];
       });
-      const link = nextPage(`${API}/messages`, [...same, ['limit', String(rest.limit)], ['cursor', page.next]]);
+      const link = nextPage(`${API}/messages`, [...same, ['limit', String(limit)], ['cursor', page.next]]);
       return { status: 200, body: page.items, headers: { Link: link } };
     },
 

@@ -1,0 +1,38 @@
+import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** A file as chat.db names it. */
+export interface StoredFile {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Where Messages keeps what comes and goes with messages: a folder a message, beside chat.db. */
+export class AttachmentFolder {
+  readonly #home: string;
+
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  /** Keeps a copy of a file that is sent. */
+  keep(source: string, row: number, guid: string): StoredFile {
+    const { path, name } = this.#place(basename(source), row, guid);
+    copyFileSync(source, path);
+    return { name, bytes: statSync(path).size };
+  }
+
+  write(content: Buffer, fileName: string, row: number, guid: string): StoredFile {
+    const { path, name } = this.#place(fileName, row, guid);
+    writeFileSync(path, content);
+    return { name, bytes: content.length };
+  }
+
+  #place(fileName: string, row: number, guid: string): { readonly path: string; readonly name: string } {
+    const folder = (row % 256).toString(16).padStart(2, '0');
+    const relative = `Library/Messages/Attachments/${folder}/${guid}/${fileName}`;
+    const path = join(this.#home, relative);
+    mkdirSync(dirname(path), { recursive: true });
+    return { path, name: `~/${relative}` };
+  }
+}

@@ -1,0 +1,66 @@
+import { openSqlite, type Sqlite, type SqlValue } from '../runtime/sqlite.ts';
+
+/** A SQLite file that is written by the names of columns: those that its schema lacks are left out. */
+export class Tables {
+  readonly path: string;
+  readonly sqlite: Sqlite;
+  #isWriting = false;
+  readonly #columns = new Map<string, ReadonlySet<string>>();
+
+  constructor(path: string) {
+    this.path = path;
+    this.sqlite = openSqlite(path, { busyTimeoutMs: 5000 });
+    this.sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
+  }
+
+  /** All of it in one commit; part of the outer one when there is one. */
+  transaction<Result>(work: () => Result): Result {
+    if (this.#isWriting) return work();
+    this.#isWriting = true;
+    try {
+      return this.sqlite.transaction(work);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  /** Inserts the columns that this schema has, and gives the row id. */
+  insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
+    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
+    const names = known.map(([name]) => name);
+    this.sqlite
+      .prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
+      .run(...known.map(([, value]) => value));
+    return this.number('SELECT last_insert_rowid()');
+  }
+
+  update(table: string, rowId: number, values: Readonly<Record<string, SqlValue>>): void {
+    const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
+    if (known.length === 0) return;
+    const set = known.map(([name]) => `${name} = ?`).join(', ');
+    this.sqlite.prepare(`UPDATE ${table} SET ${set} WHERE ROWID = ?`).run(...known.map(([, value]) => value), rowId);
+  }
+
+  hasColumn(table: string, name: string): boolean {
+    let columns = this.#columns.get(table);
+    if (columns === undefined) {
+      columns = new Set(
+        this.sqlite
+          .prepare(`PRAGMA table_info("${table.replaceAll('"', '')}")`)
+          .all()
+          .map((row) => String(row[1])),
+      );
+      this.#columns.set(table, columns);
+    }
+    return columns.has(name);
+  }
+
+  /** The first column of the first row, as a number. */
+  number(sql: string): number {
+    return Number(this.sqlite.prepare(sql).get()?.[0]);
+  }
+
+  close(): void {
+    this.sqlite.close();
+  }
+}

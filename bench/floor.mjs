@@ -9,14 +9,11 @@ const CHAT = '(SELECT c.guid FROM chat_message_join j JOIN chat c ON c.ROWID = j
 const PLAIN = 'm.associated_message_type = 0';
 const HOME = '/home/nobody';
 
-/**
- * A bare `?` in a LIMIT or a range makes SQLite plan the statement anew at every run; `? + 0` does not. `replans`
- * asks for the slower form, so that the difference can be shown.
- */
-export function openFloor(path, { replans = false } = {}) {
+/** A bare `?` in a LIMIT or a range makes SQLite plan the statement anew at every run; `? + 0` does not. */
+export function openFloor(path) {
   const sqlite = new Sqlite(path, { readonly: true });
   sqlite.pragma('cache_size = -4096');
-  const prepare = (sql) => sqlite.prepare(replans ? sql.replaceAll('? + 0', '?') : sql).raw();
+  const prepare = (sql) => sqlite.prepare(sql).raw();
   const all = `SELECT ${COLUMNS}, ${CHAT} FROM ${FROM} WHERE ${PLAIN}`;
   const newest = prepare(`${all} ORDER BY m.date DESC, m.ROWID DESC LIMIT ? + 0`);
   const since = prepare(`${all} AND m.date > ? + 0 ORDER BY m.date DESC, m.ROWID DESC LIMIT ? + 0`);

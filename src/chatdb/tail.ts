@@ -71,12 +71,16 @@ export class Tail {
     return look === 'changed';
   }
 
-  /** However many events one turn brings, it brings one look. */
+  /**
+   * However many events one turn brings, it brings one look. What that one finds may be the commit before: its own may
+   * still wait for the disk, and so the later looks follow in any case.
+   */
   #onEvent(): void {
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined;
       this.#cancelLook?.();
-      if (!this.#look()) this.#lookLater(0);
+      this.#look();
+      this.#lookLater(0);
     });
   }
 

@@ -123,6 +123,17 @@ describe('the tail', () => {
     await eventually(() => clock.advance(1).then(() => seen.changes === 2));
   });
 
+  test('looks again after an event whose look found something: it may have been the commit before', async () => {
+    const { tail, clock, fixture, seen } = build({ isWatching: true });
+    fixture?.message();
+    tail.start();
+    fixture?.message();
+    await eventually(() => seen.changes === 2);
+    expect(clock.pending).toBe(2); // the poll, and a look
+    await clock.advance(60);
+    expect(clock.pending).toBe(1);
+  });
+
   test('watches the new WAL when the old one was replaced', async () => {
     const { path, tail, seen, clock, fixture, create } = build({ isWatching: true });
     fixture?.message();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,6 +127,8 @@ export class SimulatedMac {
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
+    // One that was killed could not.
+    rmSync(this.#socketPath, { force: true });
   }
 
   /** The program is started with next to no environment, so everything stands in it, absolute. */

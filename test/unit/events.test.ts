@@ -225,6 +225,24 @@ describe('the publisher', () => {
     expect(ids(resumed.take(10).entries)).toEqual([10]);
   });
 
+  test('a database replaced between two stretches of a burst starts everyone over, too', async () => {
+    const line = pipeline();
+    line.log.addMany(1, 500);
+    line.cursor.save({ rowId: 1, guid: 'G1', inode: '1' });
+    line.publisher.start();
+    line.feed.live(nothing); // takes nothing: it is waited for after the first stretch
+    await look(line);
+    expect(line.channel.last).toBe(257);
+    line.log.rows.clear();
+    line.log.inode = '2';
+    for (let rowId = 1; rowId <= 900; rowId += 1) line.log.add(arrival(rowId, { guid: `X${rowId}` }));
+    await look(line);
+    await line.clock.advance(250);
+    expect(line.channel.published).toBe(256);
+    expect(line.cursor.restarts).toBe(1);
+    expect(line.cursor.saved.at(-1)).toEqual({ rowId: 900, guid: 'X900', inode: '2' });
+  });
+
   test('what is published right after a replacement reaches a resumed reader that takes later', async () => {
     const line = pipeline();
     line.log.addMany(1, 5);

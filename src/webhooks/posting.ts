@@ -76,7 +76,11 @@ export class Posting {
     this.#isTimedOut = false;
     const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
     options.headers = Object.assign(options.headers ?? {}, headers(this.#attempts));
-    const request = open(options, onResponse);
+    const request = open(options, (response) => {
+      // `HTTP/1.1 000` gets past Node's parser, and axios takes a status of 0 for a success.
+      if (response.statusCode !== 0) onResponse(response);
+      else request.destroy(Object.assign(new Error('status 000'), { code: 'HPE_INVALID_STATUS' }));
+    });
     // Nobody asked for another protocol: 101 is an answer like any other outside 2xx. Node leaves it to whoever listens.
     request.once('upgrade', (response, socket) => {
       socket.destroy();

@@ -154,6 +154,14 @@ describe('a failed post', () => {
     expect(result.durationMs).toBeLessThan(900);
   });
 
+  test('is one that is answered by a status that is none', async () => {
+    const url = await newTcpServer((socket) =>
+      socket.on('data', () => socket.end('HTTP/1.1 000 Odd\r\nContent-Length: 0\r\n\r\n')),
+    );
+    const result = await newPoster().send(post(url)).result;
+    expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: null });
+  });
+
   test('is one that nobody answers in time, also when the head dribbles in', async () => {
     const silent = await newTcpServer(() => undefined);
     const dribbling = await newTcpServer((socket) => {

@@ -42,6 +42,7 @@ export class Connection {
       if (this.#open === undefined || !areSameFiles(files, this.#open.files)) return this.#reopen();
       const version = this.#open.database.version();
       if (version !== this.#open.version) {
+        if (this.#open.database.hasNewSchema()) return this.#reopen();
         this.#open.version = version;
         this.#open.files = lookAtFiles(this.path);
         return 'changed';

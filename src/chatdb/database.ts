@@ -27,9 +27,12 @@ export class ChatDatabase {
   readonly log: Log;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
+  /** Of the tables that `shape` was found in. */
+  readonly #schemaVersion: number;
 
   private constructor(sqlite: Sqlite, { path, home, log }: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
+    this.#schemaVersion = this.#readSchemaVersion();
     this.shape = probe(sqlite);
     this.queries = messageQueries(this.shape);
     this.chatQueries = chatQueries(this.shape);
@@ -62,6 +65,11 @@ export class ChatDatabase {
     return Number(this.get('PRAGMA data_version')?.[0]);
   }
 
+  /** True when tables were altered since it was opened, as by the first Messages after an update of macOS. */
+  hasNewSchema(): boolean {
+    return this.#readSchemaVersion() !== this.#schemaVersion;
+  }
+
   /**
    * Reads in one transaction: everything is seen at one commit, and the WAL is locked once instead of at every
    * statement. `use` must not wait for anything.
@@ -81,6 +89,10 @@ export class ChatDatabase {
   close(): void {
     this.#statements.clear();
     this.#sqlite.close();
+  }
+
+  #readSchemaVersion(): number {
+    return Number(this.get('PRAGMA schema_version')?.[0]);
   }
 
   #rollBack(): void {

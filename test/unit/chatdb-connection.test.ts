@@ -108,6 +108,19 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A', 'B']);
   });
 
+  test('sees the columns that an update of macOS adds while it is open', () => {
+    const path = freshPath();
+    const fixture = write(path, ['A'], 'macos-10.13');
+    const { connection } = connect(path);
+    connection.look();
+    fixture.sql('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
+    const reaction = { associated_message_type: 2006, associated_message_guid: 'p:0/A', associated_message_emoji: '🌵' };
+    fixture.message(reaction);
+    expect(connection.look()).toBe('changed');
+    const [entry] = new ChatLog(connection).entries(1, 9, 9);
+    expect(entry?.event.data).toMatchObject({ reaction_type: 'emoji', emoji: '🌵' });
+  });
+
   test('is told what is wrong when there is no file, and is back when there is one', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);

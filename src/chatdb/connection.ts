@@ -80,9 +80,9 @@ export class Connection {
     return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
-  /** Which file is open, as text that is compared and nothing else. */
+  /** Which file is open, as text that is compared and nothing else. It is the same after the machine was started anew. */
   get fileId(): string {
-    return this.#open?.files.database ?? '';
+    return this.#open?.files.lasting ?? '';
   }
 
   /** Where the file itself lies, links followed. Its -wal and -shm lie beside it. */

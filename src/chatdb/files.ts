@@ -7,6 +7,8 @@ export interface Files {
   readonly path: string;
   /** Which file this is: inode and time of birth, since an inode may be given again. null when there is none. */
   readonly database: string | null;
+  /** The same without its device: that has another number whenever it is mounted anew (POSIX, st_dev). */
+  readonly lasting: string;
   readonly wal: string | null;
   readonly shm: string | null;
   /** Changes when somebody writes to the database file itself. */
@@ -27,6 +29,7 @@ export function lookAtFiles(configuredPath: string): Files {
   return {
     path,
     database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,
+    lasting: `${database.ino}:${database.birthtimeNs}`,
     wal: identify(`${path}-wal`),
     shm: identify(`${path}-shm`),
     touched: `${database.size}:${database.mtimeNs}`,

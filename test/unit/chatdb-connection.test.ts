@@ -8,6 +8,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -180,6 +181,15 @@ describe('the connection', () => {
       return fileId;
     });
     expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test('knows a file by what stays when the machine is started anew: not by the number of its device', () => {
+    const path = freshPath();
+    write(path, ['A']);
+    const { connection } = connect(path);
+    connection.look();
+    const { ino, birthtimeNs } = statSync(path, { bigint: true });
+    expect(connection.fileId).toBe(`${ino}:${birthtimeNs}`);
   });
 
   test('notices a file overwritten in place', () => {

@@ -15,11 +15,17 @@ export interface Files {
   readonly touched: string;
 }
 
-/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is empty. */
+/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is empty or a pipe. */
 export function lookAtFiles(configuredPath: string): Files {
   const path = realpathSync.native(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
+  // SQLite would wait at a pipe until somebody writes to it, and the whole process with it.
+  if (database.isFIFO()) {
+    throw new AppError('unavailable', 'chat_db_unavailable', 'At the configured path lies a pipe, not a file.', {
+      hint: 'Check backend.chat_db_path.',
+    });
+  }
   // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
   if (database.isFile() && database.size === 0n) {
     throw new AppError('unavailable', 'chat_db_unavailable', 'The file at the configured path is empty.', {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -77,6 +77,14 @@ describe('the connection', () => {
     copyFileSync(path, empty);
     expect(connection.look()).toBe('changed');
     expect(guids()).toEqual(['A']);
+  });
+
+  test('does not wait at a pipe', () => {
+    const path = freshPath();
+    execFileSync('mkfifo', [path]);
+    const { connection } = connect(path);
+    expect(connection.look()).toBe('away');
+    expect(connection.health().message).toMatch(/a pipe.*chat_db_path/);
   });
 
   test('opens by itself for a read that comes first', () => {

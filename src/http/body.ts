@@ -17,13 +17,21 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 
 function checkMediaType({ headers }: IncomingMessage): void {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers;
-  const isJson =
-    type === undefined || /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i.test(type);
-  if (isJson && encoding === 'identity') return;
+  if ((type === undefined || isJsonInUtf8(type)) && encoding === 'identity') return;
   throw new AppError('unsupported_media_type', 'unsupported_media_type', 'The body must be JSON in UTF-8.', {
     hint: 'Send it uncompressed with the header Content-Type: application/json.',
     headers: { Accept: 'application/json' },
   });
+}
+
+/** Parameters other than the charset say nothing about JSON (RFC 8259, 11). */
+function isJsonInUtf8(type: string): boolean {
+  const [name = '', ...parameters] = type.split(';');
+  const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
+  return (
+    /^\s*application\/(?:[\w.-]+\+)?json\s*$/i.test(name) &&
+    charsets.every((charset) => /=\s*"?utf-?8"?\s*$/i.test(charset))
+  );
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {

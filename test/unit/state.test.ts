@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
@@ -207,5 +207,15 @@ describe('the lock', () => {
     release();
     lockFolder(folder)();
     expect(statSync(join(folder, 'lock.db')).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ['a folder', (path: string) => void mkdirSync(path)],
+    ['no database', (path: string) => writeFileSync(path, 'something else'.repeat(100))],
+  ])('a folder that cannot be locked, its lock being %s, is refused with a sentence', (_, make) => {
+    const unusable = newFile();
+    mkdirSync(unusable);
+    make(join(unusable, 'lock.db'));
+    expect(() => lockFolder(unusable)).toThrow(expect.objectContaining({ code: 'state_db_unusable' }));
   });
 });

@@ -24,7 +24,9 @@ export function rotateKey(folder: string, around: Surroundings): Rotation {
     // Where a link leads, not the link.
     const file = realpathSync(path);
     const apiKey = randomUUID();
-    const text = withKey(readFileSync(file, 'utf8'), apiKey, reading.config, around);
+    // TOML has no byte order mark; reading the configuration forgives one, and it is not written again.
+    const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    const text = withKey(written, apiKey, reading.config, around);
     if (text === undefined) {
       return { isDone: false, path, mistakes: ['The line with api_key is not written plainly: change it by hand.'] };
     }

@@ -52,6 +52,7 @@ describe('rotating the key', () => {
     ['a dotted name', 'auth.api_key = "old"\n[server]\nport = 4000\n', 'auth.api_key = "NEW"\n[server]\nport = 4000\n'],
     ['line ends of Windows', '[auth]\r\napi_key = "old"\r\n', '[auth]\r\napi_key = "NEW"\r\n'],
     ['no line end', '[auth]\napi_key = "old"', '[auth]\napi_key = "NEW"'],
+    ['but a byte order mark', '\uFEFF[auth]\napi_key = "old"\n', '[auth]\napi_key = "NEW"\n'],
     [
       'the same name elsewhere',
       '[other]\napi_key = "not this"\n[auth]\n# api_key = "nor this"\napi_key = "old"\n',

@@ -14,9 +14,10 @@ export interface TailOptions extends ConnectionOptions {
 export function tail(options: TailOptions, context: ClientContext): Promise<number> {
   const { complain, isTerminal } = context;
   return withService(options, context, async ({ client, url }) => {
-    const signal = context.untilEnded();
     // Asked first: a wrong address or key shall be said, not tried again and again.
     const { newest_event: newest } = await client.status();
+    // Not before: while nothing has answered yet, an interruption ends this command like any other.
+    const signal = context.untilEnded();
     let last = options.after ?? newest.row_id;
     if (isTerminal) complain(`Listening to ${url} after row ${last}. Ctrl+C ends it.`);
     let isLineDown = false;

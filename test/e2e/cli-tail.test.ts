@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
@@ -77,6 +78,21 @@ describe('tail', () => {
     running.child.kill('SIGINT');
     expect(await ended(running)).toBe(0);
     expect(running.stderr).toBe('');
+  });
+
+  test('ends at once by Ctrl+C, also while what it calls takes the call and never answers', async () => {
+    const calls: Socket[] = [];
+    const mute = createServer((call) => void calls.push(call)).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    try {
+      const running = tail('--url', `http://127.0.0.1:${(mute.address() as AddressInfo).port}`);
+      await eventually(() => calls.length > 0);
+      running.child.kill('SIGINT');
+      await eventually(() => running.child.exitCode !== null || running.child.signalCode === 'SIGINT');
+    } finally {
+      for (const call of calls) call.destroy();
+      mute.close();
+    }
   });
 
   inTerminal('says in a terminal, also in one of unknown width, how to go on', async () => {

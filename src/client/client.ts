@@ -7,7 +7,7 @@ import type { StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { line } from './line.ts';
-import { isPosternError, noAnswer, PosternError, refusal, stranger } from './problem.ts';
+import { has, isPosternError, noAnswer, PosternError, parsed, refusal, stranger } from './problem.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
@@ -74,23 +74,23 @@ export class PosternClient {
   }
 
   health(): Promise<{ readonly status: 'ok'; readonly backend: BackendHealth }> {
-    return this.#json('GET', 'health');
+    return this.#one('GET', 'health', 'backend');
   }
 
   conversations(page: { readonly limit?: number; readonly offset?: number } = {}): Promise<Conversation[]> {
-    return this.#json('GET', `conversations${queryOf(page)}`);
+    return this.#list(`conversations${queryOf(page)}`, 'participants');
   }
 
   conversation(id: string): Promise<Conversation> {
-    return this.#json('GET', `conversations/${encodeURIComponent(id)}`);
+    return this.#one('GET', `conversations/${encodeURIComponent(id)}`, 'participants');
   }
 
   messages(filter: MessageFilter = {}): Promise<Message[]> {
-    return this.#json('GET', `messages${queryOf(filter)}`);
+    return this.#list(`messages${queryOf(filter)}`, 'guid');
   }
 
   message(id: string, included: Included = {}): Promise<Message> {
-    return this.#json('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`);
+    return this.#one('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`, 'guid');
   }
 
   /** Every message that fits, page after page; deep pages are as fast as the first. */
@@ -98,7 +98,7 @@ export class PosternClient {
     let next: string | undefined = `messages${queryOf({ limit: 200, ...filter })}`;
     while (next !== undefined) {
       const page = await this.#request('GET', next);
-      yield* this.#parsed<Message[]>(page.status, page.text);
+      yield* this.#listed<Message>(page, 'guid');
       next = page.next;
     }
   }
@@ -111,15 +111,15 @@ export class PosternClient {
     readonly idempotencyKey?: string;
   }): Promise<Message> {
     const { idempotencyKey, ...message } = request;
-    return this.#json('POST', 'messages', { body: '', ...message }, idempotencyKey);
+    return this.#one('POST', 'messages', 'guid', { body: '', ...message }, idempotencyKey);
   }
 
   webhooks(): Promise<Webhook[]> {
-    return this.#json('GET', 'webhooks');
+    return this.#list('webhooks', 'url');
   }
 
   webhook(id: string): Promise<Webhook & WebhookStatus> {
-    return this.#json('GET', `webhooks/${encodeURIComponent(id)}`);
+    return this.#one('GET', `webhooks/${encodeURIComponent(id)}`, 'url');
   }
 
   addWebhook(webhook: {
@@ -128,7 +128,7 @@ export class PosternClient {
     readonly secret?: string;
     readonly include?: readonly 'details'[];
   }): Promise<Webhook> {
-    return this.#json('POST', 'webhooks', webhook);
+    return this.#one('POST', 'webhooks', 'url', webhook);
   }
 
   async removeWebhook(id: string): Promise<void> {
@@ -136,26 +136,26 @@ export class PosternClient {
   }
 
   deliveries(id: string): Promise<DeliveryRecord[]> {
-    return this.#json('GET', `webhooks/${encodeURIComponent(id)}/deliveries`);
+    return this.#list(`webhooks/${encodeURIComponent(id)}/deliveries`, 'outcome');
   }
 
   testWebhook(id: string): Promise<WebhookTestResult> {
-    return this.#json('POST', `webhooks/${encodeURIComponent(id)}/test`);
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
   /** Its events after the row id are delivered again, under the same delivery ids. */
   replayWebhook(id: string, after: number): Promise<Webhook & WebhookStatus> {
-    return this.#json('POST', `webhooks/${encodeURIComponent(id)}/replay`, { after });
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after });
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000). */
   events(after: number, limit = 100): Promise<Event[]> {
-    return this.#json('GET', `events${queryOf({ after, limit })}`);
+    return this.#list(`events${queryOf({ after, limit })}`, 'data');
   }
 
   /** The service's own account of itself. */
   status(): Promise<StatusReport> {
-    return this.#json('GET', 'status');
+    return this.#one('GET', 'status', 'newest_event');
   }
 
   /**
@@ -201,17 +201,28 @@ export class PosternClient {
     return url;
   }
 
-  async #json<Result>(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Result> {
+  /** `member` is one that every such answer has: without it, it is somebody else's. */
+  async #one<Result>(
+    method: string,
+    path: string,
+    member: keyof Result & string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ): Promise<Result> {
     const { text, status } = await this.#request(method, path, body, idempotencyKey);
-    return this.#parsed<Result>(status, text);
+    const value = parsed(text);
+    if (!has(value, member)) throw stranger(status, this.#base);
+    return value as Result;
   }
 
-  #parsed<Result>(status: number, text: string): Result {
-    try {
-      return JSON.parse(text) as Result;
-    } catch {
-      throw stranger(status, this.#base);
-    }
+  async #list<Item>(path: string, member: keyof Item & string): Promise<Item[]> {
+    return this.#listed<Item>(await this.#request('GET', path), member);
+  }
+
+  #listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
+    const value = parsed(text);
+    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw stranger(status, this.#base);
+    return value as Item[];
   }
 
   /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */

@@ -1,6 +1,6 @@
 import type { Event } from '../domain/event.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
-import { noAnswer, type PosternError, refusal, stranger } from './problem.ts';
+import { has, noAnswer, type PosternError, parsed, refusal, stranger } from './problem.ts';
 
 /** The service pings every 30 s (G1): after so long without a sign of it the line is dead, as after a sleep. */
 const SILENCE_LIMIT_MS = 75_000;
@@ -32,11 +32,9 @@ export async function* line(url: URL, clock: Clock, signal: AbortSignal | undefi
   socket.on('ping', heard);
   socket.on('message', (data) => {
     heard();
-    try {
-      waiting.push(JSON.parse((data as Buffer).toString('utf8')) as Event);
-    } catch {
-      end(stranger(200, url));
-    }
+    const event = parsed((data as Buffer).toString('utf8')) as Event | undefined;
+    if (has(event?.data, 'id')) waiting.push(event as Event);
+    else end(stranger(200, url));
     if (waiting.length >= MOST_WAITING) socket.pause();
     wake();
   });

@@ -32,7 +32,7 @@ export function isPosternError(error: unknown): error is PosternError {
 
 /** The failure that an answer of 400 and above tells; one that is no problem document is not from Postern. */
 export function refusal(status: number, text: string, retryAfter: string | null | undefined, url: URL): PosternError {
-  const problem = parsed(text);
+  const problem = parsed(text) as Readonly<Record<string, unknown>> | null | undefined;
   return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : stranger(status, url);
 }
 
@@ -67,13 +67,18 @@ function rootOf(error: unknown): { readonly code: string; readonly message: stri
   return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+/** The JSON, undefined when it is none. */
+export function parsed(text: string): unknown {
   try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** True for an object with this member. */
+export function has(value: unknown, member: string): boolean {
+  return typeof value === 'object' && value !== null && member in value;
 }
 
 /** The detail, and the mistakes that it does not name itself, each with its place in what was sent. */

@@ -122,6 +122,37 @@ describe('the client, against the real service', () => {
     expect(() => new PosternClient({ key: 'line\nbreak' })).toThrow('no header can carry');
   });
 
+  test.each(['{}', 'null', '[]', '[{}]', '"text"', '{"status":"ok"}', '<html>'])(
+    'does not take what somebody else says for an answer: %s',
+    async (text) => {
+      const server = createServer((_, response) => void response.end(text));
+      const stranger = new PosternClient({ url: await listeningAt(server), key: KEY });
+      const asked: Promise<unknown>[] = [
+        stranger.status(),
+        stranger.health(),
+        stranger.message('1'),
+        stranger.send({ recipient: 'x', body: 'y' }),
+        gather({}, stranger).ended,
+      ];
+      if (text !== '[]') {
+        asked.push(stranger.messages(), stranger.conversations(), stranger.webhooks(), stranger.allMessages().next());
+      }
+      const failures = await Promise.all(asked.map((one) => failure(one)));
+      expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['not_postern']));
+      server.close();
+    },
+  );
+
+  test.each(['{}', 'null', '{"data":null}', '7', 'x'])('nor what somebody else pushes: %s', async (text) => {
+    const server = createServer();
+    const line = new WebSocketServer({ server });
+    line.on('connection', (socket) => socket.send(text));
+    const stranger = new PosternClient({ url: await listeningAt(server), key: KEY });
+    expect(await failure(gather({ after: 1 }, stranger).ended)).toMatchObject({ code: 'not_postern' });
+    line.close();
+    server.close();
+  });
+
   test('tells nobody there from an answer that never came', async () => {
     const nobody = new PosternClient({ url: `http://127.0.0.1:${await freePort()}`, key: KEY });
     expect(await failure(nobody.status())).toMatchObject({ status: 0, code: 'unreachable' });

@@ -179,6 +179,11 @@ describe('an attachment', () => {
     expect([answer.status, answer.text, answer.headers.get('content-range')]).toEqual([status, text, contentRange]);
   });
 
+  test('is whole when a range of it is asked for under a condition, which nothing here can meet', async () => {
+    const answer = await at(TEXT, { range: 'bytes=2-4', 'if-range': '"an-etag"' });
+    expect([answer.status, answer.text]).toEqual([200, '0123456789']);
+  });
+
   test.each(['bytes=10-', 'bytes=-0'])('has no range %s', async (range) => {
     const answer = await at(TEXT, { range });
     expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */10']);

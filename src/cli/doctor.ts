@@ -8,6 +8,7 @@ import { chatDatabase, configuration, diskSpace, fileModes } from './doctor/file
 import { type Finding, finding, ok } from './doctor/finding.ts';
 import { macFindings } from './doctor/mac.ts';
 import { askService } from './doctor/service.ts';
+import { json, printable } from './text.ts';
 import { thisMachine } from './this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {
@@ -25,8 +26,8 @@ export async function doctor(
   machine = thisMachine(context),
 ): Promise<number> {
   const findings = await examine(options, context, machine);
-  if (options.json === true) context.say(JSON.stringify({ findings }, null, 2));
-  else for (const found of findings) context.say(...lines(found));
+  if (options.json === true) context.say(json({ findings }, 2));
+  else for (const found of findings) context.say(...lines(found).map(printable));
   return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
 }
 

@@ -97,6 +97,18 @@ describe('doctor', () => {
     expect(mac.asked.filter(([name]) => name === 'osascript')).toHaveLength(1);
   });
 
+  test('prints nothing that commands the terminal, whoever answers', async () => {
+    const mac = await newMac();
+    await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
+    const said: string[] = [];
+    const say = (...lines: readonly string[]): void => void said.push(...lines);
+    const around = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+    const context = { around, version: '0.1.0', say, complain: say, isTerminal: true };
+    for (const isJson of [false, true]) await doctor({ json: isJson }, context, mac.machine());
+    expect(said.join('')).toContain('fine');
+    for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);
+  });
+
   test('takes 429 for a sign of life', async () => {
     const mac = await newMac();
     const asked = await serve(mac, report, true);

@@ -114,6 +114,8 @@ export class HttpServer implements ExchangeContext {
       // The guard answers a missing Host, with a problem.
       requireHostHeader: false,
     });
+    // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#listenToServer();
   }
 

@@ -98,6 +98,23 @@ describe('the server', () => {
     expect((await answer).status).toBe(201);
   });
 
+  test('answers a client that closed its own side once it had asked', async () => {
+    const gateway = await open();
+    const running = deferred<SendResult>();
+    gateway.sender.answer = () => running.promise;
+    const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    const head = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Length: 28\r\n\r\n`;
+    client.end(`${head}{"recipient":"a","body":"b"}`);
+    let answer = '';
+    client.on('data', (chunk) => (answer += String(chunk)));
+    const ended = once(client, 'end');
+    await eventually(() => gateway.sender.sent.length === 1);
+    await new Promise<void>((resolve) => void setTimeout(resolve, 50)); // for the end to arrive
+    running.resolve(sent);
+    await ended;
+    expect(answer).toMatch(/^HTTP\/1.1 201 /);
+  });
+
   test('a client that leaves before its answer leaves nothing behind', async () => {
     const gateway = await open();
     const running = deferred<SendResult>();

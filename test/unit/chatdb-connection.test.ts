@@ -123,7 +123,11 @@ describe('the connection', () => {
     const { connection } = connect(path);
     connection.look();
     fixture.sql('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
-    const reaction = { associated_message_type: 2006, associated_message_guid: 'p:0/A', associated_message_emoji: '🌵' };
+    const reaction = {
+      associated_message_type: 2006,
+      associated_message_guid: 'p:0/A',
+      associated_message_emoji: '🌵',
+    };
     fixture.message(reaction);
     expect(connection.look()).toBe('changed');
     const [entry] = new ChatLog(connection).entries(1, 9, 9);

@@ -28,6 +28,7 @@ await build({
   outdir: 'dist/program',
   entryNames: 'main',
   chunkNames: '[name]-[hash]',
+  outExtension: { '.js': '.mjs' },
   bundle: true,
   splitting: true,
   format: 'esm',

@@ -6,10 +6,17 @@ find src installer \( -name '*.applescript' -o -name '*.sql' -o -name '*.html' -
   mkdir -p "dist/$(dirname "$file")"
   cp "$file" "dist/$file"
 done
+for compiled in src installer; do
+  echo '{"type": "module"}' > "dist/$compiled/package.json"
+done
+echo '{"type": "commonjs"}' > dist/package.json
 cat > dist/main.js <<'JS'
 #!/usr/bin/env node
 // Until the program takes them over, a signal to stop means what it says: nothing runs yet that must be ended first.
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));
-await import('./program/main.js');
+// A name nobody answers for holds a thread until the system gives it up, and half of them may look up names: one for
+// each webhook there can be. libuv reads this before the first is used; loading a module would be that, so this is none.
+process.env.UV_THREADPOOL_SIZE ??= '128';
+import('./program/main.mjs');
 JS
 chmod +x dist/main.js

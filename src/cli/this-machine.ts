@@ -25,10 +25,10 @@ export function thisMachine({ around, say }: Context): Machine {
   };
 }
 
-/** The folder with package.json that this file belongs to, compiled or not. */
+/** The folder with package-lock.json that this file belongs to, compiled or not. */
 export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
+  while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
 }
 

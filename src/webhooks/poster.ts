@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { AxiosError, AxiosInstance } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
+import { Names } from './names.ts';
 import { Posting, type PostResult } from './posting.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 
@@ -55,7 +56,8 @@ export class Poster {
     this.#options = options;
     this.#retryWaitsMs = options.retryWaitsMs ?? RETRY_WAITS_MS;
     // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (F3).
-    const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS };
+    const { lookup } = new Names();
+    const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     this.#httpsAgent = new HttpsAgent(agentOptions);
   }

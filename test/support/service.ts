@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly arguments?: readonly string[];
+  /** A program that makes itself the service in the end, and its arguments. */
+  readonly through?: readonly string[];
 }
 
 export interface Answer {
@@ -100,14 +102,20 @@ export class Service {
 
   /** Starts the process, again after `kill` or `stop`. */
   async launch(): Promise<void> {
-    const child = spawn(
+    const { arguments: more = [], through = [], env } = this.#options;
+    const [program, ...rest] = [
+      ...through,
       process.execPath,
-      [MAIN, 'serve', '--config-dir', this.configFolder, ...(this.#options.arguments ?? [])],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { PATH: process.env.PATH, HOME: this.folder, ...this.#options.env },
-      },
-    );
+      MAIN,
+      'serve',
+      '--config-dir',
+      this.configFolder,
+      ...more,
+    ];
+    const child = spawn(program ?? '', rest, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: this.folder, ...env },
+    });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.#output += String(chunk)));
     await eventually(async () => {

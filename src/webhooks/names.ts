@@ -1,0 +1,37 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+
+type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
+
+/**
+ * The addresses of receivers, as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be ended and
+ * holds one of a limited number of threads (Node, `dns.lookup`), so each name is looked up once at a time, whoever asks.
+ */
+export class Names {
+  readonly #asking = new Map<string, Callback[]>();
+
+  /** For the `lookup` of a connection. */
+  readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
+    this.#ask(name, options, (error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) callback(error, '', 0);
+      else if (all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+  #ask(name: string, options: Parameters<LookupFunction>[1], callback: Callback): void {
+    const key = JSON.stringify([name, options]);
+    const waiting = this.#asking.get(key);
+    if (waiting !== undefined) {
+      waiting.push(callback);
+      return;
+    }
+    const all = [callback];
+    this.#asking.set(key, all);
+    lookup(name, { ...options, all: true }, (error, addresses) => {
+      this.#asking.delete(key);
+      for (const answer of all) answer(error, addresses ?? []);
+    });
+  }
+}

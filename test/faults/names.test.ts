@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { EVENT_TYPES } from '../../src/domain/event.ts';
+import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import type { Service } from '../support/service.ts';
+import { Stage } from './stage.ts';
+
+const DEAD_NAMES = 12;
+/** Of this machine, and nobody's. */
+const NAME_SERVER = '127.0.0.153';
+const isPossible = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
+const run = isPossible ? test : test.skip;
+const note = isPossible ? '' : ' (not shown: it takes a name server of its own)';
+
+let stage: Stage;
+let receiver: Receiver;
+let nameServer: Socket;
+const asked = new Set<string>();
+
+beforeEach(async () => {
+  stage = new Stage();
+  // Without a kept connection, each event looks the name up anew.
+  receiver = await Receiver.start((response) => void response.writeHead(204, { Connection: 'close' }).end());
+  asked.clear();
+  // Is asked and never answers, as one behind a line that is down.
+  nameServer = createSocket('udp4').on('message', (question) => {
+    const label = /dead\d+/.exec(question.toString('latin1'));
+    if (label !== null) asked.add(label[0]);
+  });
+  nameServer.bind(isPossible ? 53 : 0, NAME_SERVER);
+  await once(nameServer, 'listening');
+});
+afterEach(async () => {
+  nameServer.close();
+  await stage.end();
+  await receiver.close();
+});
+
+/** A service that knows no other name server. */
+async function start(env: Readonly<Record<string, string>>): Promise<Service> {
+  const servers = join(stage.folder, 'resolv.conf');
+  writeFileSync(servers, `nameserver ${NAME_SERVER}\noptions timeout:5 attempts:2\n`);
+  const script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+  return stage.start({ through: ['unshare', '--mount', 'sh', '-c', script, servers], env });
+}
+
+run.each([
+  ['of many webhooks', 1, {}],
+  // Threads for one lookup more than there are dead names.
+  ['that several webhooks share', 2, { UV_THREADPOOL_SIZE: String((DEAD_NAMES + 1) * 2) }],
+])(`names that nobody answers for, %s, hold up no other webhook${note}`, async (_whose, webhooks, env) => {
+  const service = await start(env);
+  const dead = Array.from({ length: DEAD_NAMES * webhooks }, (_, place) => `http://dead${place % DEAD_NAMES}.example/`);
+  let id = '';
+  for (const url of [...dead, receiver.url.replace('127.0.0.1', 'localhost')]) {
+    const answer = await service.post('/webhooks', { url, events: EVENT_TYPES });
+    ({ id } = answer.json as { id: string });
+  }
+
+  stage.database.message(1, 'first', { handle_id: 1 });
+  await eventually(() => asked.size === DEAD_NAMES);
+  for (let row = 0; row < 5; row += 1) {
+    const last = stage.database.message(1, 'next', { handle_id: 1 });
+    await eventually(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
+  }
+  const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];
+  expect(records.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 1]);
+});

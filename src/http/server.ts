@@ -68,7 +68,7 @@ export interface HttpServerParts {
 }
 
 /** Decision E7. They bound the arrival of a request, not the work on it. */
-const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
+export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;

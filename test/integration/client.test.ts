@@ -251,6 +251,55 @@ describe('listening', () => {
     server.close();
   });
 
+  test('begins again with the shortest wait after a line that held for ten seconds', async () => {
+    const clock = new FakeClock();
+    const server = createServer();
+    const lines = new WebSocketServer({ server });
+    const sockets: WebSocket[] = [];
+    lines.on('connection', (socket) => sockets.push(socket));
+    const url = await listeningAt(server);
+    const waits: number[] = [];
+    const stop = new AbortController();
+    const listening = (async () => {
+      const onReconnect = (_: string, inMs: number): void => void waits.push(inMs);
+      const from = new PosternClient({ url, key: KEY, clock });
+      for await (const _ of from.listen({ after: 1, signal: stop.signal, onReconnect })) throw new Error('an event');
+    })();
+    for (const [round, heldMs] of [9000, 9000, 10_000, 0].entries()) {
+      await eventually(() => sockets.length === round + 1 && clock.pending === 1);
+      await clock.advance(heldMs);
+      sockets[round]?.close();
+      await eventually(() => waits.length === round + 1);
+      await clock.advance(waits.at(-1) ?? 0);
+    }
+    expect(waits).toEqual([250, 1000, 250, 1000]);
+    stop.abort();
+    await listening;
+    for (const socket of sockets) socket.terminate();
+    lines.close();
+    server.close();
+  });
+
+  test('goes over TLS where the address does', async () => {
+    const first: Buffer[] = [];
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (chunk: Buffer) => {
+        first.push(chunk);
+        socket.destroy();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const listener = gather({ after: 1 }, new PosternClient({ url, key: KEY }));
+    // 22: the handshake of TLS; anything else would carry the key in the clear.
+    expect((await eventually(() => first[0]))[0]).toBe(22);
+    listener.end();
+    await listener.ended;
+    server.close();
+  });
+
   test('gives a line up on which the service has fallen silent', async () => {
     const clock = new FakeClock();
     const server = createServer();

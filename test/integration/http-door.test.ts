@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
 
@@ -164,6 +166,15 @@ describe('the guard', () => {
     expect(await gateway.raw(`GET ${HEALTH} HTTP/1.1\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 400 /);
   });
 
+  test.each(['::1', '::ffff:127.0.0.1'])('looks at the name when the service is bound to %s', async (address) => {
+    const gateway = await open({}, address);
+    const asked = httpRequest({ host: address, port: gateway.port, path: HEALTH, headers: { host: 'evil.example' } });
+    asked.end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(403);
+  });
+
   test('knows its own pages', async () => {
     const gateway = await open();
     const own = { host: 'localhost:3001', origin: 'http://localhost:3001', 'sec-fetch-site': 'same-origin' };
@@ -231,6 +242,7 @@ describe('a listed page', () => {
     expect(answer.headers['access-control-allow-methods']).toContain('DELETE');
     expect(answer.headers['access-control-allow-headers']).toContain('X-API-Key');
     expect(answer.headers['access-control-allow-origin']).toBe('https://home.example');
+    expect(answer.headers['access-control-max-age']).toBe('600');
     expect((await gateway.call('OPTIONS', LIST, { headers: page, key: false })).status).toBe(401);
     expect((await gateway.call('OPTIONS', LIST, { headers, key: false })).status).toBe(429);
   });
@@ -241,6 +253,8 @@ describe('a listed page', () => {
     const answer = await gateway.call('OPTIONS', LIST, { headers, key: false });
     expect(answer.status).toBe(403);
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    const unnamed = { headers: { 'access-control-request-method': 'GET' }, key: false };
+    expect((await gateway.call('OPTIONS', LIST, unnamed)).status).toBe(401);
   });
 });
 

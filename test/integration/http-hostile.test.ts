@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { TIMEOUTS } from '../../src/http/server.ts';
 import { type Call, HttpGateway, KEY } from '../support/http-gateway.ts';
 
 let gateway: HttpGateway;
@@ -103,6 +104,12 @@ describe('a body', () => {
     expect((await send({ body: '['.repeat(100_000) + ']'.repeat(100_000) })).status).toBe(400);
   });
 
+  test('whose chunks carry more beside than in them is 413', async () => {
+    const raw = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Transfer-Encoding: chunked\r\n\r\n`;
+    const answer = problemOf(await gateway.raw(`${raw}2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`));
+    expect(answer).toMatchObject({ status: 413, code: 'body_too_large' });
+  });
+
   test('that never comes is 408', async () => {
     const raw = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Content-Length: 10\r\n\r\n{`;
     expect(problemOf(await gateway.raw(raw))).toMatchObject({ status: 408, code: 'request_timeout' });
@@ -130,8 +137,9 @@ describe('a request', () => {
     },
   );
 
-  test('with a query of 100 kB is 431', async () => {
-    const answer = await gateway.get(`/api/v1/messages?x=${'y'.repeat(100_000)}`);
+  test('with a head over 16 KiB is 431', async () => {
+    expect((await gateway.get(`/api/v1/messages?x=${'y'.repeat(15_000)}`)).status).toBe(200);
+    const answer = await gateway.get(`/api/v1/messages?x=${'y'.repeat(17_000)}`);
     expect(answer).toMatchObject({ status: 431, json: { code: 'headers_too_large' } });
     expect(answer.headers['x-request-id']).toBeTruthy();
   });
@@ -167,6 +175,10 @@ describe('a request', () => {
     ]) {
       expect(problemOf(await gateway.raw(`${head}${lengths}\r\n{}`)).status).toBe(400);
     }
+  });
+
+  test('has 10 s for its headers and 30 s for all of it', () => {
+    expect(TIMEOUTS).toMatchObject({ headersMs: 10_000, requestMs: 30_000 });
   });
 
   test('whose headers never end is 408', async () => {

@@ -165,6 +165,47 @@ describe('sending', () => {
   });
 });
 
+describe('an attachment', () => {
+  const PATH = '/api/v1/messages/7/attachments/0';
+
+  /** A file that says it has ten bytes and gives as many as told. */
+  async function openFile(given: number) {
+    const file = { closed: 0, read: 0 };
+    const gateway = await HttpGateway.start({
+      attachments: {
+        open: async () => ({
+          name: 'a.bin',
+          mimeType: null,
+          bytes: 10,
+          read: async function* () {
+            file.read += 1;
+            yield Buffer.alloc(given);
+          },
+          close: async () => {
+            file.closed += 1;
+          },
+        }),
+      },
+    });
+    return { gateway, file };
+  }
+
+  test('is closed when it is not read', async () => {
+    const { gateway, file } = await openFile(10);
+    expect((await gateway.call('HEAD', PATH)).headers['content-length']).toBe('10');
+    expect((await gateway.get(PATH, { headers: { range: 'bytes=10-' } })).status).toBe(416);
+    expect(file).toEqual({ closed: 2, read: 0 });
+    await gateway.close();
+  });
+
+  test('that has become shorter meanwhile ends the connection, so that nobody waits for the rest', async () => {
+    const { gateway } = await openFile(3);
+    const headers = { connection: 'keep-alive' };
+    await expect(gateway.get(PATH, { headers })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await gateway.close();
+  });
+});
+
 describe('conversations', () => {
   test('are listed, with a link to the next page', async () => {
     gateway.reader.next = '12';

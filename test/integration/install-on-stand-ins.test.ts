@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -6,9 +7,11 @@ import {
   readFileSync,
   readlinkSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
@@ -128,10 +131,12 @@ describe('a second installation', () => {
     writeFileSync(mac.layout.executable, 'half a program');
     mkdirSync(join(mac.layout.versions, '.postern-new', 'x'), { recursive: true });
     mkdirSync(join(mac.layout.support, '.runtime', 'package'), { recursive: true });
+    chmodSync(mac.layout.support, 0o755);
     await install(mac.machine(), mac.options());
     expect(await health(mac)).toMatchObject({ version: '0.1.0' });
     expect(readdirSync(mac.layout.versions)).toHaveLength(1);
     expect(existsSync(join(mac.layout.support, '.runtime'))).toBe(false);
+    expect(statSync(mac.layout.support).mode & 0o777).toBe(0o700);
   });
 
   test('waits for the old agent to be really gone, and tries again after the error 5 of that race', async () => {
@@ -202,6 +207,22 @@ describe('what stops an installation, before anything is changed', () => {
       'Library/Application Support/Postern',
       'Library/Application Support/Postern/config.toml',
     ]);
+  });
+
+  test('a taken port also when the agent runs: on another one', async () => {
+    const mac = await newMac();
+    await install(mac.machine(), mac.options());
+    const other = createServer().listen(0, '127.0.0.1');
+    await eventually(() => other.listening);
+    const { port } = other.address() as AddressInfo;
+    writeFileSync(mac.layout.config, `port = ${port}\n`);
+    mac.keep('lsof', 'p4711\ncruby\n');
+    try {
+      await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({ code: 'port_taken' });
+    } finally {
+      other.close();
+    }
+    expect(await health(mac)).toMatchObject({ version: '0.1.0' });
   });
 
   test('a configuration the new version cannot use; one with an unknown key is only mentioned', async () => {
@@ -323,17 +344,23 @@ describe('an uninstallation', () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());
     await uninstall(mac.machine(), { purge: true });
+    const resets = mac.asked.filter(([name]) => name === 'tccutil').map(([, ...rest]) => rest);
+    expect(resets).toEqual(
+      ['SystemPolicyAllFiles', 'AppleEvents'].map((service) => ['reset', service, 'local.postern']),
+    );
     await uninstall(mac.machine(), { purge: true });
     expect(remains(mac)).toEqual([]);
   });
 
-  test('leaves a plugin alone that is not ours', async () => {
+  test.each(['a file', 'a link'])('leaves a plugin alone that is not ours: %s', async (kind) => {
     const mac = await newMac();
     const plugins = join(mac.home, 'Library', 'Application Support', 'xbar', 'plugins');
     mkdirSync(plugins, { recursive: true });
-    writeFileSync(join(plugins, 'postern.30s.sh'), 'my own');
+    const plugin = join(plugins, 'postern.30s.sh');
+    if (kind === 'a file') writeFileSync(plugin, 'my own');
+    else symlinkSync(mac.keep('my-own.sh', 'my own'), plugin);
     await install(mac.machine(), mac.options());
     await uninstall(mac.machine(), { purge: true });
-    expect(readFileSync(join(plugins, 'postern.30s.sh'), 'utf8')).toBe('my own');
+    expect(readFileSync(plugin, 'utf8')).toBe('my own');
   });
 });

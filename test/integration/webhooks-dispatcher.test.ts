@@ -330,6 +330,55 @@ describe('removing a webhook', () => {
     expect(receiver.deliveries).toHaveLength(1);
   });
 
+  test('ends a test event under way: nothing is sent afterwards, and who asked is told', async () => {
+    const house = new House();
+    let closed = false;
+    const receiver = await newReceiver((response) => {
+      response.on('close', () => {
+        closed = true;
+      });
+    });
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ kind: 'not_found' });
+    await eventually(() => receiver.deliveries.length === 1);
+    const startMs = performance.now();
+    expect(await house.dispatcher.remove(id)).toBe(true);
+    await tested;
+    await eventually(() => closed);
+    // Long before the try would have ended by itself.
+    expect(performance.now() - startMs).toBeLessThan(5000);
+  });
+
+  test('leaves no reader of the events behind, nor does a replay', async () => {
+    const log = new MemoryLog();
+    const feed = new Feed(new Channel(), log);
+    let readers = 0;
+    const house = new House([10, 10], {
+      feed: {
+        lastPublished: () => feed.lastPublished(),
+        live: (onMore) => feed.live(onMore),
+        admit: (after) => feed.admit(after),
+        page: (after, limit) => feed.page(after, limit),
+        resume(rowId, onMore) {
+          const reader = feed.resume(rowId, onMore);
+          readers += 1;
+          return {
+            ...reader,
+            close() {
+              readers -= 1;
+              reader.close();
+            },
+          };
+        },
+      },
+    });
+    const { id } = house.dispatcher.add(hook('http://127.0.0.1:9/'));
+    house.dispatcher.replay(id, 0);
+    expect(readers).toBe(1);
+    await house.dispatcher.remove(id);
+    expect(readers).toBe(0);
+  });
+
   test('that nobody registered says so', async () => {
     const house = new House();
     expect(await house.dispatcher.remove('unknown')).toBe(false);
@@ -427,5 +476,16 @@ describe('closing', () => {
     await eventually(() => receiver.deliveries.length === 1);
     await house.dispatcher.close(20);
     expect(house.store.get(id)?.rowId).toBe(0);
+  });
+
+  test('ends a test event that takes longer than the deadline, which is neither delivered nor dropped', async () => {
+    const house = new House();
+    const receiver = await newReceiver(() => undefined);
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ code: 'shutting_down' });
+    await eventually(() => receiver.deliveries.length === 1);
+    await house.dispatcher.close(20);
+    await tested;
+    expect(house.dispatcher.deliveries(id)).toEqual([]);
   });
 });

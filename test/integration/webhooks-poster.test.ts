@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS } from '../../src/webhooks/poster.ts';
 import { eventually } from '../support/eventually.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { Receiver } from '../support/receiver.ts';
 
 const closers: (() => unknown)[] = [];
@@ -61,6 +62,7 @@ describe('a post', () => {
       'x-webhook-delivery': 'delivery-1',
       'x-webhook-attempt': '1',
       'webhook-id': 'delivery-1',
+      'accept-encoding': 'identity',
     });
     expect(Math.abs(Number(delivery?.headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(5);
     expect(delivery?.headers['x-webhook-signature']).toBeUndefined();
@@ -96,6 +98,17 @@ describe('a post', () => {
     await newPoster().send(post(receiver.url.replace('//', '//user:p%40ss@'))).result;
     const expected = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
     expect(receiver.deliveries[0]?.headers.authorization).toBe(expected);
+  });
+
+  test('goes straight to the receiver, whatever proxy the environment names', async () => {
+    const [receiver, proxy] = [await newReceiver(), await newReceiver()];
+    process.env.http_proxy = new URL(proxy.url).origin;
+    try {
+      expect(await newPoster().send(post(receiver.url)).result).toMatchObject({ outcome: 'delivered' });
+    } finally {
+      delete process.env.http_proxy;
+    }
+    expect([receiver.deliveries.length, proxy.deliveries.length]).toEqual([1, 0]);
   });
 
   test('reports the beginning of what the receiver said', async () => {
@@ -135,6 +148,15 @@ describe('a failed post', () => {
     expect(result).toMatchObject({ outcome: 'delivered', attempts: 3, status: 200, error: null });
   });
 
+  test('has the status of its last answer, and none when the last try got no answer', async () => {
+    const receiver = await newReceiver();
+    receiver.answerWith((response) => {
+      if (receiver.deliveries.length < 3) response.writeHead(502).end();
+      else response.socket?.resetAndDestroy();
+    });
+    expect(await newPoster().send(post(receiver.url)).result).toMatchObject({ attempts: 3, status: null });
+  });
+
   test('is one that was redirected: the other place is never asked', async () => {
     const other = await newReceiver();
     const receiver = await newReceiver((response) => void response.writeHead(307, { Location: other.url }).end());
@@ -144,14 +166,20 @@ describe('a failed post', () => {
   });
 
   test('is one that is answered by a change of protocol, which nobody asked for', async () => {
-    const url = await newTcpServer((socket) =>
+    let open = 0;
+    const url = await newTcpServer((socket) => {
+      open += 1;
+      socket.on('close', () => {
+        open -= 1;
+      });
       socket.on('data', () =>
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n'),
-      ),
-    );
+      );
+    });
     const result = await newPoster().send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: 101, error: 'The receiver answered 101.' });
     expect(result.durationMs).toBeLessThan(900);
+    await eventually(() => open === 0);
   });
 
   test('is one that is answered by a status that is none', async () => {
@@ -175,6 +203,27 @@ describe('a failed post', () => {
       const error = 'The receiver did not answer within 0.1 s.';
       expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: null, error });
     }
+  });
+
+  test('is one that nobody answers within 10 s', async () => {
+    const clock = new FakeClock();
+    let tries = 0;
+    const silent = await newTcpServer(() => {
+      tries += 1;
+    });
+    const sending = newPoster({ clock }).send(post(silent, { retry: false }));
+    let isOver = false;
+    void sending.result.then(() => {
+      isOver = true;
+    });
+    await eventually(() => tries === 1);
+    await clock.advance(9999);
+    expect(isOver).toBe(false);
+    await clock.advance(1);
+    expect((await sending.result).error).toBe('The receiver did not answer within 10 s.');
+    const receiver = await newReceiver();
+    await newPoster({ clock }).send(post(receiver.url)).result;
+    expect(clock.pending).toBe(0);
   });
 
   test('still waits before it is tried again after a try that took too long', async () => {
@@ -306,6 +355,21 @@ describe('a post that is ended', () => {
       expect((await sending.result).outcome).toBe(outcome);
     }
     expect(receiver.deliveries).toHaveLength(2);
+  });
+
+  test('whose third try fails while it has to finish is a failed one: no try is left', async () => {
+    const receiver = await newReceiver();
+    let answerLast: (() => void) | undefined;
+    receiver.answerWith((response) => {
+      const answer = (): void => void response.writeHead(500).end();
+      if (receiver.deliveries.length < 3) answer();
+      else answerLast = answer;
+    });
+    const sending = newPoster().send(post(receiver.url));
+    await eventually(() => answerLast !== undefined);
+    sending.posting.finish();
+    answerLast?.();
+    expect(await sending.result).toMatchObject({ outcome: 'failed', attempts: 3 });
   });
 
   test('does not wait for a retry when it has to finish', async () => {

@@ -218,6 +218,20 @@ describe('a plain client', () => {
     expect(warnings).toMatchObject([{ message: 'a slow WebSocket client lost events', fields: { missed } }]);
     house.publish(last + 1, last + 1);
     await eventually(() => slow.rows.at(-1) === last + 1);
+    await house.clock.advance(30_000);
+    expect(house.hub.counts.missed).toBe(missed);
+  });
+
+  test('whose events cannot be written is closed with 1011, and the others go on', async () => {
+    const house = await House.open({
+      detailedJson: () => {
+        throw new Error('it is broken');
+      },
+    });
+    const [broken, other] = [await house.client('?include=details'), await house.client()];
+    house.publish(1, 1);
+    await eventually(() => broken.closedWith === 1011 && other.texts.length === 1);
+    expect(house.logger.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
   });
 });
 
@@ -351,6 +365,34 @@ describe('a client that is gone', () => {
     await eventually(() => house.hub.counts.clients === 1);
     await eventually(() => socket.closed);
     expect(answering.closedWith).toBeUndefined();
+  });
+
+  test('is not one that says something, though it answers no ping', async () => {
+    const house = await House.open();
+    const socket = await dumbClient(house);
+    const heard = house.logger.lines.length;
+    for (const opcode of [0x1, 0x2, 0x9, 0x1, 0x2, 0x9]) {
+      const answered = new Promise<void>((resolve) => void socket.once('data', () => resolve()));
+      socket.write(emptyFrame(opcode));
+      await new Promise<void>((resolve) => void setTimeout(resolve, 20)); // for the frame, too, to arrive
+      await house.clock.advance(30_000);
+      await answered;
+      expect(house.hub.counts.clients).toBe(1);
+    }
+    expect(house.logger.lines).toHaveLength(heard);
+  });
+
+  test('is dropped however much it took before it fell silent', async () => {
+    const house = await House.open(bulky);
+    const socket = await dumbClient(house, '?include=details');
+    let read = 0;
+    socket.on('data', (chunk) => {
+      read += chunk.length;
+    });
+    house.publish(1, 400);
+    await eventually(() => read > 400 * 8000);
+    for (let ping = 0; ping < 3; ping += 1) await house.clock.advance(30_000);
+    await eventually(() => house.hub.counts.clients === 0);
   });
 
   test('leaves no timer and no place in the channel behind', async () => {

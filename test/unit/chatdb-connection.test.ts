@@ -281,6 +281,20 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A']);
   });
 
+  test("is not given up for a mistake that is not the database's", () => {
+    const path = freshPath();
+    write(path, ['A']);
+    const { connection, guids } = connect(path);
+    const mistake = new TypeError('a mistake of this program');
+    expect(() =>
+      connection.read(() => {
+        throw mistake;
+      }),
+    ).toThrow(mistake);
+    expect(connection.health()).toEqual({ connected: true, message: null });
+    expect(guids()).toEqual(['A']);
+  });
+
   test('has no file open once it is closed, and closes twice', () => {
     const path = freshPath();
     write(path, ['A']).close();

@@ -1,3 +1,4 @@
+import { utimesSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -19,6 +20,22 @@ describe('a list of messages', () => {
     for (let n = 0; n < 3; n += 1) fixture.message({ chat, date: appleNs('2026-01-02T00:00:00Z', n) });
     const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0, cursor: first.next ?? '' });
     expect(next.items.map(({ id }) => id)).toEqual(['6', '5', '4', '3']);
+  });
+
+  test('since a time never shows what is older, whatever cursor it is given', async () => {
+    const { fixture, reader } = open();
+    const chat = fixture.chat('any;-;1');
+    for (let second = 0; second < 6; second += 1)
+      fixture.message({ chat, date: appleNs(`2026-01-01T00:00:0${second}Z`) });
+    const sinceNs = BigInt(Date.parse('2026-01-01T00:00:02Z')) * 1_000_000n;
+    for (const [order, ids] of [
+      ['asc', ['4', '5', '6']],
+      ['desc', []],
+    ] as const) {
+      const { next = '' } = await reader.listMessages({ order, limit: order === 'asc' ? 1 : 4, offset: 0 });
+      const page = await reader.listMessages({ order, limit: 9, offset: 0, sinceNs, cursor: next });
+      expect(page.items.map(({ id }) => id)).toEqual(ids);
+    }
   });
 
   test.each(['', 'x', '5', '5.', '.5', '1.2.3', "1' OR 1.1", `${'9'.repeat(40)}.1`])(
@@ -89,6 +106,22 @@ describe('a list of messages', () => {
     } finally {
       clearImmediate(running);
     }
+  });
+
+  test('that takes several turns goes on when the file is another one meanwhile', async () => {
+    const { fixture, connection, reader } = open();
+    const chat = fixture.chat('any;-;1');
+    fixture.transaction(() => {
+      for (let n = 0; n < 7000; n += 1)
+        fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n), text: `${n}` });
+      fixture.sql('UPDATE chat_message_join SET message_date = 0');
+    });
+    const page = reader.listMessages({ order: 'desc', limit: 1, offset: 0, conversationId: 'any;-;1' });
+    expect(page).toBeInstanceOf(Promise);
+    // Written to from outside of SQLite: it is opened anew.
+    utimesSync(fixture.path, 1, 1);
+    expect(connection.look()).toBe('changed');
+    expect((await page).items.map(({ body }) => body)).toEqual(['6999']);
   });
 
   test('with details comes in turns too', async () => {

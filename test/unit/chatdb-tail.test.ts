@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync } from 'node:fs';
+import { appendFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
@@ -132,6 +132,46 @@ describe('the tail', () => {
     expect(clock.pending).toBe(2); // the poll, and a look
     await clock.advance(60);
     expect(clock.pending).toBe(1);
+  });
+
+  test('looks 1, 3, 8, 20 and 50 ms after an event, until one of these finds something; another event begins anew', async () => {
+    const path = join(folder, 'tail-timed.db');
+    writeFileSync(`${path}-wal`, '');
+    const clock = new FakeClock();
+    const looks: number[] = [];
+    let finding = Number.POSITIVE_INFINITY;
+    const connection = {
+      filePath: path,
+      walId: 'the same',
+      health: () => ({ connected: true, message: null }),
+      look() {
+        looks.push(clock.monotonic());
+        return looks.length === finding ? 'changed' : 'unchanged';
+      },
+    } as unknown as Connection;
+    const tail = new Tail({ connection, clock, pollIntervalMs: 60_000, onChange: () => {} });
+    toClose.push(() => tail.close());
+    tail.start();
+    const event = async (): Promise<void> => {
+      const before = looks.length;
+      appendFileSync(`${path}-wal`, 'x');
+      await eventually(() => looks.length === before + 1);
+    };
+    await event();
+    await clock.advance(100);
+    expect(looks).toEqual([0, 0, 1, 3, 8, 20, 50]);
+    looks.length = 0;
+    finding = 3;
+    await event();
+    await clock.advance(100);
+    expect(looks).toEqual([100, 101, 103]);
+    looks.length = 0;
+    finding = Number.POSITIVE_INFINITY;
+    await event();
+    await clock.advance(2);
+    await event();
+    await clock.advance(100);
+    expect(looks).toEqual([200, 201, 202, 203, 205, 210, 222, 252]);
   });
 
   test('watches the new WAL when the old one was replaced', async () => {

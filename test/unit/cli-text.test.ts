@@ -89,6 +89,7 @@ describe('time', () => {
     [59, '59 s'],
     [3599, '59 min'],
     [3660, '1 h 1 min'],
+    [100_000, '27 h 46 min'],
     [200_000, '2 days 7 h'],
   ])('%d seconds are %s', (seconds, shown) => {
     expect(shownSpan(seconds)).toBe(shown);

@@ -82,6 +82,7 @@ describe('what may be written', () => {
     ['[server]\nhost = "0.0.0.0"', 'server.host', '0.0.0.0'],
     ['[server]\nhost = "::1"', 'server.host', '::1'],
     ['[server]\nhost = "Janes-Mac.local"', 'server.host', 'Janes-Mac.local'],
+    [`[server]\nhost = "${'a.'.repeat(126)}b"`, 'server.host', `${'a.'.repeat(126)}b`],
     ['[server]\nport = 1', 'server.port', 1],
     ['[server]\nport = 65_535', 'server.port', 65_535],
     ['[server]\nport = 0xBB9', 'server.port', 3001],
@@ -154,6 +155,7 @@ describe('mistakes', () => {
     ['[server]\nhost = "127.0.0.256"', 'server.host is "127.0.0.256"; it must be'],
     ['[server]\nhost = "[::1]"', 'server.host is "[::1]"; it must be'],
     ['[server]\nhost = "http://localhost"', 'server.host is "http://localhost"; it must be'],
+    [`[server]\nhost = "${'a.'.repeat(127)}b"`, 'server.host is "a.a.'],
     ['[server]\nhost = "local host"', 'server.host is "local host"; it must be'],
     [
       '[server]\nrate_limit_per_minute = 0',

@@ -84,6 +84,24 @@ describe('the channel', () => {
     stalled.close();
   });
 
+  test('waits for a resumed reader only when that is paced', async () => {
+    for (const [pacing, waitedMs] of [
+      [false, 0],
+      [true, 250],
+    ] as const) {
+      const line = pipeline();
+      line.feed.resume(0, nothing, { pacing });
+      line.channel.publish([arrival(1)]);
+      let endedAtMs: number | undefined;
+      void line.channel.taken(line.clock, 250).then(() => {
+        endedAtMs = line.clock.monotonic();
+      });
+      await line.clock.advance(0);
+      await line.clock.advance(250);
+      expect(endedAtMs).toBe(waitedMs);
+    }
+  });
+
   test('closing a reader ends the wait for it', async () => {
     const channel = new Channel();
     const clock = new FakeClock();
@@ -160,6 +178,19 @@ describe('the publisher', () => {
     expect(ids(reader.take(10).entries)).toEqual([1]);
   });
 
+  test('an own row without its chat join, too, waits for that: two seconds', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    const reader = line.feed.live(nothing);
+    line.log.add(arrival(1, { lacksParts: true, lacksSentFlag: true }));
+    await look(line);
+    await line.clock.advance(1999);
+    expect(reader.take(10).entries).toEqual([]);
+    await line.clock.advance(1);
+    expect(ids(reader.take(10).entries)).toEqual([1]);
+  });
+
   test('all rows that were there at one look wait together, however many stretches they are', async () => {
     const line = pipeline();
     line.publisher.start();
@@ -179,8 +210,11 @@ describe('the publisher', () => {
     await look(line);
     const reader = line.feed.live(nothing);
     line.log.add(arrival(1, { lacksParts: true, datedMs: line.clock.now() - 60_001 }));
+    line.log.add(arrival(2, { lacksParts: true, datedMs: line.clock.now() - 58_000 }));
     await look(line);
     expect(ids(reader.take(10).entries)).toEqual([1]);
+    await line.clock.advance(1999);
+    expect(reader.take(10).entries).toEqual([]);
   });
 
   test('a burst makes no level reader lose anything', async () => {
@@ -201,6 +235,20 @@ describe('the publisher', () => {
     await eventually(() => all.length === 10_000);
     expect(missed).toBe(0);
     expect(all).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
+  });
+
+  test('a reader that takes nothing holds a burst up by 250 ms, once', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    line.feed.live(nothing);
+    line.log.addMany(1, 1000);
+    await look(line);
+    await line.clock.advance(249);
+    expect(line.feed.lastPublished()).toBe(256);
+    await line.clock.advance(1);
+    await eventually(() => line.feed.lastPublished() === 1000);
+    expect(line.clock.monotonic()).toBe(250);
   });
 
   test('a replaced database starts everyone at its newest row, with one logged loss and no replay', async () => {
@@ -278,6 +326,9 @@ describe('the publisher', () => {
     expect(isReplaced(mark, { inode: '2', guidAtMark: null, highestRowId: 9 })).toBe(true);
     expect(isReplaced(mark, { inode: '2', guidAtMark: 'G5', highestRowId: 9 })).toBe(false);
     expect(isReplaced(mark, { inode: '1', guidAtMark: 'X', highestRowId: 9 })).toBe(true);
+    const empty = { rowId: 0, guid: null, inode: '1' };
+    expect(isReplaced(empty, { inode: '1', guidAtMark: null, highestRowId: 9 })).toBe(false);
+    expect(isReplaced(empty, { inode: '2', guidAtMark: null, highestRowId: 9 })).toBe(true);
   });
 
   test('a database that goes away loses nothing when it comes back', async () => {
@@ -380,6 +431,18 @@ describe('the publisher', () => {
     expect(line.publisher.trouble()).toBeNull();
   });
 
+  test('rows that wait one after another, each for its own two seconds, are no drift', async () => {
+    const line = pipeline();
+    line.publisher.start();
+    await look(line);
+    for (let rowId = 1; rowId <= 40; rowId += 1) {
+      line.log.add(arrival(rowId, { lacksParts: true }));
+      await look(line);
+      await line.clock.advance(1000);
+      expect(line.publisher.trouble()).toBeNull();
+    }
+  });
+
   test('rows deleted again before they were published are no drift', async () => {
     const line = pipeline();
     line.log.addMany(1, 2);
@@ -440,7 +503,9 @@ describe('the feed', () => {
     await look(line);
     await line.clock.advance(2000);
     expect(ids(reader.take(10).entries)).toEqual([3]);
-    expect(() => line.feed.admit(4)).toThrow(expect.objectContaining({ kind: 'gone' }));
+    for (const ask of [() => line.feed.admit(4), () => line.feed.page(4, 10)]) {
+      expect(ask).toThrow(expect.objectContaining({ kind: 'gone' }));
+    }
     line.log.isAway = true;
     expect(() => line.feed.admit(1)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type { Headers } from '../../src/http/answer.ts';
 import { Limit } from '../../src/http/limit.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,4 +17,15 @@ test('a window begins with its first request and ends for everyone at once', asy
   const fresh: Headers = {};
   await eventually(() => limit.count(fresh).then(() => true));
   expect(fresh.RateLimit).toBe('"default";r=1;t=1');
+});
+
+test('a wall clock that is set back makes nobody wait longer than a window', async () => {
+  const limit = new Limit(1, 60);
+  await limit.count({});
+  const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+  try {
+    await expect(limit.count({})).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
+  } finally {
+    now.mockRestore();
+  }
 });

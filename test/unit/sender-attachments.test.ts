@@ -184,6 +184,19 @@ describe('the copy of an attachment', () => {
     after.close();
   });
 
+  test('is removed within an hour of the start, whatever its date says', async () => {
+    const { clock, staged, staging } = setUp('staged-6');
+    const copy = await staging.copy(inside('pictures/a.png'));
+    staging.close();
+    const seconds = (clock.now() + 1000 * hour) / 1000;
+    utimesSync(dirname(copy), seconds, seconds);
+    const after = new Staging(staged, clock, collectingLog());
+    await after.start();
+    await clock.advance(hour);
+    await eventually(() => readdirSync(staged).length === 0);
+    after.close();
+  });
+
   test('starts without a folder to clean', async () => {
     const { staging, clock } = setUp('staged-4');
     await staging.start();

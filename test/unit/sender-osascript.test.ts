@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -136,6 +137,13 @@ describe('one run of osascript', () => {
     stop.abort();
     expect(await running).toEqual({ kind: 'killed' });
     await eventually(() => !isAlive(recorded.childPid ?? 0));
+  });
+
+  test('is forgotten once it is over: a later stop kills nobody who has its number then', async () => {
+    const { messages } = setUp();
+    const { signal } = new AbortController();
+    await messages.run(part, signal);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('that dies of a signal may have sent', async () => {

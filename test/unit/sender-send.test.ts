@@ -273,6 +273,52 @@ describe('the row of a send', () => {
     expect((await second).message.id).toBe(String(later));
   });
 
+  test('that comes late belongs to the earlier send for 90 seconds', async () => {
+    for (const [laterMs, isLate] of [
+      [89_000, true],
+      [91_000, false],
+    ] as const) {
+      const { clock, chat, send } = setUp();
+      const first = send();
+      await idle();
+      await clock.advance(laterMs);
+      await first;
+      const second = send();
+      await idle();
+      chat.add({ body: 'hello' });
+      await clock.advance(25);
+      chat.add({ body: 'hello' });
+      await clock.advance(25);
+      expect((await second).message.id).toBe(isLate ? '2' : '1');
+    }
+  });
+
+  test('is not one that was there before the run, though an earlier send still waits for its own', async () => {
+    const { clock, chat, send } = setUp({ confirmMs: 25 });
+    const earlier = send({ body: 'something else' });
+    await idle();
+    await clock.advance(25);
+    await earlier;
+    chat.add({ body: 'hello' }); // written on another device
+    const sending = send();
+    await idle();
+    await clock.advance(25);
+    expect((await sending).confirmed).toBe(false);
+  });
+
+  test('is kept for a send whose outcome is unknown', async () => {
+    const { clock, chat, messages, send } = setUp();
+    messages.endWith(failed(-609));
+    await expect(send()).rejects.toMatchObject({ code: 'send_outcome_unknown' });
+    const second = send();
+    await idle();
+    chat.add({ body: 'hello' });
+    await clock.advance(25);
+    const later = chat.add({ body: 'hello' });
+    await clock.advance(25);
+    expect((await second).message.id).toBe(String(later));
+  });
+
   test('that never came does not cost an equal text its row for ever', async () => {
     const { clock, chat, send } = setUp();
     const first = send();
@@ -298,6 +344,7 @@ describe('the row of a send', () => {
 describe('a run that fails', () => {
   test.each<[RunOutcome, string, string, Record<string, unknown>]>([
     [failed(-1743), 'unavailable', 'messages_unavailable', { messages_error: -1743 }],
+    [failed(-1744), 'unavailable', 'messages_unavailable', { messages_error: -1744 }],
     [failed(-10810), 'unavailable', 'messages_unavailable', { messages_error: -10810 }],
     [failed(-10004), 'unavailable', 'messages_unavailable', { messages_error: -10004 }],
     [failed(-609), 'unknown_outcome', 'send_outcome_unknown', { messages_error: -609 }],
@@ -462,6 +509,26 @@ describe('shutting down', () => {
       state: 'problem',
       problem: expect.stringContaining('send_outcome_unknown'),
     });
+    expect(world.messages.runs).toHaveLength(1);
+  });
+
+  test('begins no further part after 8 s, and says that the ones before went out', async () => {
+    const world = setUp();
+    let release = (): void => {};
+    world.messages.behave = () =>
+      new Promise((resolve) => {
+        release = () => resolve({ kind: 'done' });
+      });
+    const failure = expect(world.send({ attachments: [photo] })).rejects.toMatchObject({
+      code: 'send_outcome_unknown',
+      extra: { parts_sent: ['/body'] },
+    });
+    await eventually(() => world.messages.runs.length === 1);
+    const closing = world.sender.close();
+    await world.clock.advance(8000);
+    release();
+    await failure;
+    await closing;
     expect(world.messages.runs).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
@@ -54,8 +54,9 @@ describe('the state database', () => {
 
   test('one written by a newer version is refused', () => {
     const path = newFile();
-    const database = openSqlite(path);
-    database.exec('PRAGMA user_version = 99');
+    const database = openStateDatabase(path);
+    const version = Number(database.prepare('PRAGMA user_version').get()?.[0]);
+    database.exec(`PRAGMA user_version = ${version + 1}`);
     database.close();
     expect(() => openStateDatabase(path)).toThrow(/newer version/);
   });
@@ -187,6 +188,25 @@ describe('idempotency', () => {
       requestHash: 'hash',
       outcome: { state: 'interrupted' },
     });
+    database.close();
+  });
+
+  test('claim and outcome are committed down to the disk, and what follows is not', () => {
+    const database = openStateDatabase(newFile());
+    const synchronous = (): unknown => database.prepare('PRAGMA synchronous').get()?.[0];
+    const levels: unknown[] = [];
+    const watched: Sqlite = {
+      ...database,
+      transaction(work) {
+        levels.push(synchronous());
+        return database.transaction(work);
+      },
+    };
+    const store = idempotencyStore(watched);
+    store.claim('k', 'hash', 0);
+    store.finish('k', { state: 'provisional' });
+    expect(levels).toEqual([2, 2]);
+    expect(synchronous()).toBe(1);
     database.close();
   });
 

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
@@ -7,6 +8,9 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 /** `PICTURES=1` takes those of the documentation anew. */
 const PICTURES = process.env.PICTURES === '1' ? fileURLToPath(new URL('../../docs/img/', import.meta.url)) : undefined;
+
+/** A PNG of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 
 const IS_RESULT_IN_VIEW = `(() => {
   const room = document.getElementById('webhooks').getBoundingClientRect();
@@ -76,12 +80,36 @@ describe('the console', () => {
     await page.getByText('Nothing yet.').waitFor({ state: 'hidden' });
   });
 
-  inBrowser('shows the attachments of a message, with their names', async () => {
+  inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {
     const { page } = there();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/attachments/')) asked.push(request.url());
+    });
     await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
-    const link = page.locator('#message-list .attachments a[download]', { hasText: 'garden-plan.svg' });
-    await link.waitFor();
-    expect(await link.getAttribute('href')).toMatch(/^blob:/);
+    const offer = page.locator('#message-list .attachments button', { hasText: 'garden-plan.svg' });
+    await offer.waitFor();
+    expect(asked).toEqual([]);
+    const download = page.waitForEvent('download');
+    await offer.click();
+    expect((await download).suggestedFilename()).toBe('garden-plan.svg');
+    expect(asked).toHaveLength(1);
+    await page.locator('#message-list .attachments a[download]', { hasText: 'garden-plan.svg' }).waitFor();
+  });
+
+  inBrowser('shows a picture as soon as it is seen', async () => {
+    const { page, url, key } = there();
+    const path = join(folder, 'pixel.png');
+    writeFileSync(path, Buffer.from(PIXEL, 'base64'));
+    const sent = await fetch(`${url}/api/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ recipient: '+15550100', body: '', attachments: [path] }),
+    });
+    expect(sent.status).toBe(201);
+    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.locator('#message-list .attachments img[alt="pixel.png"]').waitFor();
+    expect(await page.evaluate(`document.querySelector('#message-list img').naturalWidth`)).toBe(1);
   });
 
   inBrowser('filters the live events, and after a pause shows what happened meanwhile', async () => {

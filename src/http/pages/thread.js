@@ -51,29 +51,53 @@ function itemOf(message) {
   text.textContent = message.body;
   text.hidden = message.body === '';
   const place = item.querySelector('.attachments');
-  message.attachments.forEach((path, index) => void showAttachment(place, message.id, index, path));
+  for (const [index, path] of message.attachments.entries()) showAttachment(place, message.id, index, path);
   return item;
 }
 
-async function showAttachment(place, id, index, path) {
+/** SVG could carry a script of its own: it is offered, never shown. */
+const PICTURE = /\.(?:avif|gif|heic|jpe?g|png|webp)$/i;
+
+/** Every attachment is a request that counts for the limit: a picture is asked for when it is seen, all else when it is wanted. */
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    target.click();
+  }
+});
+
+function showAttachment(place, id, index, path) {
   const name = path.split('/').at(-1);
-  const link = document.createElement('a');
-  link.textContent = name;
-  link.title = path;
-  place.append(link);
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = name;
+  button.title = path;
+  place.append(button);
+  const isPicture = PICTURE.test(name);
+  button.addEventListener('click', () => void load(button, name, isPicture, id, index), { once: true });
+  if (isPicture) seen.observe(button);
+}
+
+async function load(button, name, isPicture, id, index) {
+  button.disabled = true;
   try {
     const blob = await bytesOf(`messages/${encodeURIComponent(id)}/attachments/${index}`);
-    const url = URL.createObjectURL(blob);
-    objectUrls.push(url);
-    link.href = url;
+    const link = document.createElement('a');
+    link.textContent = name;
+    link.href = URL.createObjectURL(blob);
     link.download = name;
-    // SVG could carry a script of its own: it is offered, never shown.
-    if (!blob.type.startsWith('image/') || blob.type.includes('svg')) return;
+    objectUrls.push(link.href);
+    button.replaceWith(link);
+    if (!isPicture) {
+      link.click();
+      return;
+    }
     const picture = document.createElement('img');
     picture.alt = name;
-    picture.src = url;
+    picture.src = link.href;
     link.replaceChildren(picture);
   } catch (error) {
-    link.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
+    button.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
   }
 }

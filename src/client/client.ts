@@ -230,6 +230,7 @@ export class PosternClient {
     const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
+    const isSend = method === 'POST' && path === 'messages';
     let response: Response;
     let text: string;
     try {
@@ -238,7 +239,7 @@ export class PosternClient {
         headers,
         redirect: 'manual',
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(method === 'GET' && { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }),
+        ...(!isSend && { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }),
       });
       text = await response.text();
     } catch (error) {

@@ -47,8 +47,15 @@ export function withoutUpgrade(server: Server, request: IncomingMessage, socket:
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
-    if (!/^(?:upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${rawHeaders[index + 1] ?? ''}`);
+    if (/^(?:upgrade|http2-settings)$/i.test(name)) continue;
+    const value = rawHeaders[index + 1] ?? '';
+    lines.push(`${name}: ${/^connection$/i.test(name) ? aboutConnection(value) : value}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
+}
+
+/** What a Connection header says of the connection itself, the offer left out. */
+function aboutConnection(options: string): string {
+  return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }

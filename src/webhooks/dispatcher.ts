@@ -9,6 +9,7 @@ import { deliveryId } from './delivery-id.ts';
 import { Lane, type LaneParts } from './lane.ts';
 import { Ledger } from './ledger.ts';
 import type { Poster, Sending } from './poster.ts';
+import type { Posting } from './posting.ts';
 import { postRecord } from './record.ts';
 
 export interface DispatcherParts {
@@ -28,8 +29,8 @@ export class Dispatcher implements WebhookRegistry {
   readonly #laneParts: LaneParts;
   readonly #ledger: Ledger;
   readonly #lanes = new Map<string, Lane>();
-  /** Test posts under way, by webhook. */
-  readonly #tests = new Map<Sending, string>();
+  /** Test posts under way: of which webhook, and the end, record included. */
+  readonly #tests = new Map<Posting, { readonly id: string; readonly ended: Promise<unknown> }>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
@@ -69,9 +70,9 @@ export class Dispatcher implements WebhookRegistry {
     const lane = this.#lanes.get(id);
     this.#lanes.delete(id);
     lane?.cancel();
-    const tests = [...this.#tests].filter(([, webhookId]) => webhookId === id).map(([sending]) => sending);
-    for (const { posting } of tests) posting.cancel();
-    await Promise.allSettled([lane?.ended, ...tests.map(({ result }) => result)]);
+    const tests = [...this.#tests].filter(([, test]) => test.id === id);
+    for (const [posting] of tests) posting.cancel();
+    await Promise.allSettled([lane?.ended, ...tests.map(([, { ended }]) => ended)]);
     return true;
   }
 
@@ -89,13 +90,18 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   async test(id: string): Promise<WebhookTestResult> {
-    const { poster, store, clock } = this.#parts;
     const { url, secret } = this.#existing(id);
     const testId = deliveryId(id, randomUUID());
     const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
-    const sending = poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });
-    this.#tests.set(sending, id);
-    const result = await sending.result.finally(() => this.#tests.delete(sending));
+    const sending = this.#parts.poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });
+    const ended = this.#testEnd(id, testId, sending);
+    this.#tests.set(sending.posting, { id, ended });
+    return ended.finally(() => this.#tests.delete(sending.posting));
+  }
+
+  async #testEnd(id: string, testId: string, sending: Sending): Promise<WebhookTestResult> {
+    const { store, clock } = this.#parts;
+    const result = await sending.result;
     const now = store.get(id);
     if (now === undefined) throw notFound();
     if (result.outcome === 'interrupted') throw shuttingDown();
@@ -132,14 +138,14 @@ export class Dispatcher implements WebhookRegistry {
 
   async #close(withinMs: number): Promise<void> {
     const lanes = [...this.#lanes.values()];
-    const tests = [...this.#tests.keys()];
+    const tests = [...this.#tests];
     for (const lane of lanes) lane.finish();
-    for (const { posting } of tests) posting.finish();
+    // A test is one try, and so needs no such word.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const lane of lanes) lane.cancel();
-      for (const { posting } of tests) posting.cancel();
+      for (const [posting] of tests) posting.cancel();
     });
-    await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(({ result }) => result)]);
+    await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(([, { ended }]) => ended)]);
     cancelDeadline();
     this.#ledger.flush();
     this.#parts.poster.close();

@@ -201,5 +201,8 @@ describe('a request', () => {
     );
     expect(made.status).toBe(201);
     expect((await gateway.get('/api/v1/messages', { headers: offer, key: false })).status).toBe(401);
+    const last = 'Connection: close, Upgrade\r\nUpgrade: h2c\r\n';
+    const raw = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}${last}\r\n`);
+    expect(raw).toMatch(/^Connection: close\r$/m);
   });
 });

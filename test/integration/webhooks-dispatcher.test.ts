@@ -488,4 +488,20 @@ describe('closing', () => {
     await tested;
     expect(house.dispatcher.deliveries(id)).toEqual([]);
   });
+
+  test('keeps the record of a test event that ends meanwhile', async () => {
+    const house = new House();
+    let answer: (() => void) | undefined;
+    const receiver = await newReceiver((response) => {
+      answer = () => void response.end();
+    });
+    const { id } = house.dispatcher.add(hook(receiver.url));
+    const tested = house.dispatcher.test(id);
+    await eventually(() => answer);
+    const closed = house.dispatcher.close(10_000);
+    answer?.();
+    await closed;
+    expect(house.store.deliveries(id)).toMatchObject([{ event: 'webhook.test', outcome: 'delivered' }]);
+    await tested;
+  });
 });

@@ -10,7 +10,10 @@ export interface Queries {
   readonly message: string;
   /** Parameters: after, up to, limit. */
   readonly entries: string;
-  /** As `entries`, with what `settle` needs. Parameters: after, limit. */
+  /**
+   * As `entries`, with what `settle` needs. Parameters: after, limit. A row id that no number holds exactly would come
+   * again and again.
+   */
   readonly arrivals: string;
   /** Own messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
@@ -56,7 +59,7 @@ export function messageQueries(shape: Shape): Queries {
     message: `SELECT ${row(anyChat)} FROM message m WHERE m.ROWID = ? AND ${isMessage}`,
     entries: `SELECT ${row(anyChat)}, ${reaction} FROM message m WHERE m.ROWID > ${N} AND m.ROWID <= ${N} ORDER BY m.ROWID LIMIT ${N}`,
     arrivals: `SELECT ${row(anyChat, joinedAttachments(shape))}, ${reaction}, ${announcesAttachments(shape)}, ${unnamedAttachments(shape)}
-      FROM message m WHERE m.ROWID > ${N} ORDER BY m.ROWID LIMIT ${N}`,
+      FROM message m WHERE m.ROWID > ${N} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER} ORDER BY m.ROWID LIMIT ${N}`,
     ownRows: `SELECT ${row(anyChat)} FROM message m WHERE m.ROWID > ${N} AND m.is_from_me AND ${isMessage} ORDER BY m.ROWID LIMIT ${N}`,
     pages: {
       all: { asc: page('all', 'asc'), desc: page('all', 'desc') },

@@ -23,6 +23,13 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     expect(log.entries(9, 9, 100)).toEqual([]);
   });
 
+  test('ends before the row ids that no number holds', () => {
+    const { fixture, log } = open(schema);
+    for (const rowId of [2n ** 53n - 1n, 2n ** 53n + 1n]) fixture.message({ ROWID: rowId });
+    expect(log.arrivals(0, 9).map(({ rowId }) => rowId)).toEqual([2 ** 53 - 1]);
+    expect(log.arrivals(2 ** 53, 9)).toEqual([]);
+  });
+
   test('tells received, sent and reaction apart', () => {
     const { fixture, log } = open(schema);
     const chat = fixture.chat('any;-;1');

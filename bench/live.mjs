@@ -9,8 +9,8 @@ import { startRows } from './live-start.mjs';
 const LONG = {
   latency: { rounds: 3, rows: 1000, polledRows: 100, meanMs: 15 },
   catchUp: { rounds: 5, rows: 100_000 },
-  crowd: { rounds: 5, clients: 1000, events: 500, singles: 50 },
-  lanes: { rounds: 7, posts: 3000 },
+  crowd: { rounds: 7, clients: 1000, events: 500, singles: 50 },
+  lanes: { rounds: 11, posts: 3000 },
   idle: { idleMs: 60_000 },
   start: { rounds: 9 },
 };

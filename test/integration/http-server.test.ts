@@ -104,12 +104,15 @@ describe('the server', () => {
     gateway.sender.answer = () => running.promise;
     const client = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     const head = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Length: 28\r\n\r\n`;
+    const finished = once(client, 'finish');
     client.end(`${head}{"recipient":"a","body":"b"}`);
     let answer = '';
     client.on('data', (chunk) => (answer += String(chunk)));
     const ended = once(client, 'end');
     await eventually(() => gateway.sender.sent.length === 1);
-    await new Promise<void>((resolve) => void setTimeout(resolve, 50)); // for the end to arrive
+    // What comes later has been answered: the end has arrived.
+    await finished;
+    await gateway.get('/api/v1/health');
     running.resolve(sent);
     await ended;
     expect(answer).toMatch(/^HTTP\/1.1 201 /);

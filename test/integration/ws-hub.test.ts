@@ -26,10 +26,13 @@ class House {
   readonly hub: Hub;
   readonly #server: Server = createServer();
 
+  readonly #upgraded: Socket[] = [];
+
   constructor(parts: Partial<HubParts> = {}) {
     const feed = new Feed(this.channel, this.log);
     this.hub = new Hub({ feed, clock: this.clock, log: this.logger, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
+      this.#upgraded.push(socket as Socket);
       try {
         this.hub.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams);
       } catch (error) {
@@ -53,6 +56,11 @@ class House {
       house.#server.close();
     });
     return house;
+  }
+
+  /** Of all that asked for a WebSocket. */
+  get bytesRead(): number {
+    return this.#upgraded.reduce((sum, socket) => sum + socket.bytesRead, 0);
   }
 
   get port(): number {
@@ -122,6 +130,13 @@ async function dumbClient(house: House, query = ''): Promise<Socket> {
 
 /** An empty frame as a client sends it: masked, with a mask of zeros. */
 const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0]);
+
+/** Sends an empty frame, and waits until it has arrived. */
+async function say(house: House, socket: Socket, opcode: number): Promise<void> {
+  const before = house.bytesRead;
+  socket.write(emptyFrame(opcode));
+  await eventually(() => house.bytesRead > before);
+}
 
 /** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
 const bulky: Partial<HubParts> = {
@@ -373,8 +388,7 @@ describe('a client that is gone', () => {
     const heard = house.logger.lines.length;
     for (const opcode of [0x1, 0x2, 0x9, 0x1, 0x2, 0x9]) {
       const answered = new Promise<void>((resolve) => void socket.once('data', () => resolve()));
-      socket.write(emptyFrame(opcode));
-      await new Promise<void>((resolve) => void setTimeout(resolve, 20)); // for the frame, too, to arrive
+      await say(house, socket, opcode);
       await house.clock.advance(30_000);
       await answered;
       expect(house.hub.counts.clients).toBe(1);
@@ -438,8 +452,7 @@ describe('a client that is gone', () => {
     socket.pause();
     for (let first = 1; house.hub.counts.clients === 1; first += 1024) {
       house.publish(first, first + 1023);
-      socket.write(emptyFrame(0xa));
-      await new Promise<void>((resolve) => void setTimeout(resolve, 20)); // for the frame to arrive
+      await say(house, socket, 0xa);
       await house.clock.advance(30_000);
     }
     expect(house.clock.monotonic()).toBeGreaterThanOrEqual(60_000);

@@ -253,11 +253,7 @@ describe('listening', () => {
 
   test('begins again with the shortest wait after a line that held for ten seconds', async () => {
     const clock = new FakeClock();
-    const server = createServer();
-    const lines = new WebSocketServer({ server });
-    const sockets: WebSocket[] = [];
-    lines.on('connection', (socket) => sockets.push(socket));
-    const url = await listeningAt(server);
+    const { url, sockets, close } = await silentService();
     const waits: number[] = [];
     const stop = new AbortController();
     const listening = (async () => {
@@ -275,9 +271,7 @@ describe('listening', () => {
     expect(waits).toEqual([250, 1000, 250, 1000]);
     stop.abort();
     await listening;
-    for (const socket of sockets) socket.terminate();
-    lines.close();
-    server.close();
+    close();
   });
 
   test('goes over TLS where the address does', async () => {
@@ -302,11 +296,7 @@ describe('listening', () => {
 
   test('gives a line up on which the service has fallen silent', async () => {
     const clock = new FakeClock();
-    const server = createServer();
-    const silent = new WebSocketServer({ server });
-    const sockets: WebSocket[] = [];
-    silent.on('connection', (socket) => sockets.push(socket));
-    const url = await listeningAt(server);
+    const { url, sockets, close } = await silentService();
     const listener = gather({ after: 1 }, new PosternClient({ url, key: KEY, clock }));
     await eventually(() => sockets.length === 1 && clock.pending === 1);
     await clock.advance(60_000);
@@ -319,9 +309,7 @@ describe('listening', () => {
     await eventually(() => listener.broken.length === 1);
     listener.end();
     await listener.ended;
-    for (const socket of sockets) socket.terminate();
-    silent.close();
-    server.close();
+    close();
   });
 
   test('ends at once when it is told to, and when its reader has had enough', async () => {
@@ -340,6 +328,20 @@ async function listeningAt(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Takes every WebSocket and says nothing on it. */
+async function silentService() {
+  const server = createServer();
+  const lines = new WebSocketServer({ server });
+  const sockets: WebSocket[] = [];
+  lines.on('connection', (socket) => sockets.push(socket));
+  const close = (): void => {
+    for (const socket of sockets) socket.terminate();
+    lines.close();
+    server.close();
+  };
+  return { url: await listeningAt(server), sockets, close };
 }
 
 /** Passes connections on to the service, and drops every WebSocket handshake until it is told to admit them. */

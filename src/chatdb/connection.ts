@@ -55,6 +55,15 @@ export class Connection {
     }
   }
 
+  /** Whether a look would find a commit: by far cheaper than one, and blind to what happens to the files. */
+  hasCommit(): boolean {
+    try {
+      return this.#open !== undefined && this.#open.database.version() !== this.#open.version;
+    } catch {
+      return true; // what is wrong, a look tells
+    }
+  }
+
   /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (C6). */
   read<Result>(use: (edition: Edition) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.look();

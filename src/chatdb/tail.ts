@@ -87,9 +87,10 @@ export class Tail {
   #lookLater(step: number): void {
     const at = LOOKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
+    const { clock, connection } = this.#options;
     const before = LOOKS_AFTER_EVENT_MS[step - 1] ?? 0;
-    this.#cancelLook = this.#options.clock.after(at - before, () => {
-      if (!this.#look()) this.#lookLater(step + 1);
+    this.#cancelLook = clock.after(at - before, () => {
+      if (!connection.hasCommit() || !this.#look()) this.#lookLater(step + 1);
     });
   }
 

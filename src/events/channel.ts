@@ -11,6 +11,8 @@ export interface Member {
   isLevel(): boolean;
   /** Whether the publisher waits a moment for this member while it is level (C7). */
   readonly isPaced: boolean;
+  /** The channel's own: the publisher waits for it now. */
+  isAwaited: boolean;
 }
 
 /**
@@ -30,7 +32,8 @@ export class Channel {
   #base = 0;
   #generation = 0;
   readonly #members = new Set<Member>();
-  readonly #awaited = new Set<Member>();
+  /** How many members are awaited. */
+  #awaited = 0;
   #onTaken: (() => void) | undefined;
 
   /** Row id of the newest published event, or where publishing began. */
@@ -66,7 +69,9 @@ export class Channel {
   /** Adds events, in row id order, and tells every member. */
   publish(entries: readonly LogEntry[]): void {
     for (const member of this.#members) {
-      if (member.isPaced && member.isLevel()) this.#awaited.add(member);
+      if (!member.isPaced || !member.isLevel()) continue;
+      member.isAwaited = true;
+      this.#awaited += 1;
     }
     for (const entry of entries) {
       const slot = this.#next % CAPACITY;
@@ -90,15 +95,12 @@ export class Channel {
 
   leave(member: Member): void {
     this.#members.delete(member);
-    this.noteTaken(member);
+    this.#release(member);
   }
 
   /** A member took something: if it is level again, nobody waits for it any more. */
   noteTaken(member: Member): void {
-    if (!this.#awaited.has(member)) return;
-    if (this.#members.has(member) && !member.isLevel()) return;
-    this.#awaited.delete(member);
-    if (this.#awaited.size === 0) this.#onTaken?.();
+    if (member.isAwaited && member.isLevel()) this.#release(member);
   }
 
   /**
@@ -106,7 +108,7 @@ export class Channel {
    * `atMostMs`. Whoever lets that pass is not level, and so is not waited for until it is.
    */
   async taken(clock: Clock, atMostMs: number): Promise<void> {
-    if (this.#awaited.size === 0) return;
+    if (this.#awaited === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = clock.after(atMostMs, resolve);
       this.#onTaken = () => {
@@ -115,7 +117,8 @@ export class Channel {
       };
     });
     this.#onTaken = undefined;
-    this.#awaited.clear();
+    for (const member of this.#members) member.isAwaited = false;
+    this.#awaited = 0;
   }
 
   /** Events after a row id, at most `limit`; undefined when the ring no longer holds all of them. */
@@ -133,21 +136,22 @@ export class Channel {
 
   /** A reader of what happens from now on, which loses the oldest when it is too slow. */
   live(onMore: () => void): FeedReader {
-    let position = this.#next;
-    const member: Member = { onMore, isPaced: true, isLevel: () => position === this.#next };
-    this.join(member);
-    return {
-      take: (limit): FeedBatch => {
-        const missed = Math.max(0, this.#oldest() - position);
-        const entries = this.#slice(position + missed, limit);
-        position += missed + entries.length;
-        this.noteTaken(member);
-        return { entries, missed, upTo: entries.at(-1)?.rowId ?? this.#last };
-      },
-      isLevel: () => member.isLevel(),
-      generation: () => this.#generation,
-      close: () => this.leave(member),
-    };
+    const reader = new LiveReader(this, onMore);
+    this.join(reader);
+    return reader;
+  }
+
+  /** Events from the sequence number `from` on, at most `limit`, and how many of those before are in the ring no more. */
+  newest(from: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
+    const missed = Math.max(0, this.#oldest() - from);
+    return { entries: this.#slice(from + missed, limit), missed };
+  }
+
+  #release(member: Member): void {
+    if (!member.isAwaited) return;
+    member.isAwaited = false;
+    this.#awaited -= 1;
+    if (this.#awaited === 0) this.#onTaken?.();
   }
 
   #oldest(): number {
@@ -166,5 +170,40 @@ export class Channel {
       entries.push(this.#at(sequence));
     }
     return entries;
+  }
+}
+
+class LiveReader implements Member, FeedReader {
+  readonly isPaced = true;
+  isAwaited = false;
+  readonly onMore: () => void;
+  readonly #channel: Channel;
+  /** Sequence number of the next event. */
+  #next: number;
+
+  constructor(channel: Channel, onMore: () => void) {
+    this.#channel = channel;
+    this.#next = channel.published;
+    this.onMore = onMore;
+  }
+
+  take(limit: number): FeedBatch {
+    const channel = this.#channel;
+    const { entries, missed } = channel.newest(this.#next, limit);
+    this.#next += missed + entries.length;
+    channel.noteTaken(this);
+    return { entries, missed, upTo: entries.at(-1)?.rowId ?? channel.last };
+  }
+
+  isLevel(): boolean {
+    return this.#next === this.#channel.published;
+  }
+
+  generation(): number {
+    return this.#channel.generation;
+  }
+
+  close(): void {
+    this.#channel.leave(this);
   }
 }

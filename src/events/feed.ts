@@ -34,6 +34,7 @@ export class Feed implements EventFeed {
     const member: Member = {
       onMore,
       isPaced: options.pacing ?? false,
+      isAwaited: false,
       isLevel: () => isCurrent() && position >= channel.last,
     };
     channel.join(member);

@@ -135,8 +135,9 @@ export class Publisher {
       // Let requests and sockets have their turn, then whoever was level (C7).
       await new Promise<void>((resolve) => void setImmediate(resolve));
       await channel.taken(clock, STRETCH_WAIT_MS);
-      // Something changed meanwhile: what lies there now may be another database, whose rows are no continuation (C5).
-      if (this.#lookAgain) return;
+      // Either there was no more, or something changed meanwhile: what lies there now may be another database, whose
+      // rows are no continuation (C5).
+      if (arrivals.length < STRETCH_ROWS || this.#lookAgain) return;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../domain/event.ts';
 import type { FeedReader } from '../domain/ports/feed.ts';
 import type { Outlet } from './outlet.ts';
-import type { Runs } from './run.ts';
+import type { Run, Runs } from './run.ts';
 
 /** Entries taken from the feed at a time: what the publisher publishes at a stretch (C7). */
 const TAKE = 256;
@@ -12,6 +12,7 @@ const PATIENCE_PINGS = 2;
  * take so much for a dead one a few times only, and then it is stuck.
  */
 const LIVELY_BYTES = 1024 * 1024;
+const NONE: readonly LogEntry[] = [];
 
 export interface ClientParts {
   readonly outlet: Outlet;
@@ -31,8 +32,9 @@ export class Client {
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
   /** Taken from the feed and not handed over: what did not fit into the last run. */
-  #held: readonly LogEntry[] = [];
-  #isSending = false;
+  #held: readonly LogEntry[] = NONE;
+  /** Handed over and not taken yet. */
+  #sending: Run | undefined;
   #missedInBurst = 0;
   #takenBytes = 0;
   #isHeard = true;
@@ -50,7 +52,7 @@ export class Client {
 
   /** Hands over the next run, unless the client has yet to take the one before. Throws what the feed throws. */
   serve(): void {
-    if (this.#isSending || !this.outlet.isOpen()) return;
+    if (this.#sending !== undefined || !this.outlet.isOpen()) return;
     if (this.#held.length === 0) {
       const { entries, missed } = this.#reader.take(TAKE);
       this.#held = entries;
@@ -58,13 +60,10 @@ export class Client {
     }
     const run = this.#parts.runs.front(this.#held);
     if (run === undefined) return;
-    this.#held = this.#held.slice(run.texts.length);
-    this.#isSending = true;
+    this.#held = run.texts.length === this.#held.length ? NONE : this.#held.slice(run.texts.length);
+    this.#sending = run;
     this.#runs += 1;
-    this.outlet.send(run, (hadToWait) => {
-      this.#takenBytes += run.size;
-      this.#noteTaken(hadToWait);
-    });
+    if (this.outlet.send(run, this.#onRoom)) this.#noteTaken(run);
   }
 
   /** Something came from the client. */
@@ -74,34 +73,43 @@ export class Client {
 
   /** Called at every ping: what makes the client one to be dropped, if anything does (G1). */
   fault(): string | undefined {
-    this.#reportMissed();
+    this.#countMissed();
     if (this.#takenBytes >= LIVELY_BYTES) this.#isHeard = true;
     this.#takenBytes = 0;
     this.#silentPings = this.#isHeard ? 0 : this.#silentPings + 1;
     this.#isHeard = false;
-    this.#stuckPings = this.#isSending && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;
+    this.#stuckPings = this.#sending !== undefined && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;
     this.#runsAtPing = this.#runs;
     if (this.#silentPings >= PATIENCE_PINGS) return 'it is silent';
     return this.#stuckPings >= PATIENCE_PINGS ? 'it reads nothing' : undefined;
   }
 
   leave(): void {
-    this.#reportMissed();
+    this.#countMissed();
     this.#reader.close();
   }
 
-  /** Also what a client that takes nothing has lost by now. */
-  #reportMissed(): void {
-    if (this.#parts.mayMiss) this.#missedInBurst += this.#reader.take(0).missed;
-    if (this.#missedInBurst > 0) this.#parts.onMissed(this.#missedInBurst);
-    this.#missedInBurst = 0;
-  }
-
-  #noteTaken(hadToWait: boolean): void {
-    this.#isSending = false;
+  readonly #onRoom = (): void => {
     // Only reading makes room: whoever catches up slowly is alive though its pongs stand behind the events.
-    if (hadToWait) this.#isHeard = true;
+    this.#isHeard = true;
+    if (this.#sending !== undefined) this.#noteTaken(this.#sending);
+  };
+
+  #noteTaken(run: Run): void {
+    this.#sending = undefined;
+    this.#takenBytes += run.size;
     if (this.#held.length > 0 || !this.#reader.isLevel()) this.#parts.wake(this);
     else this.#reportMissed();
+  }
+
+  /** Also what a client that takes nothing has lost by now. */
+  #countMissed(): void {
+    if (this.#parts.mayMiss) this.#missedInBurst += this.#reader.take(0).missed;
+    this.#reportMissed();
+  }
+
+  #reportMissed(): void {
+    if (this.#missedInBurst > 0) this.#parts.onMissed(this.#missedInBurst);
+    this.#missedInBurst = 0;
   }
 }

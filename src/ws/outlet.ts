@@ -5,8 +5,8 @@ import type { Run } from './run.ts';
 /** The way to one client. */
 export interface Outlet {
   isOpen(): boolean;
-  /** Hands a run over. `onTaken` follows later, once it is out of our hands; `hadToWait`: the client's reading made room. */
-  send(run: Run, onTaken: (hadToWait: boolean) => void): void;
+  /** Hands a run over. True: it is out of our hands. Otherwise `onTaken` follows, once the client's reading has made room. */
+  send(run: Run, onTaken: () => void): boolean;
   ping(): void;
   close(code: number, reason: string): void;
   terminate(): void;
@@ -16,42 +16,67 @@ export interface Outlet {
  * Under Node whole frames are written straight to the socket: the upgrade gave it to us, nothing is compressed,
  * and so ws's own frames (ping, pong, close) can only stand between ours. Bun's `ws` keeps the socket to itself.
  */
-export const openOutlet = 'Bun' in globalThis ? messageOutlet : socketOutlet;
-
-function socketOutlet(webSocket: WebSocket, socket: Duplex): Outlet {
-  return {
-    ...control(webSocket),
-    send(run, onTaken) {
-      let hadToWait = false;
-      socket.write(run.bytes, (error) => {
-        if (!error) onTaken(hadToWait);
-      });
-      hadToWait = socket.writableLength > 0;
-    },
-  };
+export function openOutlet(webSocket: WebSocket, socket: Duplex): Outlet {
+  return 'Bun' in globalThis ? new MessageOutlet(webSocket) : new SocketOutlet(webSocket, socket);
 }
 
 /** One `send` an event, through the public interface alone. */
-function messageOutlet(webSocket: WebSocket): Outlet {
-  return {
-    ...control(webSocket),
-    send(run, onTaken) {
-      let hadToWait = false;
-      const last = run.texts.length - 1;
-      for (const [index, text] of run.texts.entries()) {
-        if (index < last) webSocket.send(text);
-        else webSocket.send(text, (error) => void (error ?? onTaken(hadToWait)));
-      }
-      hadToWait = webSocket.bufferedAmount > 0;
-    },
-  };
+class MessageOutlet implements Outlet {
+  readonly #webSocket: WebSocket;
+
+  constructor(webSocket: WebSocket) {
+    this.#webSocket = webSocket;
+  }
+
+  isOpen(): boolean {
+    return this.#webSocket.readyState === this.#webSocket.OPEN;
+  }
+
+  send(run: Run, onTaken: () => void): boolean {
+    let isTaken = false;
+    let isWaiting = false;
+    const last = run.texts.length - 1;
+    for (const [index, text] of run.texts.entries()) {
+      if (index < last) this.#webSocket.send(text);
+      // Called within `send` where nothing stands in its way.
+      else
+        this.#webSocket.send(text, (error) => {
+          isTaken = !error;
+          if (isWaiting && isTaken) onTaken();
+        });
+    }
+    isWaiting = !isTaken && this.#webSocket.bufferedAmount > 0;
+    return !isWaiting;
+  }
+
+  ping(): void {
+    this.#webSocket.ping();
+  }
+
+  close(code: number, reason: string): void {
+    this.#webSocket.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#webSocket.terminate();
+  }
 }
 
-function control(webSocket: WebSocket): Omit<Outlet, 'send'> {
-  return {
-    isOpen: () => webSocket.readyState === webSocket.OPEN,
-    ping: () => webSocket.ping(),
-    close: (code, reason) => webSocket.close(code, reason),
-    terminate: () => webSocket.terminate(),
-  };
+class SocketOutlet extends MessageOutlet {
+  readonly #socket: Duplex;
+
+  constructor(webSocket: WebSocket, socket: Duplex) {
+    super(webSocket);
+    this.#socket = socket;
+  }
+
+  override send(run: Run, onTaken: () => void): boolean {
+    this.#socket.write(run.bytes);
+    if (this.#socket.writableLength === 0) return true;
+    // Behind the frames, and only where they wait: a callback for every write would cost as much as the write.
+    this.#socket.write('', (error) => {
+      if (!error) onTaken();
+    });
+    return false;
+  }
 }

@@ -64,6 +64,28 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A', 'B']);
   });
 
+  test('says whether a look would find a commit, and opens nothing for that', () => {
+    const path = freshPath();
+    const { connection, guids } = connect(path);
+    const fixture = write(path, ['A'], 'macos-26', { wal: false });
+    expect(connection.hasCommit()).toBe(false);
+    expect(connection.health()).toEqual({ connected: false, message: null });
+    connection.look();
+    expect(connection.hasCommit()).toBe(false);
+    fixture.message({ guid: 'B' });
+    expect(connection.hasCommit()).toBe(true);
+    expect(connection.hasCommit()).toBe(true);
+    expect(guids()).toEqual(['A', 'B']); // a read in between changes nothing
+    expect(connection.hasCommit()).toBe(true);
+    connection.look();
+    expect(connection.hasCommit()).toBe(false);
+    fixture.close();
+    writeFileSync(path, Buffer.alloc(8192, 7));
+    expect(connection.hasCommit()).toBe(true); // what is wrong, the look says
+    expect(connection.look()).toBe('away');
+    expect(connection.hasCommit()).toBe(false);
+  });
+
   test('does not open an empty file: SQLite would delete the -wal beside it', () => {
     const path = freshPath();
     write(path, ['A']);

@@ -140,16 +140,24 @@ describe('the tail', () => {
     const clock = new FakeClock();
     const looks: number[] = [];
     let finding = Number.POSITIVE_INFINITY;
+    let changes = 0;
+    const onChange = (): void => {
+      changes += 1;
+    };
     const connection = {
       filePath: path,
       walId: 'the same',
       health: () => ({ connected: true, message: null }),
       look() {
-        looks.push(clock.monotonic());
+        if (looks.length !== finding) looks.push(clock.monotonic());
         return looks.length === finding ? 'changed' : 'unchanged';
       },
+      hasCommit() {
+        looks.push(clock.monotonic());
+        return looks.length === finding;
+      },
     } as unknown as Connection;
-    const tail = new Tail({ connection, clock, pollIntervalMs: 60_000, onChange: () => {} });
+    const tail = new Tail({ connection, clock, pollIntervalMs: 60_000, onChange });
     toClose.push(() => tail.close());
     tail.start();
     const event = async (): Promise<void> => {
@@ -165,6 +173,7 @@ describe('the tail', () => {
     await event();
     await clock.advance(100);
     expect(looks).toEqual([100, 101, 103]);
+    expect(changes).toBe(1);
     looks.length = 0;
     finding = Number.POSITIVE_INFINITY;
     await event();

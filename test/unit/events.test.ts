@@ -81,7 +81,19 @@ describe('the channel', () => {
     await waiting;
     expect(clock.monotonic()).toBe(350); // it did not wait the rest for the stalled one
     expect(clock.pending).toBe(0);
-    stalled.close();
+    // Level again, it counts as anybody else does.
+    stalled.take(10);
+    channel.publish([arrival(3)]);
+    isDone = false;
+    const again = channel.taken(clock, 250).then(() => {
+      isDone = true;
+    });
+    quick.take(10);
+    await clock.advance(100);
+    expect(isDone).toBe(false);
+    stalled.take(10);
+    await again;
+    expect(clock.monotonic()).toBe(450);
   });
 
   test('waits for a resumed reader only when that is paced', async () => {

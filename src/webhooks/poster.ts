@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
-import type { AxiosError, AxiosInstance } from 'axios';
+import type { AxiosError, AxiosInstance, AxiosRequestConfig } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
 import { Names } from './names.ts';
 import { Posting, type PostResult } from './posting.ts';
@@ -68,7 +68,7 @@ export class Poster {
     const retries = post.retry ? this.#retryWaitsMs.length : 0;
     const headers = (attempt: number): Record<string, string> => this.#headers(post, body, attempt);
     const posting = new Posting({ clock, attemptTimeoutMs, retries, headers });
-    return { posting, result: this.#send(post.url, body, posting, retries) };
+    return { posting, result: this.#send(post.url, body, posting) };
   }
 
   close(): void {
@@ -76,18 +76,12 @@ export class Poster {
     this.#httpsAgent.destroy();
   }
 
-  async #send(url: string, body: Buffer, posting: Posting, retries: number): Promise<PostResult> {
+  async #send(url: string, body: Buffer, posting: Posting): Promise<PostResult> {
     this.#client ??= this.#load();
     const client = await this.#client;
     try {
-      const answer = await client.post<Readable>(url, body, {
-        transport: posting,
-        'axios-retry': {
-          retries,
-          retryCondition: (error) => posting.mayRetry(error),
-          onRetry: (_retry, _error, config) => posting.wait(config),
-        },
-      });
+      // Not `client.post`: that merges the configuration twice.
+      const answer = await client.request<Readable>({ method: 'post', url, data: body, transport: posting });
       return await posting.succeed(answer.status, answer.data);
     } catch (error) {
       return await posting.giveUp(error as AxiosError);
@@ -127,8 +121,14 @@ export class Poster {
       transformRequest: [],
       transformResponse: [],
     });
+    // A try's headers are its own (F2), and axios would merge its defaults into every request for nothing.
+    client.defaults.headers = {} as typeof client.defaults.headers;
+    const postingOf = (config: AxiosRequestConfig | undefined): Posting => config?.transport as Posting;
     axiosRetry(client, {
+      retries: this.#retryWaitsMs.length,
+      retryCondition: (error) => postingOf(error.config).mayRetry(error),
       retryDelay: (retry) => this.#retryWaitsMs[retry - 1] ?? 0,
+      onRetry: (_retry, _error, config) => postingOf(config).wait(config),
       shouldResetTimeout: true,
     });
     return client;

@@ -97,6 +97,7 @@ export class Posting {
 
   /** A try has failed: says whether another one may follow. */
   mayRetry(error: AxiosError): boolean {
+    if (!this.#hasTriesLeft()) return false;
     this.#note(error);
     void this.#readRefusal(error);
     return !this.#isCancelled && !this.#isLast;
@@ -125,8 +126,11 @@ export class Posting {
       this.#note(error);
       await this.#readRefusal(error);
     }
-    const hasTriesLeft = this.#attempts <= this.#parts.retries;
-    return this.#result(this.#isCancelled || (this.#isLast && hasTriesLeft) ? 'interrupted' : 'failed');
+    return this.#result(this.#isCancelled || (this.#isLast && this.#hasTriesLeft()) ? 'interrupted' : 'failed');
+  }
+
+  #hasTriesLeft(): boolean {
+    return this.#attempts <= this.#parts.retries;
   }
 
   #note(error: AxiosError): void {

@@ -116,12 +116,15 @@ export async function readerRows(path, effort, { isAfterCommit = false } = {}) {
   return rows;
 }
 
-/** The large database against the small one, both read by Postern. */
+/** The large database against the small one, both read by Postern; and what that costs plain SQL. */
 export async function sizeRows(large, small, effort) {
   const few = questions(small);
   const rows = [];
-  for (const [at, { name, ours }] of questions(large).entries()) {
-    const [many, rival] = await sideBySide([ours, few[at].ours], effort);
+  for (const [at, { name, ours, theirs }] of questions(large).entries()) {
+    const [many, rival, manyBySql, fewBySql] = await sideBySide([ours, few[at].ours, theirs, few[at].theirs], {
+      ...effort,
+      rounds: effort.rounds * 2 + 1,
+    });
     rows.push({
       what: `${name}: large against small database`,
       rival: 'Postern, 10,000 messages',
@@ -130,6 +133,7 @@ export async function sizeRows(large, small, effort) {
       unit: 'µs',
       ratio: many.median / rival.median,
       most: 1.3,
+      note: `plain SQL itself: ${(manyBySql.median / fewBySql.median).toFixed(2)}`,
     });
   }
   return rows;

@@ -44,7 +44,7 @@ if (!isQuick) {
     `# Results
 
 ${cpu?.model ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB; ${process.platform}, Node ${process.versions.node}. Made by \`make bench\` on ${new Date().toISOString().slice(0, 10)}.
-Median (lowest to highest) of ${effort.rounds} rounds, Postern and its rival in turn.
+Median (lowest to highest) of 7 to 19 rounds, the more the noisier the row; Postern and its rival in turn.
 
 | what | Postern | rival | its figure | ratio | to reach | met |
 |---|---|---|---|---|---|---|

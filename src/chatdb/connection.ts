@@ -55,10 +55,10 @@ export class Connection {
     }
   }
 
-  /** Whether a look would find a commit: by far cheaper than one, and blind to what happens to the files. */
-  hasCommit(): boolean {
+  /** Whether a look may find something: a commit, or the database back. By far cheaper than one; it opens nothing. */
+  hasNews(): boolean {
     try {
-      return this.#open !== undefined && this.#open.database.version() !== this.#open.version;
+      return this.#open === undefined || this.#open.database.version() !== this.#open.version;
     } catch {
       return true; // what is wrong, a look tells
     }

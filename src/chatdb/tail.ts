@@ -84,13 +84,16 @@ export class Tail {
     });
   }
 
+  /** All but the last ask SQLite alone; that one sees what happened to the files meanwhile. */
   #lookLater(step: number): void {
     const at = LOOKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
     const { clock, connection } = this.#options;
     const before = LOOKS_AFTER_EVENT_MS[step - 1] ?? 0;
+    const isLast = step === LOOKS_AFTER_EVENT_MS.length - 1;
     this.#cancelLook = clock.after(at - before, () => {
-      if (!connection.hasCommit() || !this.#look()) this.#lookLater(step + 1);
+      const isWorthIt = isLast || connection.hasNews();
+      if (!isWorthIt || !this.#look()) this.#lookLater(step + 1);
     });
   }
 

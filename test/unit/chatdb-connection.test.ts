@@ -64,26 +64,26 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A', 'B']);
   });
 
-  test('says whether a look would find a commit, and opens nothing for that', () => {
+  test('says whether a look may find something, and opens nothing for that', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     const fixture = write(path, ['A'], 'macos-26', { wal: false });
-    expect(connection.hasCommit()).toBe(false);
+    expect(connection.hasNews()).toBe(true);
     expect(connection.health()).toEqual({ connected: false, message: null });
     connection.look();
-    expect(connection.hasCommit()).toBe(false);
+    expect(connection.hasNews()).toBe(false);
     fixture.message({ guid: 'B' });
-    expect(connection.hasCommit()).toBe(true);
-    expect(connection.hasCommit()).toBe(true);
+    expect(connection.hasNews()).toBe(true);
+    expect(connection.hasNews()).toBe(true);
     expect(guids()).toEqual(['A', 'B']); // a read in between changes nothing
-    expect(connection.hasCommit()).toBe(true);
+    expect(connection.hasNews()).toBe(true);
     connection.look();
-    expect(connection.hasCommit()).toBe(false);
+    expect(connection.hasNews()).toBe(false);
     fixture.close();
     writeFileSync(path, Buffer.alloc(8192, 7));
-    expect(connection.hasCommit()).toBe(true); // what is wrong, the look says
+    expect(connection.hasNews()).toBe(true); // what is wrong, the look says
     expect(connection.look()).toBe('away');
-    expect(connection.hasCommit()).toBe(false);
+    expect(connection.hasNews()).toBe(true); // it may be back
   });
 
   test('does not open an empty file: SQLite would delete the -wal beside it', () => {

@@ -139,6 +139,7 @@ describe('the tail', () => {
     writeFileSync(`${path}-wal`, '');
     const clock = new FakeClock();
     const looks: number[] = [];
+    const looksAtFiles: number[] = [];
     let finding = Number.POSITIVE_INFINITY;
     let changes = 0;
     const onChange = (): void => {
@@ -149,10 +150,11 @@ describe('the tail', () => {
       walId: 'the same',
       health: () => ({ connected: true, message: null }),
       look() {
+        looksAtFiles.push(clock.monotonic());
         if (looks.length !== finding) looks.push(clock.monotonic());
         return looks.length === finding ? 'changed' : 'unchanged';
       },
-      hasCommit() {
+      hasNews() {
         looks.push(clock.monotonic());
         return looks.length === finding;
       },
@@ -168,6 +170,7 @@ describe('the tail', () => {
     await event();
     await clock.advance(100);
     expect(looks).toEqual([0, 0, 1, 3, 8, 20, 50]);
+    expect(looksAtFiles).toEqual([0, 0, 50]);
     looks.length = 0;
     finding = 3;
     await event();

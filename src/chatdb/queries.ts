@@ -138,7 +138,7 @@ function undatedOfChat(shape: Shape, isMessage: string): readonly string[] {
   const isOdd = hasDatedJoins(shape) ? odd('message_date') : ['1'];
   return isOdd.map(
     (which) => `SELECT ${KEY_COLUMNS}, ${isMessage}, ${counts(shape)}, ${IS_LOWEST_CHAT}
-      FROM (SELECT message_id, chat_id FROM chat_message_join WHERE chat_id = ${N} AND ${which} LIMIT ${N} OFFSET ${N}) j
+      FROM (SELECT ROWID, message_id, chat_id FROM chat_message_join WHERE chat_id = ${N} AND ${which} LIMIT ${N} OFFSET ${N}) j
       LEFT JOIN message m ON m.ROWID = j.message_id`,
   );
 }
@@ -148,9 +148,12 @@ export function counts(shape: Shape): string {
   return shape.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
 }
 
-/** Decision B4: under the chat with the lowest row id alone. The `+` keeps SQLite off the index by chat. */
+/**
+ * Decision B4: under the chat with the lowest row id alone. The `+` keeps SQLite off the index by chat; the row id, which
+ * the index by message has, keeps it from reading the join itself where it is the only one.
+ */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
-  WHERE o.message_id = j.message_id AND +o.chat_id < j.chat_id)`;
+  WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
 
 /** A list in the order of its index, for any columns and any condition on the row. */
 export function pageQuery(
@@ -214,8 +217,8 @@ function messageColumns(shape: Shape, chat: string, attachments: string): string
        WHEN m.attributedBody IS NOT NULL THEN 0 END`
     : 'NULL';
   const caller = shape.hasColumn('message', 'destination_caller_id') ? "nullif(m.destination_caller_id, '')" : 'NULL';
-  return `${KEY_COLUMNS.replace('m.ROWID', 'm.ROWID, m.guid')}, ${chat}, m.handle_id,
-    CASE WHEN m.is_from_me THEN ifnull(${caller}, ${column(shape, 'account', 'NULL')}) END,
+  return `${KEY_COLUMNS.replace('m.ROWID', 'm.ROWID, m.guid')}, ${chat},
+    CASE WHEN m.is_from_me THEN ifnull(${caller}, ${column(shape, 'account', 'NULL')}) ELSE m.handle_id END,
     ${statusCode(shape)}, CASE WHEN m.text <> '' THEN m.text ELSE ${blob} END, ${attachments}`;
 }
 
@@ -243,7 +246,8 @@ function hasAttachmentTables(shape: Shape): boolean {
 
 function hasAttachments(shape: Shape): string {
   if (!hasAttachmentTables(shape)) return '0';
-  return 'EXISTS (SELECT 1 FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
+  // SQLite opens the index of an IN once, that of an EXISTS for every row.
+  return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
 }
 
 function joinedAttachments(shape: Shape): string {

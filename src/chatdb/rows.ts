@@ -31,16 +31,16 @@ const ROW_ID = 0;
 const GUID = 1;
 const DATE = 2;
 const CHAT = 5;
-const HANDLE = 6;
-const OWN_ADDRESS = 7;
-const STATUS = 8;
-const BODY = 9;
-const ATTACHMENTS = 10;
-const ASSOCIATED_TYPE = 11;
-const ASSOCIATED_GUID = 12;
-const ASSOCIATED_EMOJI = 13;
-const ANNOUNCES_ATTACHMENTS = 14;
-const HAS_UNNAMED_ATTACHMENT = 15;
+/** Of an own row the own address, of another the sender's handle. */
+const PARTY = 6;
+const STATUS = 7;
+const BODY = 8;
+const ATTACHMENTS = 9;
+const ASSOCIATED_TYPE = 10;
+const ASSOCIATED_GUID = 11;
+const ASSOCIATED_EMOJI = 12;
+const ANNOUNCES_ATTACHMENTS = 13;
+const HAS_UNNAMED_ATTACHMENT = 14;
 
 /** Decision B7 by the number `queries.ts` gives; from 2 on the row is an own one. */
 const STATUSES: readonly MessageStatus[] = [
@@ -136,13 +136,13 @@ function toBody(row: Row, around: Surroundings): string {
 
 /** Decision B3 for own rows. `account` looks like `E:me@example.org` or `P:+15550100`. */
 function ownAddress(row: Row, chat: ChatFacts | undefined): string {
-  const stored = toText(row[OWN_ADDRESS]);
+  const stored = toText(row[PARTY]);
   const address = stored.startsWith('E:') || stored.startsWith('P:') ? stored.slice(2) : stored;
   return address || chat?.ownAddress || 'me';
 }
 
 function senderOf(row: Row, chat: ChatFacts | undefined, around: Surroundings): string {
-  const handle = row[HANDLE];
+  const handle = row[PARTY];
   const address = typeof handle === 'number' && handle !== 0 ? around.address(handle) : undefined;
   return address ?? chat?.counterpart() ?? '';
 }

@@ -13,8 +13,11 @@ const ADDRESSES =
 /** Never logged, whatever stands in them. */
 const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
 const URLS = /url$|^(?:path|target)$/i;
-/** A phone number or an e-mail address in running text, also percent-encoded. */
-const IN_TEXT = /(?:\+|%2B)\d{6,}|[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+/gi;
+/**
+ * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried from its
+ * beginning alone: from every letter of it, a long text would cost the square of its length.
+ */
+const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
 const DEEPEST = 4;
 
 /** The fields of a log line without keys and texts, with addresses shortened and errors taken apart. */

@@ -18,7 +18,14 @@ const URLS = /url$|^(?:path|target)$/i;
  * beginning alone: from every letter of it, a long text would cost the square of its length.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
+/** Without one of these in it, a text is not searched. */
+const HINT = /[@+]|%40|%2B/i;
 const DEEPEST = 4;
+
+type Kind = 'address' | 'secret' | 'url' | 'other';
+/** Of the names met so far, which are few: a line's names are written in the code. */
+const kinds = new Map<string, Kind>();
+const MOST_KINDS = 1000;
 
 /** The fields of a log line without keys and texts, with addresses shortened and errors taken apart. */
 export function presentable(fields: Fields, candour: Candour): Record<string, unknown> {
@@ -38,12 +45,15 @@ export function shortened(address: string): string {
 }
 
 function members(fields: Fields, candour: Candour, depth: number): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, told(name, value, candour, depth)]));
+  const shown: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) shown[name] = told(name, fields[name], candour, depth);
+  return shown;
 }
 
 function told(name: string, value: unknown, candour: Candour, depth: number): unknown {
-  if (SECRETS.test(name)) return '(not logged)';
-  if (typeof value === 'string') return toldText(name, value, candour);
+  const kind = kindOf(name);
+  if (kind === 'secret') return '(not logged)';
+  if (typeof value === 'string') return toldText(kind, value, candour);
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth === DEEPEST) return '…';
@@ -51,10 +61,20 @@ function told(name: string, value: unknown, candour: Candour, depth: number): un
   return isError(value) ? toldError(value, candour, depth) : members(value as Fields, candour, depth + 1);
 }
 
-function toldText(name: string, text: string, { showsAddresses }: Candour): string {
-  const rest = URLS.test(name) ? withoutQuery(text) : text;
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
+  if (kinds.size === MOST_KINDS) kinds.clear();
+  const kind = SECRETS.test(name) ? 'secret' : URLS.test(name) ? 'url' : ADDRESSES.test(name) ? 'address' : 'other';
+  kinds.set(name, kind);
+  return kind;
+}
+
+function toldText(kind: Kind, text: string, { showsAddresses }: Candour): string {
+  const rest = kind === 'url' ? withoutQuery(text) : text;
   if (showsAddresses) return rest;
-  return ADDRESSES.test(name) ? shortened(rest) : rest.replace(IN_TEXT, shortened);
+  if (kind === 'address') return shortened(rest);
+  return HINT.test(rest) ? rest.replace(IN_TEXT, shortened) : rest;
 }
 
 /** No more of an address on the web than its origin, of a path all but its query. */

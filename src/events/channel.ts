@@ -141,10 +141,10 @@ export class Channel {
     return reader;
   }
 
-  /** Events from the sequence number `from` on, at most `limit`, and how many of those before are in the ring no more. */
-  newest(from: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
-    const missed = Math.max(0, this.#oldest() - from);
-    return { entries: this.#slice(from + missed, limit), missed };
+  /** Events from a sequence number on, at most `limit`, and how many of them the ring has lost. */
+  from(sequence: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
+    const missed = Math.max(0, this.#oldest() - sequence);
+    return { entries: this.#slice(sequence + missed, limit), missed };
   }
 
   #release(member: Member): void {
@@ -189,7 +189,7 @@ class LiveReader implements Member, FeedReader {
 
   take(limit: number): FeedBatch {
     const channel = this.#channel;
-    const { entries, missed } = channel.newest(this.#next, limit);
+    const { entries, missed } = channel.from(this.#next, limit);
     this.#next += missed + entries.length;
     channel.noteTaken(this);
     return { entries, missed, upTo: entries.at(-1)?.rowId ?? channel.last };

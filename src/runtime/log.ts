@@ -56,7 +56,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
     {
       level,
       base: null,
-      timestamp: isoTime,
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (name) => ({ level: name }) },
     },
     stream,
@@ -102,17 +102,4 @@ function write(
   if (!logger.isLevelEnabled(level)) return;
   const showsStacks = level !== 'info' && level !== 'warn';
   logger[level](presentable(fields, { showsAddresses, showsStacks }), message);
-}
-
-let second = -1;
-let stamp = '';
-
-/** As pino's own function of this name, which makes a Date a line. */
-function isoTime(): string {
-  const ms = Date.now();
-  if (Math.floor(ms / 1000) !== second) {
-    second = Math.floor(ms / 1000);
-    stamp = `,"time":"${new Date(second * 1000).toISOString().slice(0, -4)}`;
-  }
-  return `${stamp}${String(ms % 1000).padStart(3, '0')}Z"`;
 }

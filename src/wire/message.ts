@@ -9,7 +9,7 @@ import { list, text } from './text.ts';
 export const messageSchema = shapeOf<Message>()(
   z
     .object({
-      id: z.string().meta({ description: 'Row id in chat.db; "" in a provisional answer to a send (D6).' }),
+      id: z.string().meta({ description: 'Row id in chat.db; "" in a provisional answer to a send.' }),
       guid: z.string(),
       conversation_id: z.string().meta({ description: 'Chat guid of the conversation; "" when it is in none.' }),
       sender: z.string(),

@@ -1,0 +1,85 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
+
+const DECISIONS = new Set(all(read('docs/decisions.md'), /^\*\*([A-Z]\d{0,2})\b/gm));
+const RULES = all(read('docs/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
+const KNOWN = new Set([...DECISIONS, ...RULES]);
+
+const ID = String.raw`(?:[A-T]\d{1,2}|H)\b`;
+const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+))*)`;
+
+const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
+    .filter((name) => /\.(ts|js|mjs|cjs|sh|sql|applescript|md|plist|toml|css|html)$/.test(name))
+    .map((name) => join(folder, name)),
+);
+const SOURCES = FILES.filter((path) => /^(src|installer|test|bench)\/.*\.(ts|js|mjs|cjs)$/.test(path));
+
+/** What stands in comments, line by line, and the code without them. Good enough for this code: `//` in a string follows a colon. */
+function divided(text: string): { readonly comments: string; readonly code: string } {
+  const pattern = /\/\*[\s\S]*?\*\/|(?<![:'"`\\/])\/\/.*$/gm;
+  return { comments: (text.match(pattern) ?? []).join('\n'), code: text.replace(pattern, '') };
+}
+
+describe('a citation', () => {
+  test('leads to a decision or a rule of the contract that exists', () => {
+    const lost = FILES.flatMap((path) =>
+      all(
+        read(path).replace(/\n\s*(?:\*|\/\/|--|#)?\s*/g, ' '),
+        new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'),
+      )
+        .flatMap((list) => list.split(/, | and | to /))
+        .filter((id) => !KNOWN.has(id))
+        .map((id) => `${path}: ${id}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('is never in a text that a user reads', () => {
+    const shown = SOURCES.filter((path) => /^(src|installer)\//.test(path)).flatMap((path) =>
+      all(
+        divided(read(path)).code,
+        new RegExp(String.raw`(\([A-HOT]\d{1,2}\b|\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}|sections? [A-T]\b)`, 'g'),
+      ).map((id) => `${path}: ${id}`),
+    );
+    expect(shown).toEqual([]);
+  });
+});
+
+describe('test/contract.md', () => {
+  const rows = read('test/contract.md')
+    .split('\n')
+    .flatMap((line) => {
+      const [, rule = '', , tests = ''] = line.split('|').map((cell) => cell.trim());
+      return /^\d+\.\d+$/.test(rule) ? [{ rule, tests }] : [];
+    });
+
+  test('has a row for every rule, in order, and no other', () => {
+    expect([...new Set(rows.map(({ rule }) => rule))]).toEqual(RULES);
+  });
+
+  test('names test files that exist, and groups that are in them', () => {
+    const missing: string[] = [];
+    for (const { rule, tests } of rows) {
+      let text = '';
+      for (const part of tests.split(/[;›]/)) {
+        const files = all(part, /`((?:e2e|integration|unit|faults)\/[\w-]+)`/g);
+        for (const file of files) {
+          const path = ['.test.ts', '.mjs']
+            .map((ending) => `test/${file}${ending}`)
+            .find((name) => existsSync(join(ROOT, name)));
+          if (path === undefined) missing.push(`${rule}: ${file}`);
+          else text = read(path);
+        }
+        if (files.length > 0 || part.includes('every test')) continue;
+        for (const name of part.trim().split(', ')) if (!text.includes(`'${name}`)) missing.push(`${rule}: › ${name}`);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+});

@@ -74,7 +74,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const channel = new Channel();
     const feed = new Feed(channel, chatLog);
-    const publisher = new Publisher({ log: chatLog, channel, cursor: cursorStore(state), clock, logger: log });
+    const publisher = new Publisher({ messages: chatLog, channel, cursor: cursorStore(state), clock, log: log });
     closers.add('publisher', () => publisher.close());
 
     const changes = new Set<() => void>();
@@ -162,7 +162,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       pollIntervalMs,
       onChange() {
-        publisher.look();
+        publisher.publishPending();
         for (const look of changes) look();
       },
       onHealth({ connected, message }) {

@@ -1,5 +1,5 @@
-import type { Arrival, LogEntry } from '../domain/event.ts';
-import type { LogIdentity, Mark } from '../domain/mark.ts';
+import type { Cursor, LogIdentity } from '../domain/cursor.ts';
+import type { LogEntry, PendingRow } from '../domain/event.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Connection } from './connection.ts';
 import { toArrival, toLogEntry, toText } from './rows.ts';
@@ -18,13 +18,13 @@ export class ChatLog implements MessageLog {
     );
   }
 
-  arrivals(after: number, limit: number): readonly Arrival[] {
+  pendingRows(after: number, limit: number): readonly PendingRow[] {
     return this.#connection.read((edition) =>
       edition.database.all(edition.database.queries.arrivals, after, limit).map((row) => toArrival(row, edition)),
     );
   }
 
-  newest(): Mark {
+  newest(): Cursor {
     return this.#connection.read(({ database }) => {
       const row = database.get(database.queries.newest);
       const inode = this.#connection.fileId;
@@ -39,7 +39,7 @@ export class ChatLog implements MessageLog {
       const row = database.get(database.queries.guid, rowId);
       return {
         inode: this.#connection.fileId,
-        guidAtMark: row === undefined ? null : toText(row[0]),
+        guidAtCursor: row === undefined ? null : toText(row[0]),
         highestRowId: Number(database.get(database.queries.highestRowId)?.[0] ?? 0),
       };
     });

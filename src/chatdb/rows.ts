@@ -1,4 +1,4 @@
-import type { Arrival, LogEntry } from '../domain/event.ts';
+import type { LogEntry, PendingRow } from '../domain/event.ts';
 import type { Message, MessageStatus } from '../domain/message.ts';
 import type { Reaction, ReactionType } from '../domain/reaction.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
@@ -90,7 +90,7 @@ export function toLogEntry(row: Row, around: Surroundings): LogEntry {
 }
 
 /** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
-export function toArrival(row: Row, around: Surroundings): Arrival {
+export function toArrival(row: Row, around: Surroundings): PendingRow {
   const status = row[STATUS] as number;
   const isSettled = STATUSES[status] === 'failed';
   // No spread: what is added behind one costs as much as reading the row.
@@ -100,8 +100,8 @@ export function toArrival(row: Row, around: Surroundings): Arrival {
     guid,
     event,
     datedMs: toUnixMs(instantAt(row, DATE)),
-    lacksParts: !isSettled && (row[CHAT] === null || lacksAttachments(row, around)),
-    lacksSentFlag: status === NOT_SENT_YET,
+    isIncomplete: !isSettled && (row[CHAT] === null || lacksAttachments(row, around)),
+    isUnsent: status === NOT_SENT_YET,
   };
 }
 

@@ -19,13 +19,13 @@ export interface LogEntry {
 }
 
 /** A new row, with what it still lacks (decision C2). */
-export interface Arrival extends LogEntry {
+export interface PendingRow extends LogEntry {
   /** The row's own date, Unix milliseconds. */
   readonly datedMs: number;
   /** True while its chat join or an attachment it announces is not there yet. */
-  readonly lacksParts: boolean;
+  readonly isIncomplete: boolean;
   /** True for an own row that is neither sent nor failed yet. */
-  readonly lacksSentFlag: boolean;
+  readonly isUnsent: boolean;
 }
 
 const jsonOf = new WeakMap<LogEntry, string>();

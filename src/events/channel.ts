@@ -8,11 +8,11 @@ const CAPACITY = 1024;
 /** Somebody who reads the channel, at a place of its own. */
 export interface Member {
   onMore(): void;
-  isLevel(): boolean;
+  isCaughtUp(): boolean;
   /** Whether the publisher waits a moment for this member while it is level (C7). */
-  readonly isPaced: boolean;
+  readonly hasBackpressure: boolean;
   /** The channel's own: the publisher waits for it now. */
-  isAwaited: boolean;
+  isPending: boolean;
 }
 
 /**
@@ -33,8 +33,8 @@ export class Channel {
   #generation = 0;
   readonly #members = new Set<Member>();
   /** How many members are awaited. */
-  #awaited = 0;
-  #onTaken: (() => void) | undefined;
+  #pending = 0;
+  #onDrained: (() => void) | undefined;
 
   /** Row id of the newest published event, or where publishing began. */
   get last(): number {
@@ -69,9 +69,9 @@ export class Channel {
   /** Adds events, in row id order, and tells every member. */
   publish(entries: readonly LogEntry[]): void {
     for (const member of this.#members) {
-      if (!member.isPaced || !member.isLevel()) continue;
-      member.isAwaited = true;
-      this.#awaited += 1;
+      if (!member.hasBackpressure || !member.isCaughtUp()) continue;
+      member.isPending = true;
+      this.#pending += 1;
     }
     for (const entry of entries) {
       const slot = this.#next % CAPACITY;
@@ -100,25 +100,25 @@ export class Channel {
 
   /** A member took something: if it is level again, nobody waits for it any more. */
   noteTaken(member: Member): void {
-    if (member.isAwaited && member.isLevel()) this.#release(member);
+    if (member.isPending && member.isCaughtUp()) this.#release(member);
   }
 
   /**
    * Resolves when every member that was level before the last publishing is level again, at the latest after
    * `atMostMs`. Whoever lets that pass is not level, and so is not waited for until it is.
    */
-  async taken(clock: Clock, atMostMs: number): Promise<void> {
-    if (this.#awaited === 0) return;
+  async drained(clock: Clock, atMostMs: number): Promise<void> {
+    if (this.#pending === 0) return;
     await new Promise<void>((resolve) => {
       const cancel = clock.after(atMostMs, resolve);
-      this.#onTaken = () => {
+      this.#onDrained = () => {
         cancel();
         resolve();
       };
     });
-    this.#onTaken = undefined;
-    for (const member of this.#members) member.isAwaited = false;
-    this.#awaited = 0;
+    this.#onDrained = undefined;
+    for (const member of this.#members) member.isPending = false;
+    this.#pending = 0;
   }
 
   /** Events after a row id, at most `limit`; undefined when the ring no longer holds all of them. */
@@ -148,10 +148,10 @@ export class Channel {
   }
 
   #release(member: Member): void {
-    if (!member.isAwaited) return;
-    member.isAwaited = false;
-    this.#awaited -= 1;
-    if (this.#awaited === 0) this.#onTaken?.();
+    if (!member.isPending) return;
+    member.isPending = false;
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#onDrained?.();
   }
 
   #oldest(): number {
@@ -174,8 +174,8 @@ export class Channel {
 }
 
 class LiveReader implements Member, FeedReader {
-  readonly isPaced = true;
-  isAwaited = false;
+  readonly hasBackpressure = true;
+  isPending = false;
   readonly onMore: () => void;
   readonly #channel: Channel;
   /** Sequence number of the next event. */
@@ -195,7 +195,7 @@ class LiveReader implements Member, FeedReader {
     return { entries, missed, upTo: entries.at(-1)?.rowId ?? channel.last };
   }
 
-  isLevel(): boolean {
+  isCaughtUp(): boolean {
     return this.#next === this.#channel.published;
   }
 

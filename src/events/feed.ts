@@ -33,9 +33,9 @@ export class Feed implements EventFeed {
     const isCurrent = (): boolean => generation === channel.generation;
     const member: Member = {
       onMore,
-      isPaced: options.pacing ?? false,
-      isAwaited: false,
-      isLevel: () => isCurrent() && position >= channel.last,
+      hasBackpressure: options.pacing ?? false,
+      isPending: false,
+      isCaughtUp: () => isCurrent() && position >= channel.last,
     };
     channel.join(member);
     return {
@@ -51,13 +51,13 @@ export class Feed implements EventFeed {
         channel.noteTaken(member);
         return { entries, missed: 0, upTo: position };
       },
-      isLevel: () => member.isLevel(),
+      isCaughtUp: () => member.isCaughtUp(),
       generation: () => channel.generation,
       close: () => channel.leave(member),
     };
   }
 
-  admit(after: number): void {
+  assertKnown(after: number): void {
     const highest = Math.max(this.#log.identity(0).highestRowId, this.#channel.last);
     if (after <= highest) return;
     throw new AppError('gone', 'after_unknown', `There is no row ${after}: the highest row id is ${highest}.`, {
@@ -67,7 +67,7 @@ export class Feed implements EventFeed {
   }
 
   page(after: number, limit: number): readonly LogEntry[] {
-    this.admit(after);
+    this.assertKnown(after);
     return this.#after(after, limit);
   }
 

@@ -1,4 +1,4 @@
-import type { Arrival } from '../domain/event.ts';
+import type { PendingRow } from '../domain/event.ts';
 
 /** Decision C2: how long a row may wait for its chat join or attachments, counted from when it was first seen. */
 const PARTS_WAIT_MS = 2000;
@@ -11,9 +11,9 @@ const HISTORY_MS = 60_000;
  * When a row stops waiting to be complete, on the clock that `seenAtMs` was read from; `seenAtMs`
  * itself when it lacks nothing. `nowMs` is Unix time, to compare with the row's own date.
  */
-export function waitEndsAt(arrival: Arrival, seenAtMs: number, nowMs: number): number {
+export function waitEndsAt(arrival: PendingRow, seenAtMs: number, nowMs: number): number {
   if (nowMs - arrival.datedMs > HISTORY_MS) return seenAtMs;
-  if (arrival.lacksParts) return seenAtMs + PARTS_WAIT_MS;
-  if (arrival.lacksSentFlag) return seenAtMs + SENT_FLAG_WAIT_MS;
+  if (arrival.isIncomplete) return seenAtMs + PARTS_WAIT_MS;
+  if (arrival.isUnsent) return seenAtMs + SENT_FLAG_WAIT_MS;
   return seenAtMs;
 }

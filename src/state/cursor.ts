@@ -1,4 +1,4 @@
-import type { Mark } from '../domain/mark.ts';
+import type { Cursor } from '../domain/cursor.ts';
 import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
@@ -7,7 +7,7 @@ export function cursorStore(database: Sqlite): CursorStore {
   const select = database.prepare('SELECT row_id, guid, inode FROM cursor');
   const upsert = database.prepare('INSERT OR REPLACE INTO cursor (one, row_id, guid, inode) VALUES (1, ?, ?, ?)');
   const moveWebhooks = database.prepare('UPDATE webhook SET row_id = ?');
-  const save = (mark: Mark): void => void upsert.run(mark.rowId, mark.guid, mark.inode);
+  const save = (mark: Cursor): void => void upsert.run(mark.rowId, mark.guid, mark.inode);
   return {
     load() {
       const row = select.get();

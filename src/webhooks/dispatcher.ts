@@ -5,11 +5,11 @@ import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import type { DeliveryAttempts } from './delivery-attempts.ts';
 import { deliveryId } from './delivery-id.ts';
-import { Lane, type LaneParts } from './lane.ts';
-import { Ledger } from './ledger.ts';
+import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster, Sending } from './poster.ts';
-import type { Posting } from './posting.ts';
+import { ProgressBatcher } from './progress-batcher.ts';
 import { postRecord } from './record.ts';
 
 export interface DispatcherParts {
@@ -26,20 +26,20 @@ export interface DispatcherParts {
 /** Every registered webhook and its lane (F3): adding starts one, removing ends it before it answers (F5). */
 export class Dispatcher implements WebhookRegistry {
   readonly #parts: DispatcherParts;
-  readonly #laneParts: LaneParts;
-  readonly #ledger: Ledger;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #workerParts: DeliveryWorkerParts;
+  readonly #progress: ProgressBatcher;
+  readonly #workers = new Map<string, DeliveryWorker>();
   /** Test posts under way: of which webhook, and the end, record included. */
-  readonly #tests = new Map<Posting, { readonly id: string; readonly ended: Promise<unknown> }>();
+  readonly #tests = new Map<DeliveryAttempts, { readonly id: string; readonly ended: Promise<unknown> }>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
     const { detailedJson = eventJson } = parts;
     this.#parts = parts;
-    this.#ledger = new Ledger(parts);
-    this.#laneParts = {
+    this.#progress = new ProgressBatcher(parts);
+    this.#workerParts = {
       ...parts,
-      ledger: this.#ledger,
+      ledger: this.#progress,
       jsonOf: (entry, webhook) => (webhook.includeDetails ? detailedJson(entry) : eventJson(entry)),
     };
   }
@@ -67,8 +67,8 @@ export class Dispatcher implements WebhookRegistry {
 
   async remove(id: string): Promise<boolean> {
     if (!this.#parts.store.remove(id)) return false;
-    const lane = this.#lanes.get(id);
-    this.#lanes.delete(id);
+    const lane = this.#workers.get(id);
+    this.#workers.delete(id);
     lane?.cancel();
     const tests = [...this.#tests].filter(([, test]) => test.id === id);
     for (const [posting] of tests) posting.cancel();
@@ -78,14 +78,14 @@ export class Dispatcher implements WebhookRegistry {
 
   status(id: string): WebhookStatus {
     const { store, feed } = this.#parts;
-    this.#ledger.flush();
-    const rowId = this.#lanes.get(id)?.rowId ?? this.#existing(id).rowId;
+    this.#progress.flush();
+    const rowId = this.#workers.get(id)?.rowId ?? this.#existing(id).rowId;
     return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished() - rowId) };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
     this.#existing(id);
-    this.#ledger.flush();
+    this.#progress.flush();
     return this.#parts.store.deliveries(id);
   }
 
@@ -105,8 +105,8 @@ export class Dispatcher implements WebhookRegistry {
     const now = store.get(id);
     if (now === undefined) throw notFound();
     if (result.outcome === 'interrupted') throw shuttingDown();
-    const rowId = this.#lanes.get(id)?.rowId ?? now.rowId;
-    this.#ledger.note(id, rowId, postRecord(testId, 'webhook.test', rowId, result, clock));
+    const rowId = this.#workers.get(id)?.rowId ?? now.rowId;
+    this.#progress.note(id, rowId, postRecord(testId, 'webhook.test', rowId, result, clock));
     return {
       id: testId,
       delivered: result.outcome === 'delivered',
@@ -119,14 +119,14 @@ export class Dispatcher implements WebhookRegistry {
 
   replay(id: string, after: number): StoredWebhook {
     const webhook = this.#existing(id);
-    const rowId = this.#lanes.get(id)?.rowId ?? webhook.rowId;
+    const rowId = this.#workers.get(id)?.rowId ?? webhook.rowId;
     if (!Number.isSafeInteger(after) || after < 0 || after > rowId) {
       const message = `"after" must be a row id from 0 to ${rowId}, where the webhook is now.`;
       throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '/after', message }] });
     }
-    this.#ledger.flush();
+    this.#progress.flush();
     this.#parts.store.advance(id, after);
-    this.#lanes.get(id)?.goTo(after);
+    this.#workers.get(id)?.seek(after);
     return { ...webhook, rowId: after };
   }
 
@@ -137,7 +137,7 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   async #close(withinMs: number): Promise<void> {
-    const lanes = [...this.#lanes.values()];
+    const lanes = [...this.#workers.values()];
     const tests = [...this.#tests];
     for (const lane of lanes) lane.finish();
     // A test is one try, and so needs no such word.
@@ -147,13 +147,13 @@ export class Dispatcher implements WebhookRegistry {
     });
     await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(([, { ended }]) => ended)]);
     cancelDeadline();
-    this.#ledger.flush();
+    this.#progress.flush();
     this.#parts.poster.close();
   }
 
   #open(webhook: StoredWebhook): void {
-    if (this.#lanes.has(webhook.id)) return;
-    this.#lanes.set(webhook.id, new Lane(webhook, this.#laneParts));
+    if (this.#workers.has(webhook.id)) return;
+    this.#workers.set(webhook.id, new DeliveryWorker(webhook, this.#workerParts));
   }
 
   #existing(id: string): StoredWebhook {

@@ -3,8 +3,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { AxiosError, AxiosInstance, AxiosRequestConfig } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
-import { Names } from './names.ts';
-import { Posting, type PostResult } from './posting.ts';
+import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
+import { HostLookup } from './host-lookup.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 
 /** The contract: a failed delivery is tried again after 1 second, then after 5. */
@@ -37,7 +37,7 @@ export interface Post {
 
 /** A post on its way; `posting` ends it early. */
 export interface Sending {
-  readonly posting: Posting;
+  readonly posting: DeliveryAttempts;
   readonly result: Promise<PostResult>;
 }
 
@@ -56,7 +56,7 @@ export class Poster {
     this.#options = options;
     this.#retryWaitsMs = options.retryWaitsMs ?? RETRY_WAITS_MS;
     // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (F3).
-    const { lookup } = new Names();
+    const { lookup } = new HostLookup();
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     this.#httpsAgent = new HttpsAgent(agentOptions);
@@ -67,7 +67,7 @@ export class Poster {
     const body = Buffer.from(post.json, 'utf8');
     const retries = post.retry ? this.#retryWaitsMs.length : 0;
     const headers = (attempt: number): Record<string, string> => this.#headers(post, body, attempt);
-    const posting = new Posting({ clock, attemptTimeoutMs, retries, headers });
+    const posting = new DeliveryAttempts({ clock, attemptTimeoutMs, retries, headers });
     return { posting, result: this.#send(post.url, body, posting) };
   }
 
@@ -76,7 +76,7 @@ export class Poster {
     this.#httpsAgent.destroy();
   }
 
-  async #send(url: string, body: Buffer, posting: Posting): Promise<PostResult> {
+  async #send(url: string, body: Buffer, posting: DeliveryAttempts): Promise<PostResult> {
     this.#client ??= this.#load();
     const client = await this.#client;
     try {
@@ -123,7 +123,8 @@ export class Poster {
     });
     // A try's headers are its own (F2), and axios would merge its defaults into every request for nothing.
     client.defaults.headers = {} as typeof client.defaults.headers;
-    const postingOf = (config: AxiosRequestConfig | undefined): Posting => config?.transport as Posting;
+    const postingOf = (config: AxiosRequestConfig | undefined): DeliveryAttempts =>
+      config?.transport as DeliveryAttempts;
     axiosRetry(client, {
       retries: this.#retryWaitsMs.length,
       retryCondition: (error) => postingOf(error.config).mayRetry(error),

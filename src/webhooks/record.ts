@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
-import type { PostResult } from './posting.ts';
+import type { PostResult } from './delivery-attempts.ts';
 
 /** What became of a post that is done. */
 export function postRecord(

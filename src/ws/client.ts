@@ -1,12 +1,12 @@
 import type { LogEntry } from '../domain/event.ts';
 import type { FeedReader } from '../domain/ports/feed.ts';
-import type { Outlet } from './outlet.ts';
-import type { Run, Runs } from './run.ts';
+import type { ClientSocket } from './client-socket.ts';
+import type { FrameBatch, FrameCache } from './frame-batch.ts';
 
 /** Entries taken from the feed at a time: what the publisher publishes at a stretch (C7). */
-const TAKE = 256;
+const BATCH_SIZE = 256;
 /** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
-const PATIENCE_PINGS = 2;
+const MAX_MISSED_PINGS = 2;
 /**
  * Whoever takes this much between two pings is alive, though its pong stands behind the events: buffers alone can
  * take so much for a dead one a few times only, and then it is stuck.
@@ -15,8 +15,8 @@ const LIVELY_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
 export interface ClientParts {
-  readonly outlet: Outlet;
-  readonly runs: Runs;
+  readonly outlet: ClientSocket;
+  readonly runs: FrameCache;
   readonly join: (onMore: () => void) => FeedReader;
   /** A plain client: when it is too slow it loses the oldest (G2). */
   readonly mayMiss: boolean;
@@ -28,13 +28,13 @@ export interface ClientParts {
 
 /** One WebSocket client: its place in the feed, what it has been handed, and whether it is still there. */
 export class Client {
-  readonly outlet: Outlet;
+  readonly outlet: ClientSocket;
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
   /** Taken from the feed and not handed over: what did not fit into the last run. */
   #held: readonly LogEntry[] = NONE;
   /** Handed over and not taken yet. */
-  #sending: Run | undefined;
+  #sending: FrameBatch | undefined;
   #missedInBurst = 0;
   #takenBytes = 0;
   #isHeard = true;
@@ -54,7 +54,7 @@ export class Client {
   serve(): void {
     if (this.#sending !== undefined || !this.outlet.isOpen()) return;
     if (this.#held.length === 0) {
-      const { entries, missed } = this.#reader.take(TAKE);
+      const { entries, missed } = this.#reader.take(BATCH_SIZE);
       this.#held = entries;
       this.#missedInBurst += missed;
     }
@@ -72,7 +72,7 @@ export class Client {
   }
 
   /** Called at every ping: what makes the client one to be dropped, if anything does (G1). */
-  fault(): string | undefined {
+  livenessError(): string | undefined {
     this.#countMissed();
     if (this.#takenBytes >= LIVELY_BYTES) this.#isHeard = true;
     this.#takenBytes = 0;
@@ -80,8 +80,8 @@ export class Client {
     this.#isHeard = false;
     this.#stuckPings = this.#sending !== undefined && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;
     this.#runsAtPing = this.#runs;
-    if (this.#silentPings >= PATIENCE_PINGS) return 'it is silent';
-    return this.#stuckPings >= PATIENCE_PINGS ? 'it reads nothing' : undefined;
+    if (this.#silentPings >= MAX_MISSED_PINGS) return 'it is silent';
+    return this.#stuckPings >= MAX_MISSED_PINGS ? 'it reads nothing' : undefined;
   }
 
   leave(): void {
@@ -95,10 +95,10 @@ export class Client {
     if (this.#sending !== undefined) this.#noteTaken(this.#sending);
   };
 
-  #noteTaken(run: Run): void {
+  #noteTaken(run: FrameBatch): void {
     this.#sending = undefined;
     this.#takenBytes += run.size;
-    if (this.#held.length > 0 || !this.#reader.isLevel()) this.#parts.wake(this);
+    if (this.#held.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);
     else this.#reportMissed();
   }
 

@@ -8,8 +8,8 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { webSocketQuery } from '../wire/extras.ts';
 import { readQuery } from '../wire/query.ts';
 import { Client } from './client.ts';
-import { openOutlet } from './outlet.ts';
-import { Runs } from './run.ts';
+import { openClientSocket } from './client-socket.ts';
+import { FrameCache } from './frame-batch.ts';
 
 /** Decision G1. */
 const PING_EVERY_MS = 30_000;
@@ -20,7 +20,7 @@ const INTERNAL_ERROR = 1011;
 /** Clients are served this long at a stretch, then requests have their turn. */
 const PASS_MS = 8;
 /** Until the feed is asked again after chat.db was away (G3). */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 export interface HubParts {
   readonly feed: EventFeed;
@@ -42,8 +42,8 @@ export class Hub {
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
   });
-  readonly #plainRuns = new Runs(eventJson);
-  readonly #detailedRuns: Runs;
+  readonly #plainRuns = new FrameCache(eventJson);
+  readonly #detailedRuns: FrameCache;
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
   /** Clients whose reader threw `unavailable`. */
@@ -58,7 +58,7 @@ export class Hub {
 
   constructor(parts: HubParts) {
     this.#parts = parts;
-    this.#detailedRuns = parts.detailedJson === undefined ? this.#plainRuns : new Runs(parts.detailedJson);
+    this.#detailedRuns = parts.detailedJson === undefined ? this.#plainRuns : new FrameCache(parts.detailedJson);
     this.#server.on('wsClientError', (error) => {
       // Emitted inside handleUpgrade: what is thrown here comes out of `accept`.
       throw new AppError('invalid', 'bad_handshake', `This is no WebSocket handshake: ${error.message}.`, {
@@ -79,7 +79,7 @@ export class Hub {
       throw new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
     }
     const { after, include } = readQuery(webSocketQuery, query);
-    if (after !== undefined) this.#parts.feed.admit(after);
+    if (after !== undefined) this.#parts.feed.assertKnown(after);
     const runs = include === 'details' ? this.#detailedRuns : this.#plainRuns;
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, runs, after));
   }
@@ -90,12 +90,12 @@ export class Hub {
     return this.#closing;
   }
 
-  #welcome(webSocket: WebSocket, socket: Duplex, runs: Runs, after: number | undefined): void {
+  #welcome(webSocket: WebSocket, socket: Duplex, runs: FrameCache, after: number | undefined): void {
     const { feed, log } = this.#parts;
     this.#accepted += 1;
     const number = this.#accepted;
     const client = new Client({
-      outlet: openOutlet(webSocket, socket),
+      outlet: openClientSocket(webSocket, socket),
       runs,
       join: (onMore) => (after === undefined ? feed.live(onMore) : feed.resume(after, onMore, { pacing: true })),
       mayMiss: after === undefined,
@@ -152,7 +152,7 @@ export class Hub {
     } catch (error) {
       if (isAppError(error) && error.kind === 'unavailable') {
         this.#waiting.add(client);
-        this.#cancelAgain ??= this.#parts.clock.after(AGAIN_MS, () => this.#wakeWaiting());
+        this.#cancelAgain ??= this.#parts.clock.after(RETRY_MS, () => this.#wakeWaiting());
         return;
       }
       this.#parts.log.error('a WebSocket client could not be served', { error });
@@ -168,7 +168,7 @@ export class Hub {
 
   #pingAll(): void {
     for (const client of this.#clients) {
-      const fault = client.fault();
+      const fault = client.livenessError();
       if (fault === undefined) client.outlet.ping();
       else {
         this.#parts.log.info('a WebSocket client was dropped', { reason: fault });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Arrival, Event, EventType } from '../../src/domain/event.ts';
+import type { Event, EventType, PendingRow } from '../../src/domain/event.ts';
 import type { NewWebhook, WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
@@ -59,7 +59,7 @@ class House {
   /** Rows that appear and are published. */
   publish(from: number, to: number, type: EventType = 'message.received'): void {
     for (let first = from; first <= to; first += 256) {
-      const rows: Arrival[] = [];
+      const rows: PendingRow[] = [];
       for (let rowId = first; rowId <= Math.min(to, first + 255); rowId += 1) {
         const row = arrival(rowId);
         rows.push({ ...row, event: { ...row.event, type } as Event });
@@ -357,7 +357,7 @@ describe('removing a webhook', () => {
       feed: {
         lastPublished: () => feed.lastPublished(),
         live: (onMore) => feed.live(onMore),
-        admit: (after) => feed.admit(after),
+        assertKnown: (after) => feed.assertKnown(after),
         page: (after, limit) => feed.page(after, limit),
         resume(rowId, onMore) {
           const reader = feed.resume(rowId, onMore);

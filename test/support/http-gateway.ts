@@ -44,7 +44,7 @@ const NO_FEED: EventFeed = {
   resume: () => {
     throw new Error('not used');
   },
-  admit: () => {},
+  assertKnown: () => {},
   page: (after) => (after < 7 ? [{ rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }] : []),
 };
 

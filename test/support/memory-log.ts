@@ -1,16 +1,16 @@
+import type { Cursor } from '../../src/domain/cursor.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Arrival } from '../../src/domain/event.ts';
-import type { Mark } from '../../src/domain/mark.ts';
+import type { PendingRow } from '../../src/domain/event.ts';
 import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
 
 /** A row as the log shows it; complete unless said otherwise. */
-export function arrival(rowId: number, options: Partial<Arrival> = {}): Arrival {
+export function arrival(rowId: number, options: Partial<PendingRow> = {}): PendingRow {
   return {
     rowId,
     guid: `G${rowId}`,
     datedMs: Number.MAX_SAFE_INTEGER,
-    lacksParts: false,
-    lacksSentFlag: false,
+    isIncomplete: false,
+    isUnsent: false,
     event: {
       type: 'message.received',
       data: {
@@ -31,14 +31,14 @@ export function arrival(rowId: number, options: Partial<Arrival> = {}): Arrival 
 
 /** A log in memory, for tests of what reads one. */
 export class MemoryLog implements MessageLog {
-  readonly rows = new Map<number, Arrival>();
+  readonly rows = new Map<number, PendingRow>();
   inode = '1';
   highest = 0;
   isAway = false;
   /** How often rows were read with `entries`. */
   reads = 0;
 
-  add(...rows: readonly Arrival[]): void {
+  add(...rows: readonly PendingRow[]): void {
     for (const row of rows) {
       this.rows.set(row.rowId, row);
       this.highest = Math.max(this.highest, row.rowId);
@@ -49,30 +49,30 @@ export class MemoryLog implements MessageLog {
     for (let rowId = from; rowId <= to; rowId += 1) this.add(arrival(rowId));
   }
 
-  entries(after: number, upTo: number, limit: number): readonly Arrival[] {
+  entries(after: number, upTo: number, limit: number): readonly PendingRow[] {
     this.reads += 1;
     return this.#sorted()
       .filter((row) => row.rowId > after && row.rowId <= upTo)
       .slice(0, limit);
   }
 
-  arrivals(after: number, limit: number): readonly Arrival[] {
+  pendingRows(after: number, limit: number): readonly PendingRow[] {
     return this.#sorted()
       .filter((row) => row.rowId > after)
       .slice(0, limit);
   }
 
-  newest(): Mark {
+  newest(): Cursor {
     const row = this.#sorted().at(-1);
     return { rowId: row?.rowId ?? 0, guid: row?.guid ?? null, inode: this.inode };
   }
 
-  identity(rowId: number): { inode: string; guidAtMark: string | null; highestRowId: number } {
+  identity(rowId: number): { inode: string; guidAtCursor: string | null; highestRowId: number } {
     this.#check();
-    return { inode: this.inode, guidAtMark: this.rows.get(rowId)?.guid ?? null, highestRowId: this.highest };
+    return { inode: this.inode, guidAtCursor: this.rows.get(rowId)?.guid ?? null, highestRowId: this.highest };
   }
 
-  #sorted(): Arrival[] {
+  #sorted(): PendingRow[] {
     this.#check();
     return [...this.rows.values()].sort((a, b) => a.rowId - b.rowId);
   }
@@ -84,18 +84,18 @@ export class MemoryLog implements MessageLog {
 
 /** A cursor store in memory that keeps every mark it was given. */
 export class MemoryCursor implements CursorStore {
-  readonly saved: Mark[] = [];
+  readonly saved: Cursor[] = [];
   restarts = 0;
 
-  load(): Mark | undefined {
+  load(): Cursor | undefined {
     return this.saved.at(-1);
   }
 
-  save(mark: Mark): void {
+  save(mark: Cursor): void {
     this.saved.push(mark);
   }
 
-  restart(mark: Mark): void {
+  restart(mark: Cursor): void {
     this.restarts += 1;
     this.saved.push(mark);
   }

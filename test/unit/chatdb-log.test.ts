@@ -19,15 +19,15 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     fixture.sql('DELETE FROM message WHERE ROWID IN (2, 5)');
     expect(log.entries(0, 100, 3).map(({ rowId }) => rowId)).toEqual([1, 3, 4]);
     expect(log.entries(4, 8, 100).map(({ rowId }) => rowId)).toEqual([6, 7, 8]);
-    expect(log.arrivals(7, 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
+    expect(log.pendingRows(7, 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
     expect(log.entries(9, 9, 100)).toEqual([]);
   });
 
   test('ends before the row ids that no number holds', () => {
     const { fixture, log } = open(schema);
     for (const rowId of [2n ** 53n - 1n, 2n ** 53n + 1n]) fixture.message({ ROWID: rowId });
-    expect(log.arrivals(0, 9).map(({ rowId }) => rowId)).toEqual([2 ** 53 - 1]);
-    expect(log.arrivals(2 ** 53, 9)).toEqual([]);
+    expect(log.pendingRows(0, 9).map(({ rowId }) => rowId)).toEqual([2 ** 53 - 1]);
+    expect(log.pendingRows(2 ** 53, 9)).toEqual([]);
   });
 
   test('tells received, sent and reaction apart', () => {
@@ -39,24 +39,24 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     fixture.message({ chat, associated_message_type: 3001, associated_message_guid: 'p:0/A', is_from_me: 1 });
     const types = ['message.received', 'message.sent', 'reaction.added', 'reaction.removed'];
     expect(log.entries(0, 9, 9).map(({ event }) => event.type)).toEqual(types);
-    expect(log.arrivals(0, 9).map(({ event }) => event)).toEqual(log.entries(0, 9, 9).map(({ event }) => event));
+    expect(log.pendingRows(0, 9).map(({ event }) => event)).toEqual(log.entries(0, 9, 9).map(({ event }) => event));
   });
 
   test('waits for an announced attachment, its name and the chat', () => {
     const { fixture, log } = open(schema);
-    const lacksParts = () => log.arrivals(0, 1)[0]?.lacksParts;
+    const isIncomplete = () => log.pendingRows(0, 1)[0]?.isIncomplete;
     const row = fixture.message({ cache_has_attachments: 1, attributedBody: typedstream('\uFFFC\uFFFC') });
-    expect(lacksParts()).toBe(true);
+    expect(isIncomplete()).toBe(true);
     fixture.join(fixture.chat('any;-;1'), row, 1);
-    expect(lacksParts()).toBe(true);
+    expect(isIncomplete()).toBe(true);
     fixture.attachment(row, '~/a');
-    expect(lacksParts()).toBe(true);
+    expect(isIncomplete()).toBe(true);
     const late = fixture.attachment(row, null);
-    expect(lacksParts()).toBe(true);
+    expect(isIncomplete()).toBe(true);
     fixture.sql(`UPDATE attachment SET filename = '~/b' WHERE ROWID = ${late}`);
-    expect(lacksParts()).toBe(false);
+    expect(isIncomplete()).toBe(false);
     fixture.attachment(row, null, { hide_attachment: 1 });
-    expect(lacksParts()).toBe(false);
+    expect(isIncomplete()).toBe(false);
   });
 });
 
@@ -69,17 +69,17 @@ describe('an arrival', () => {
     [false, { is_from_me: 1, error: 22 }],
     [false, { is_from_me: 1, schedule_type: 2 }],
     [false, { is_from_me: 0 }],
-  ] as const)('lacks its sent flag: %p for %j', (lacksSentFlag, columns) => {
+  ] as const)('lacks its sent flag: %p for %j', (isUnsent, columns) => {
     const { fixture, log } = open();
     fixture.message({ chat: fixture.chat('any;-;1'), ...columns });
-    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag, lacksParts: false });
+    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent, isIncomplete: false });
   });
 
   test('that failed lacks nothing, even without chat and attachments', () => {
     const { fixture, log } = open();
     fixture.message({ is_from_me: 1, error: 22, cache_has_attachments: 1 });
-    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: false });
-    expect(log.arrivals(0, 1)[0]?.event).toMatchObject({ type: 'message.sent', data: { status: 'failed' } });
+    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
+    expect(log.pendingRows(0, 1)[0]?.event).toMatchObject({ type: 'message.sent', data: { status: 'failed' } });
   });
 
   test('that the person deleted at once is complete in its former chat', () => {
@@ -87,21 +87,24 @@ describe('an arrival', () => {
     const chat = fixture.chat('any;-;1');
     const row = fixture.message();
     fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: row, delete_date: 5 });
-    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksParts: false, event: { data: { conversation_id: 'any;-;1' } } });
+    expect(log.pendingRows(0, 1)[0]).toMatchObject({
+      isIncomplete: false,
+      event: { data: { conversation_id: 'any;-;1' } },
+    });
   });
 
   test('says when it is dated, to the millisecond', () => {
     const { fixture, log } = open();
     fixture.message({ date: appleNs('2026-01-02T03:04:05Z', 678_999_999) });
-    expect(log.arrivals(0, 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
+    expect(log.pendingRows(0, 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
   });
 
   test('of a bare database lacks a chat at most', () => {
     const { fixture, log } = open('bare');
     fixture.message({ is_from_me: 1, text: '\uFFFC' });
-    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: true });
+    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: true });
     fixture.join(fixture.chat('any;-;1'), 1);
-    expect(log.arrivals(0, 1)[0]).toMatchObject({ lacksSentFlag: false, lacksParts: false });
+    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
   });
 });
 
@@ -174,16 +177,16 @@ describe('the identity of the log', () => {
     fixture.sql("DELETE FROM message WHERE guid = 'C'");
     const { inode } = log.newest();
     expect(log.newest()).toEqual({ rowId: 2, guid: 'B', inode });
-    expect(log.identity(1)).toEqual({ inode, guidAtMark: 'A', highestRowId: 3 });
-    expect(log.identity(3)).toEqual({ inode, guidAtMark: null, highestRowId: 3 });
+    expect(log.identity(1)).toEqual({ inode, guidAtCursor: 'A', highestRowId: 3 });
+    expect(log.identity(3)).toEqual({ inode, guidAtCursor: null, highestRowId: 3 });
     expect(inode).not.toBe('');
   });
 
   test('goes by the newest row where the database keeps no count', () => {
     const { fixture, log } = open('bare');
-    expect(log.identity(1)).toMatchObject({ guidAtMark: null, highestRowId: 0 });
+    expect(log.identity(1)).toMatchObject({ guidAtCursor: null, highestRowId: 0 });
     fixture.message();
-    expect(log.identity(1)).toMatchObject({ guidAtMark: 'GUID-1', highestRowId: 1 });
+    expect(log.identity(1)).toMatchObject({ guidAtCursor: 'GUID-1', highestRowId: 1 });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isReplaced } from '../../src/domain/mark.ts';
+import { isReplaced } from '../../src/domain/cursor.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { Publisher } from '../../src/events/publisher.ts';
@@ -16,13 +16,13 @@ function pipeline() {
   const clock = new FakeClock();
   const channel = new Channel();
   const logger = collectingLog();
-  const publisher = new Publisher({ log, channel, cursor, clock, logger });
+  const publisher = new Publisher({ messages: log, channel, cursor, clock, log: logger });
   return { log, cursor, clock, channel, logger, publisher, feed: new Feed(channel, log) };
 }
 
 /** Looks, and lets everything that follows from it happen. */
 async function look({ publisher, clock }: ReturnType<typeof pipeline>): Promise<void> {
-  publisher.look();
+  publisher.publishPending();
   await clock.advance(0);
 }
 
@@ -36,10 +36,10 @@ describe('the channel', () => {
     const late = channel.live(nothing);
     channel.publish([arrival(3)]);
     expect(ids(early.take(2).entries)).toEqual([1, 2]);
-    expect(early.isLevel()).toBe(false);
+    expect(early.isCaughtUp()).toBe(false);
     expect(ids(early.take(2).entries)).toEqual([3]);
     expect(ids(late.take(10).entries)).toEqual([3]);
-    expect(early.isLevel()).toBe(true);
+    expect(early.isCaughtUp()).toBe(true);
   });
 
   test('a reader that falls behind by more than the capacity loses the oldest and learns how many', () => {
@@ -68,11 +68,11 @@ describe('the channel', () => {
     const clock = new FakeClock();
     const stalled = channel.live(nothing);
     channel.publish([arrival(1)]);
-    await Promise.all([channel.taken(clock, 250), clock.advance(250)]);
+    await Promise.all([channel.drained(clock, 250), clock.advance(250)]);
     const quick = channel.live(nothing);
     channel.publish([arrival(2)]);
     let isDone = false;
-    const waiting = channel.taken(clock, 250).then(() => {
+    const waiting = channel.drained(clock, 250).then(() => {
       isDone = true;
     });
     await clock.advance(100);
@@ -85,7 +85,7 @@ describe('the channel', () => {
     stalled.take(10);
     channel.publish([arrival(3)]);
     isDone = false;
-    const again = channel.taken(clock, 250).then(() => {
+    const again = channel.drained(clock, 250).then(() => {
       isDone = true;
     });
     quick.take(10);
@@ -105,7 +105,7 @@ describe('the channel', () => {
       line.feed.resume(0, nothing, { pacing });
       line.channel.publish([arrival(1)]);
       let endedAtMs: number | undefined;
-      void line.channel.taken(line.clock, 250).then(() => {
+      void line.channel.drained(line.clock, 250).then(() => {
         endedAtMs = line.clock.monotonic();
       });
       await line.clock.advance(0);
@@ -119,7 +119,7 @@ describe('the channel', () => {
     const clock = new FakeClock();
     const reader = channel.live(nothing);
     channel.publish([arrival(1)]);
-    const waiting = channel.taken(clock, 250);
+    const waiting = channel.drained(clock, 250);
     reader.close();
     await waiting;
     expect(clock.monotonic()).toBe(0);
@@ -156,7 +156,7 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    line.log.add(arrival(1, { lacksParts: true }), arrival(2));
+    line.log.add(arrival(1, { isIncomplete: true }), arrival(2));
     await look(line);
     await line.clock.advance(1999);
     expect(reader.take(10).entries).toEqual([]);
@@ -169,7 +169,7 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    line.log.add(arrival(1, { lacksParts: true }));
+    line.log.add(arrival(1, { isIncomplete: true }));
     await look(line);
     line.log.add(arrival(1));
     await look(line);
@@ -182,7 +182,7 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    line.log.add(arrival(1, { lacksSentFlag: true }));
+    line.log.add(arrival(1, { isUnsent: true }));
     await look(line);
     await line.clock.advance(999);
     expect(reader.take(10).entries).toEqual([]);
@@ -195,7 +195,7 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    line.log.add(arrival(1, { lacksParts: true, lacksSentFlag: true }));
+    line.log.add(arrival(1, { isIncomplete: true, isUnsent: true }));
     await look(line);
     await line.clock.advance(1999);
     expect(reader.take(10).entries).toEqual([]);
@@ -209,7 +209,7 @@ describe('the publisher', () => {
     await look(line);
     const all: number[] = [];
     const reader = line.feed.live(() => all.push(...ids(reader.take(5000).entries)));
-    for (let rowId = 1; rowId <= 2000; rowId += 1) line.log.add(arrival(rowId, { lacksParts: true }));
+    for (let rowId = 1; rowId <= 2000; rowId += 1) line.log.add(arrival(rowId, { isIncomplete: true }));
     await look(line);
     await line.clock.advance(2000);
     await eventually(() => all.length === 2000);
@@ -221,8 +221,8 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    line.log.add(arrival(1, { lacksParts: true, datedMs: line.clock.now() - 60_001 }));
-    line.log.add(arrival(2, { lacksParts: true, datedMs: line.clock.now() - 58_000 }));
+    line.log.add(arrival(1, { isIncomplete: true, datedMs: line.clock.now() - 60_001 }));
+    line.log.add(arrival(2, { isIncomplete: true, datedMs: line.clock.now() - 58_000 }));
     await look(line);
     expect(ids(reader.take(10).entries)).toEqual([1]);
     await line.clock.advance(1999);
@@ -333,14 +333,14 @@ describe('the publisher', () => {
 
   test('a marked row that was deleted is no sign of another database', () => {
     const mark = { rowId: 5, guid: 'G5', inode: '1' };
-    expect(isReplaced(mark, { inode: '1', guidAtMark: null, highestRowId: 5 })).toBe(false);
-    expect(isReplaced(mark, { inode: '1', guidAtMark: null, highestRowId: 4 })).toBe(true);
-    expect(isReplaced(mark, { inode: '2', guidAtMark: null, highestRowId: 9 })).toBe(true);
-    expect(isReplaced(mark, { inode: '2', guidAtMark: 'G5', highestRowId: 9 })).toBe(false);
-    expect(isReplaced(mark, { inode: '1', guidAtMark: 'X', highestRowId: 9 })).toBe(true);
+    expect(isReplaced(mark, { inode: '1', guidAtCursor: null, highestRowId: 5 })).toBe(false);
+    expect(isReplaced(mark, { inode: '1', guidAtCursor: null, highestRowId: 4 })).toBe(true);
+    expect(isReplaced(mark, { inode: '2', guidAtCursor: null, highestRowId: 9 })).toBe(true);
+    expect(isReplaced(mark, { inode: '2', guidAtCursor: 'G5', highestRowId: 9 })).toBe(false);
+    expect(isReplaced(mark, { inode: '1', guidAtCursor: 'X', highestRowId: 9 })).toBe(true);
     const empty = { rowId: 0, guid: null, inode: '1' };
-    expect(isReplaced(empty, { inode: '1', guidAtMark: null, highestRowId: 9 })).toBe(false);
-    expect(isReplaced(empty, { inode: '2', guidAtMark: null, highestRowId: 9 })).toBe(true);
+    expect(isReplaced(empty, { inode: '1', guidAtCursor: null, highestRowId: 9 })).toBe(false);
+    expect(isReplaced(empty, { inode: '2', guidAtCursor: null, highestRowId: 9 })).toBe(true);
   });
 
   test('a database that goes away loses nothing when it comes back', async () => {
@@ -433,7 +433,7 @@ describe('the publisher', () => {
     const reader = line.feed.live(nothing);
     for (const [rowId, stepMs] of [-86_400_000, 172_800_000, -3_600_000].entries()) {
       line.clock.step(stepMs);
-      line.log.add(arrival(rowId + 1, { lacksParts: true, datedMs: line.clock.now() }));
+      line.log.add(arrival(rowId + 1, { isIncomplete: true, datedMs: line.clock.now() }));
       await look(line);
       await line.clock.advance(1999);
       expect(reader.take(10).entries).toEqual([]);
@@ -448,7 +448,7 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     for (let rowId = 1; rowId <= 40; rowId += 1) {
-      line.log.add(arrival(rowId, { lacksParts: true }));
+      line.log.add(arrival(rowId, { isIncomplete: true }));
       await look(line);
       await line.clock.advance(1000);
       expect(line.publisher.trouble()).toBeNull();
@@ -460,7 +460,7 @@ describe('the publisher', () => {
     line.log.addMany(1, 2);
     line.publisher.start();
     await look(line);
-    line.log.add(arrival(3, { lacksParts: true }));
+    line.log.add(arrival(3, { isIncomplete: true }));
     await look(line);
     line.log.rows.delete(3);
     await look(line);
@@ -480,7 +480,7 @@ describe('the feed', () => {
     const reader = line.feed.resume(0, nothing);
     const all: number[] = [];
     let next = 3001;
-    while (!reader.isLevel()) {
+    while (!reader.isCaughtUp()) {
       all.push(...ids(reader.take(100).entries));
       if (next < 3100) {
         line.log.addMany(next, next);
@@ -500,7 +500,7 @@ describe('the feed', () => {
     const line = pipeline();
     line.publisher.start();
     await look(line);
-    line.log.add(arrival(1), arrival(2, { lacksParts: true }));
+    line.log.add(arrival(1), arrival(2, { isIncomplete: true }));
     await look(line);
     expect(ids(line.feed.resume(0, nothing).take(10).entries)).toEqual([1]);
   });
@@ -509,17 +509,17 @@ describe('the feed', () => {
     const line = pipeline();
     line.publisher.start();
     await look(line);
-    line.log.add(arrival(1, { lacksParts: true }), arrival(2), arrival(3));
-    line.feed.admit(2);
+    line.log.add(arrival(1, { isIncomplete: true }), arrival(2), arrival(3));
+    line.feed.assertKnown(2);
     const reader = line.feed.resume(2, nothing);
     await look(line);
     await line.clock.advance(2000);
     expect(ids(reader.take(10).entries)).toEqual([3]);
-    for (const ask of [() => line.feed.admit(4), () => line.feed.page(4, 10)]) {
+    for (const ask of [() => line.feed.assertKnown(4), () => line.feed.page(4, 10)]) {
       expect(ask).toThrow(expect.objectContaining({ kind: 'gone' }));
     }
     line.log.isAway = true;
-    expect(() => line.feed.admit(1)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+    expect(() => line.feed.assertKnown(1)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   });
 
   test('rows deleted meanwhile are passed over, and the place moves past them', async () => {

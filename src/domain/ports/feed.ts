@@ -1,14 +1,14 @@
-import type { Arrival, LogEntry } from '../event.ts';
-import type { LogIdentity, Mark } from '../mark.ts';
+import type { Cursor, LogIdentity } from '../cursor.ts';
+import type { LogEntry, PendingRow } from '../event.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
 export interface MessageLog {
   /** Entries with `after < row id <= upTo`, ascending, at most `limit`. Rows deleted since are simply not there. */
   entries(after: number, upTo: number, limit: number): readonly LogEntry[];
   /** The same for rows nobody has published yet, with what each still lacks. */
-  arrivals(after: number, limit: number): readonly Arrival[];
+  pendingRows(after: number, limit: number): readonly PendingRow[];
   /** The newest row there is: the place a first start begins at. */
-  newest(): Mark;
+  newest(): Cursor;
   /** Facts for `isReplaced`. */
   identity(rowId: number): LogIdentity;
 }
@@ -28,7 +28,7 @@ export interface FeedReader {
   /** The next entries, at most `limit`; none when level. A resumed reader throws `unavailable` while chat.db is away. */
   take(limit: number): FeedBatch;
   /** True when nothing published is left to take. */
-  isLevel(): boolean;
+  isCaughtUp(): boolean;
   /** Changes when the log was replaced (C5): row ids taken before mean nothing any more. */
   generation(): number;
   close(): void;
@@ -46,14 +46,14 @@ export interface EventFeed {
    */
   resume(rowId: number, onMore: () => void, options?: { readonly pacing?: boolean }): FeedReader;
   /** Refuses a client's `after`: 410 above the highest row id there ever was, 503 while chat.db is away (G3). */
-  admit(after: number): void;
+  assertKnown(after: number): void;
   /** One page for `GET /events` (G4). */
   page(after: number, limit: number): readonly LogEntry[];
 }
 
 export interface CursorStore {
-  load(): Mark | undefined;
-  save(mark: Mark): void;
+  load(): Cursor | undefined;
+  save(mark: Cursor): void;
   /** Starts over at `mark` (first start, or the log was replaced: C4, C5), every webhook with it, in one transaction. */
-  restart(mark: Mark): void;
+  restart(mark: Cursor): void;
 }

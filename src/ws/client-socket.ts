@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { Run } from './run.ts';
+import type { FrameBatch } from './frame-batch.ts';
 
 /** The way to one client. */
-export interface Outlet {
+export interface ClientSocket {
   isOpen(): boolean;
   /** Hands a run over. True: it is out of our hands. Otherwise `onTaken` follows, once the client's reading has made room. */
-  send(run: Run, onTaken: () => void): boolean;
+  send(run: FrameBatch, onTaken: () => void): boolean;
   ping(): void;
   close(code: number, reason: string): void;
   terminate(): void;
@@ -16,12 +16,12 @@ export interface Outlet {
  * Under Node whole frames are written straight to the socket: the upgrade gave it to us, nothing is compressed,
  * and so ws's own frames (ping, pong, close) can only stand between ours. Bun's `ws` keeps the socket to itself.
  */
-export function openOutlet(webSocket: WebSocket, socket: Duplex): Outlet {
-  return 'Bun' in globalThis ? new MessageOutlet(webSocket) : new SocketOutlet(webSocket, socket);
+export function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
+  return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);
 }
 
 /** One `send` an event, through the public interface alone. */
-class MessageOutlet implements Outlet {
+class MessageSocket implements ClientSocket {
   readonly #webSocket: WebSocket;
 
   constructor(webSocket: WebSocket) {
@@ -32,7 +32,7 @@ class MessageOutlet implements Outlet {
     return this.#webSocket.readyState === this.#webSocket.OPEN;
   }
 
-  send(run: Run, onTaken: () => void): boolean {
+  send(run: FrameBatch, onTaken: () => void): boolean {
     let isTaken = false;
     let isWaiting = false;
     const last = run.texts.length - 1;
@@ -62,7 +62,7 @@ class MessageOutlet implements Outlet {
   }
 }
 
-class SocketOutlet extends MessageOutlet {
+class FrameSocket extends MessageSocket {
   readonly #socket: Duplex;
 
   constructor(webSocket: WebSocket, socket: Duplex) {
@@ -70,7 +70,7 @@ class SocketOutlet extends MessageOutlet {
     this.#socket = socket;
   }
 
-  override send(run: Run, onTaken: () => void): boolean {
+  override send(run: FrameBatch, onTaken: () => void): boolean {
     this.#socket.write(run.bytes);
     if (this.#socket.writableLength === 0) return true;
     // Behind the frames, and only where they wait: a callback for every write would cost as much as the write.

@@ -5,13 +5,13 @@ import type { DeliveryRecord } from '../domain/webhook.ts';
 /** Deliveries of one webhook that may be done and not yet stored: a crash repeats these and the running one (F4). */
 const MAX_RECORDS = 4;
 /** What is done is stored after this long at the latest. */
-const WITHIN_MS = 20;
+const FLUSH_AFTER_MS = 20;
 /** Until it is tried again when it could not be stored. */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 /** Of one webhook while nothing can be stored: as many as are shown (section H). */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
-export interface LedgerParts {
+export interface ProgressBatcherParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -23,12 +23,12 @@ export interface LedgerParts {
  * How far each webhook is, on its way into the state database: what all lanes finish within a moment is written
  * in one transaction, because a transaction costs more than what is in it.
  */
-export class Ledger {
-  readonly #parts: LedgerParts;
+export class ProgressBatcher {
+  readonly #parts: ProgressBatcherParts;
   #steps = new Map<string, { rowId: number; readonly records: DeliveryRecord[] }>();
   #cancelFlush: Cancel | undefined;
 
-  constructor(parts: LedgerParts) {
+  constructor(parts: ProgressBatcherParts) {
     this.#parts = parts;
   }
 
@@ -46,7 +46,7 @@ export class Ledger {
     }
     // At the end of this turn the lane has sent its next event: storing costs no time that it could use.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
-    this.#cancelFlush ??= this.#parts.clock.after(WITHIN_MS, () => this.flush());
+    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
   /** The webhook has been put elsewhere, durably: what was noted before must not move it back. */
@@ -67,8 +67,8 @@ export class Ledger {
       store.advanceMany(steps);
     } catch (error) {
       log.error('how far the webhooks are could not be stored; it is tried again', { error });
-      for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MOST_WAITING) });
-      this.#cancelFlush = clock.after(AGAIN_MS, () => this.flush());
+      for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MAX_WAITING) });
+      this.#cancelFlush = clock.after(RETRY_MS, () => this.flush());
     }
   }
 }

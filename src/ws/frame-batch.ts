@@ -3,12 +3,12 @@ import type { LogEntry } from '../domain/event.ts';
 /** Decision C7: at most this much is handed to one socket at a time; only a larger event goes alone. */
 const MAX_BYTES = 256 * 1024;
 /** Runs remembered while clients are served: enough for the places they commonly stand at. */
-const REMEMBERED = 16;
+const MAX_CACHED = 16;
 /** First byte of an unfragmented text frame (RFC 6455, 5.2). */
 const TEXT_FRAME = 0x81;
 
 /** Events that go to a socket in one piece, one unmasked text frame each. */
-export class Run {
+export class FrameBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
   /** True when the next event would not have fitted. */
@@ -43,16 +43,16 @@ export class Run {
 }
 
 /** Makes runs, and remembers the newest so that a thousand clients cost one. */
-export class Runs {
+export class FrameCache {
   readonly #jsonOf: (entry: LogEntry) => string;
-  readonly #remembered = new Map<LogEntry, Run>();
+  readonly #remembered = new Map<LogEntry, FrameBatch>();
 
   constructor(jsonOf: (entry: LogEntry) => string) {
     this.#jsonOf = jsonOf;
   }
 
   /** The run at the front of `entries`; undefined when there are none. */
-  front(entries: readonly LogEntry[]): Run | undefined {
+  front(entries: readonly LogEntry[]): FrameBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
     const known = this.#remembered.get(first);
@@ -61,7 +61,7 @@ export class Runs {
     this.#remembered.delete(first);
     this.#remembered.set(first, run);
     for (const [oldest] of this.#remembered) {
-      if (this.#remembered.size <= REMEMBERED) break;
+      if (this.#remembered.size <= MAX_CACHED) break;
       this.#remembered.delete(oldest);
     }
     return run;
@@ -71,7 +71,7 @@ export class Runs {
     this.#remembered.clear();
   }
 
-  #make(entries: readonly LogEntry[], first: LogEntry): Run {
+  #make(entries: readonly LogEntry[], first: LogEntry): FrameBatch {
     const texts: string[] = [];
     let last = first;
     let size = 0;
@@ -79,17 +79,17 @@ export class Runs {
       const text = this.#jsonOf(entry);
       const length = Buffer.byteLength(text);
       const frameSize = headerSize(length) + length;
-      if (texts.length > 0 && size + frameSize > MAX_BYTES) return new Run(texts, last, size, true);
+      if (texts.length > 0 && size + frameSize > MAX_BYTES) return new FrameBatch(texts, last, size, true);
       texts.push(text);
       last = entry;
       size += frameSize;
     }
-    return new Run(texts, last, size, false);
+    return new FrameBatch(texts, last, size, false);
   }
 }
 
 /** Events have one order and no gaps, so the same first and last at the same distance are the same run. */
-function isFrontOf(run: Run, entries: readonly LogEntry[]): boolean {
+function isFrontOf(run: FrameBatch, entries: readonly LogEntry[]): boolean {
   const count = run.texts.length;
   return entries[count - 1] === run.last && (run.isFull || count === entries.length);
 }

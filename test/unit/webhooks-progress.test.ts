@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { Ledger } from '../../src/webhooks/ledger.ts';
+import { ProgressBatcher } from '../../src/webhooks/progress-batcher.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 
@@ -28,7 +28,7 @@ function newLedger(options: { readonly fails?: boolean } = {}) {
       stored.push(steps);
     },
   };
-  return { ledger: new Ledger({ store, clock, log }), clock, log, stored };
+  return { ledger: new ProgressBatcher({ store, clock, log }), clock, log, stored };
 }
 
 describe('the ledger', () => {

@@ -1,5 +1,5 @@
 /** How far the log has been published, and enough to tell whether it is still the same log (decision C5). */
-export interface Mark {
+export interface Cursor {
   /** The last processed row id; 0 before the first row. */
   readonly rowId: number;
   /** guid of that row when it was processed; null when there was none. */
@@ -12,7 +12,7 @@ export interface Mark {
 export interface LogIdentity {
   readonly inode: string;
   /** guid of the row at the asked row id, null when it is gone. */
-  readonly guidAtMark: string | null;
+  readonly guidAtCursor: string | null;
   /** The highest row id the table ever gave (sqlite_sequence), or max(ROWID) where that is missing. */
   readonly highestRowId: number;
 }
@@ -22,8 +22,8 @@ export interface LogIdentity {
  * or the file is another one and the marked row is gone. A missing row alone is no sign: reactions
  * are deleted routinely.
  */
-export function isReplaced(mark: Mark, now: LogIdentity): boolean {
+export function isReplaced(mark: Cursor, now: LogIdentity): boolean {
   if (now.highestRowId < mark.rowId) return true;
-  if (mark.guid !== null && now.guidAtMark !== null && now.guidAtMark !== mark.guid) return true;
-  return now.inode !== mark.inode && now.guidAtMark === null;
+  if (mark.guid !== null && now.guidAtCursor !== null && now.guidAtCursor !== mark.guid) return true;
+  return now.inode !== mark.inode && now.guidAtCursor === null;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
-import { Runs } from '../../src/ws/run.ts';
+import { FrameCache } from '../../src/ws/frame-batch.ts';
 import { arrival } from '../support/memory-log.ts';
 
 const LIMIT = 256 * 1024;
@@ -27,8 +27,8 @@ function textsOf(bytes: Buffer): string[] {
 
 const texts = new Map<LogEntry, string>();
 let made = 0;
-const newRuns = (): Runs =>
-  new Runs((entry) => {
+const newRuns = (): FrameCache =>
+  new FrameCache((entry) => {
     made += 1;
     return texts.get(entry) ?? '';
   });

@@ -4,21 +4,21 @@ import type { EventFeed, FeedReader } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
+import type { PostResult } from './delivery-attempts.ts';
 import { deliveryId } from './delivery-id.ts';
-import type { Ledger } from './ledger.ts';
 import type { Poster, Sending } from './poster.ts';
-import type { PostResult } from './posting.ts';
+import type { ProgressBatcher } from './progress-batcher.ts';
 import { goneRecord, postRecord } from './record.ts';
 
 /** Entries taken from the feed at a time. */
-const TAKE = 64;
+const BATCH_SIZE = 64;
 /** Until the feed or the state database is asked again after it failed. */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
-export interface LaneParts {
+export interface DeliveryWorkerParts {
   readonly feed: EventFeed;
   readonly store: WebhookStore;
-  readonly ledger: Ledger;
+  readonly ledger: ProgressBatcher;
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
@@ -29,11 +29,11 @@ export interface LaneParts {
  * One webhook's deliveries: its events in row id order, one at a time (F3). Its row id says up to where it is
  * done and moves only then (F4): delivered, dropped after the last try, not subscribed, or gone from chat.db.
  */
-export class Lane {
+export class DeliveryWorker {
   readonly webhook: StoredWebhook;
   /** Resolves when nothing is sent any more, after `cancel` or `finish`. */
   readonly ended: Promise<void>;
-  readonly #parts: LaneParts;
+  readonly #parts: DeliveryWorkerParts;
   readonly #types: ReadonlySet<EventType>;
   #reader: FeedReader;
   #generation: number;
@@ -48,7 +48,7 @@ export class Lane {
   #mayHaveMore = true;
   #wake: (() => void) | undefined;
 
-  constructor(webhook: StoredWebhook, parts: LaneParts) {
+  constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.webhook = webhook;
     this.#parts = parts;
     this.#types = new Set(webhook.events);
@@ -77,7 +77,7 @@ export class Lane {
   }
 
   /** Goes on from `rowId`, which is stored already; what is under way does not move the row id any more. */
-  goTo(rowId: number): void {
+  seek(rowId: number): void {
     this.#reader.close();
     this.#reader = this.#join(rowId);
     this.#generation = this.#reader.generation();
@@ -98,7 +98,7 @@ export class Lane {
     if (this.#reader.generation() !== this.#generation) {
       // The log was started over (C4, C5), and the store has moved this webhook if it was replaced.
       const { feed, store } = this.#parts;
-      this.goTo(store.get(this.webhook.id)?.rowId ?? feed.lastPublished());
+      this.seek(store.get(this.webhook.id)?.rowId ?? feed.lastPublished());
     }
     this.#mayHaveMore = true;
     this.#wake?.();
@@ -115,11 +115,11 @@ export class Lane {
         const entry = this.#taken[this.#next];
         if (entry !== undefined) await this.#handle(entry);
         else if (!this.#take()) await this.#more();
-        else if (this.#taken.length === TAKE) await turn();
+        else if (this.#taken.length === BATCH_SIZE) await turn();
       } catch (error) {
         const isAway = isAppError(error) && error.kind === 'unavailable';
         if (!isAway) this.#parts.log.error('a webhook lane failed and goes on', { webhook: this.webhook.id, error });
-        await this.#more(AGAIN_MS);
+        await this.#more(RETRY_MS);
       }
     }
     this.#reader.close();
@@ -129,7 +129,7 @@ export class Lane {
   #take(): boolean {
     if (this.#takenUpTo > this.#rowId) this.#noteGone(this.#takenUpTo);
     this.#mayHaveMore = false;
-    const batch = this.#reader.take(TAKE);
+    const batch = this.#reader.take(BATCH_SIZE);
     this.#taken = batch.entries;
     this.#next = 0;
     this.#takenUpTo = batch.upTo;

@@ -3,8 +3,8 @@ import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { AxiosError } from 'axios';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
-import { readAnswer } from './answer.ts';
 import { failureSentence, refusalSentence } from './failure.ts';
+import { readResponseBody } from './response-body.ts';
 
 /** How a posting ended. `interrupted`: it was cancelled, or the shutdown forbade another try; not done. */
 export interface PostResult {
@@ -20,7 +20,7 @@ export interface PostResult {
   readonly answer: string;
 }
 
-export interface PostingParts {
+export interface DeliveryAttemptsParts {
   readonly clock: Clock;
   readonly attemptTimeoutMs: number;
   readonly retries: number;
@@ -33,8 +33,8 @@ export interface PostingParts {
  * `request` for every try, which is where a try gets its headers, its time limit and its end; axios-retry asks
  * `mayRetry` and tells of the `wait`.
  */
-export class Posting {
-  readonly #parts: PostingParts;
+export class DeliveryAttempts {
+  readonly #parts: DeliveryAttemptsParts;
   readonly #startedAtMs: number;
   #attempts = 0;
   #status: number | null = null;
@@ -48,7 +48,7 @@ export class Posting {
   #isLast = false;
   #cancelDeadline: Cancel | undefined;
 
-  constructor(parts: PostingParts) {
+  constructor(parts: DeliveryAttemptsParts) {
     this.#parts = parts;
     this.#startedAtMs = parts.clock.monotonic();
   }
@@ -115,7 +115,7 @@ export class Posting {
     this.#cancelDeadline?.();
     this.#status = status;
     this.#error = null;
-    this.#answer = await readAnswer(body, this.#parts.clock);
+    this.#answer = await readResponseBody(body, this.#parts.clock);
     return this.#result('delivered');
   }
 
@@ -145,7 +145,7 @@ export class Posting {
 
   async #readRefusal(error: AxiosError): Promise<void> {
     if (error.response !== undefined) {
-      this.#answer = await readAnswer(error.response.data as Readable, this.#parts.clock);
+      this.#answer = await readResponseBody(error.response.data as Readable, this.#parts.clock);
     }
   }
 

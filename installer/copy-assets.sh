@@ -12,8 +12,11 @@ done
 echo '{"type": "commonjs"}' > dist/package.json
 cat > dist/main.js <<'JS'
 #!/usr/bin/env node
-// Until the program takes them over, a signal to stop means what it says: nothing runs yet that must be ended first.
-for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));
+// Until the program takes them over, a signal ends the process at once: nothing runs yet that must be stopped first.
+// Under a supervisor 0 would mean "do not start it again" (decision T3).
+const terminated = process.argv.includes('--supervised') ? 143 : 0;
+process.once('SIGTERM', () => process.exit(terminated));
+process.once('SIGINT', () => process.exit(0));
 // A name nobody answers for holds a thread until the system gives it up, and half of them may look up names: one for
 // each webhook there can be. libuv reads this before the first is used; loading a module would be that, so this is none.
 process.env.UV_THREADPOOL_SIZE ??= '128';

@@ -13,8 +13,10 @@ import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
+import type { RunCommand } from './mac/command.ts';
 import { GrantWatch } from './mac/grant-watch.ts';
 import { macPermissions } from './mac/permissions.ts';
+import { assertPortFree } from './mac/port-listeners.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { Closers } from './runtime/closers.ts';
 import { Counters } from './runtime/counters.ts';
@@ -46,6 +48,8 @@ export interface Host {
   /** As Node names it, or `simulated`. */
   readonly platform: string;
   readonly homeFolder: string;
+  /** Programs of this machine, looked up on PATH. */
+  readonly run: RunCommand;
   /** Asks to be stopped and started again (exit code 75). */
   restart(): void;
 }
@@ -179,7 +183,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await sender.start();
     publisher.start();
     // Nothing is published or sent before the port is had, and no request comes in before everything runs.
-    const url = await http.listen(config.server.host, config.server.port);
+    const { host: address, port } = config.server;
+    if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
+    const url = await http.listen(address, port);
     tail.start();
     clockWatch.start();
     webhooks.start();

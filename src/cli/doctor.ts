@@ -3,6 +3,7 @@ import { layoutOf } from '../../installer/layout.ts';
 import { type Machine, pause } from '../../installer/machine.ts';
 import { portState } from '../../installer/port.ts';
 import { readConfig } from '../config/file.ts';
+import { described } from '../mac/port-listeners.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from './doctor/files.ts';
 import { type Finding, finding, ok } from './doctor/finding.ts';
@@ -74,8 +75,12 @@ async function port(machine: Machine, host: string, number: number): Promise<Fin
       'Change server.host or server.port.',
     );
   }
-  const who = `${state.program ?? 'another program'}${state.pid === null ? '' : `, process ${state.pid}`}`;
-  return finding('problem', 'port', `Port ${number} is taken by ${who}.`, 'Stop it, or set another server.port.');
+  return finding(
+    'problem',
+    'port',
+    `Port ${number} is taken by ${described(state)}.`,
+    'Stop it, or set another server.port.',
+  );
 }
 
 function lines({ state, name, sentence, what_to_do: whatToDo }: Finding): readonly string[] {

@@ -2,7 +2,8 @@ import type { RunningApp } from '../app.ts';
 import { type ConfigReading, configPath } from '../config/file.ts';
 import { logLevel } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
-import { type AppError, errorCode } from '../domain/errors.ts';
+import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
+import { commandRunner } from '../mac/command.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Ending } from '../runtime/process.ts';
@@ -36,7 +37,7 @@ export async function runService(
   context: Context,
   { supervised, platform, homeFolder, onStart }: ServiceOptions,
 ): Promise<number> {
-  const ending = new Ending({ log, clock: systemClock, isTerminal: context.isTerminal });
+  const ending = new Ending({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
   const { startApp } = await import('../app.ts');
   let app: RunningApp;
@@ -48,6 +49,7 @@ export async function runService(
       version: context.version,
       platform,
       homeFolder,
+      run: commandRunner(context.around.env),
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
@@ -109,7 +111,9 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
     }
+    case 'port_taken':
     case 'EADDRINUSE': {
+      const who = isAppError(error) ? error.message : 'another program listens there.';
       const finder =
         around.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
       const other =
@@ -118,7 +122,7 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
           : `Or set another server.port in ${path}.`;
       return {
         exitCode: EXIT.portTaken,
-        sentence: `${host}:${port} is taken: another program listens there.`,
+        sentence: `${host}:${port} is taken: ${who}`,
         details: [`This finds it: ${finder}`, other],
       };
     }

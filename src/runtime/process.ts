@@ -3,12 +3,16 @@ import type { ProcessLog } from './log.ts';
 
 /** A stop is over within 10 s whatever happens (A7); what remains is for the exit itself. */
 const STOP_LIMIT_MS = 9500;
+/** 128 and the number of SIGTERM, as a shell reports it. */
+const TERMINATED = 143;
 
 export interface EndingOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
   /** A closed terminal ends what runs in it; without one a hangup means nothing (nohup, launchd). */
   readonly isTerminal: boolean;
+  /** A supervisor such as launchd starts this process again unless it ends with 0. */
+  readonly supervised: boolean;
 }
 
 /** How this process ends: by a signal (A7), by a crash (A3), or because the service wants to. */
@@ -64,10 +68,18 @@ export class Ending {
   }
 
   #signalled(signal: NodeJS.Signals): void {
-    if (this.#isSignalled) this.#exitNow(0);
+    if (this.#isSignalled) this.#exitNow(this.exitCode);
     this.#isSignalled = true;
     this.#options.log.info('stopping', { signal });
-    this.want(0);
+    this.want(this.#exitCodeAfter(signal));
+  }
+
+  /**
+   * Decision T3: launchd ignores the code of a job that it stopped itself. When another program sent the signal, a 0
+   * would keep the agent away until the next login.
+   */
+  #exitCodeAfter(signal: NodeJS.Signals): number {
+    return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;
   }
 
   #exitNow(exitCode: number): void {

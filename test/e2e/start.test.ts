@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -181,6 +182,22 @@ test('a taken port ends with 69, says which, and does no harm to who holds it', 
   expect((await holder.get('/health')).status).toBe(200);
 });
 
+test('on macOS a port is taken also when only lsof can tell, and the exit code is 69', async () => {
+  const mac = await StandInMac.start();
+  try {
+    mac.keep('lsof', `p4711\ncnode\nn*:${mac.port}\n`);
+    const folder = configured(`[server]\nport = ${mac.port}\n[auth]\napi_key = "k"\n`);
+    const { exitCode, stderr } = await postern(['serve', '--config-dir', folder], {
+      ...mac.environment,
+      NODE_OPTIONS: `--import=${new URL('../support/mac-stand-ins/pretend-mac.mjs', import.meta.url).href}`,
+    });
+    expect(exitCode).toBe(69);
+    expect(stderr).toContain(`127.0.0.1:${mac.port} is taken: node, process 4711 listens on *:${mac.port}.`);
+  } finally {
+    await mac.close();
+  }
+});
+
 describe('a command line that means nothing', () => {
   test.each([
     [['sevre'], 'there is no command sevre.'],
@@ -207,6 +224,26 @@ describe('the end', () => {
     const started = await service();
     expect(await started.stop(signal)).toBe(0);
     expect(started.output).toContain('"msg":"stopped"');
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 0],
+  ] as const)('under a supervisor %s stops as gracefully, and with %i', async (signal, exitCode) => {
+    const started = await service({ arguments: ['--supervised'] });
+    expect(await started.stop(signal)).toBe(exitCode);
+    expect(started.output).toContain('"msg":"stopped"');
+  });
+
+  test.each([
+    [['--supervised'], 143],
+    [[], 0],
+  ])('by a SIGTERM before the program is loaded has the same code: %p, %i', (options, exitCode) => {
+    const early = `process.once('newListener', (name) => { if (name === 'SIGTERM') setImmediate(() => process.kill(process.pid, 'SIGTERM')); });`;
+    const { status } = spawnSync(process.execPath, [MAIN, 'serve', ...options, '--config-dir', '/dev/null/nowhere'], {
+      env: { HOME: root, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(early)}` },
+    });
+    expect(status).toBe(exitCode);
   });
 
   test('comes at once with the second signal, though a request is still coming in', async () => {

@@ -191,7 +191,7 @@ describe('what stops an installation, before anything is changed', () => {
     const mac = await newMac();
     mkdirSync(mac.layout.support, { recursive: true });
     writeFileSync(mac.layout.config, `port = ${mac.port}\n`);
-    mac.keep('lsof', 'p4711\ncruby\n');
+    mac.keep('lsof', 'p4711\ncruby\nn127.0.0.1:3001\n');
     const other = createServer().listen(mac.port, '127.0.0.1');
     await eventually(() => other.listening);
     try {
@@ -216,7 +216,7 @@ describe('what stops an installation, before anything is changed', () => {
     await eventually(() => other.listening);
     const { port } = other.address() as AddressInfo;
     writeFileSync(mac.layout.config, `port = ${port}\n`);
-    mac.keep('lsof', 'p4711\ncruby\n');
+    mac.keep('lsof', 'p4711\ncruby\nn127.0.0.1:3001\n');
     try {
       await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({ code: 'port_taken' });
     } finally {

@@ -44,7 +44,7 @@ describe("the agent's property list", () => {
       ProcessType: 'Interactive',
       LimitLoadToSessionType: 'Aqua',
       Umask: 63,
-      EnvironmentVariables: { LANG: 'en_US.UTF-8' },
+      EnvironmentVariables: { LANG: 'en_US.UTF-8', NODE_OPTIONS: '' },
       StandardOutPath: layout.logFiles[0],
       StandardErrorPath: layout.logFiles[1],
     });

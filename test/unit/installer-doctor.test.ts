@@ -145,7 +145,7 @@ describe('doctor', () => {
     mkdirSync(join(mac.home, 'Library', 'LaunchAgents'));
     writeFileSync(mac.layout.plist, '');
     mac.keep('disabled-local.postern.agent');
-    mac.keep('lsof', 'p99\ncruby\n');
+    mac.keep('lsof', 'p99\ncruby\nn*:3001\n');
     mkdirSync(join(mac.home, 'Library', 'Messages'));
     const database = openSqlite(join(mac.home, 'Library', 'Messages', 'chat.db'));
     database.exec(

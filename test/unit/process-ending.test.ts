@@ -5,7 +5,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 async function newEnding(): Promise<Ending> {
   const log = await openLog({ level: 'error', isTerminal: false, fd: 2 });
-  return new Ending({ log, clock: new FakeClock(), isTerminal: false });
+  return new Ending({ log, clock: new FakeClock(), isTerminal: false, supervised: false });
 }
 
 test('a service that wants to be started again ends with its code', async () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { includeParameter } from './details.ts';
 import { limit } from './query.ts';
@@ -11,6 +12,7 @@ const permissions = z
       name: z.enum(['full_disk_access', 'automation']),
       state: z.enum(['granted', 'denied', 'unknown']),
       detail: z.string(),
+      reason: z.enum(PERMISSION_REASONS).optional(),
     }),
   )
   .readonly();

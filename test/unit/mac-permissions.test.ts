@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { macPermissions } from '../../src/mac/permissions.ts';
@@ -101,12 +100,4 @@ describe('Automation', () => {
     expect(await asking).toMatchObject({ state: 'unknown', detail: expect.stringContaining('on the screen') });
     process.kill(run?.childPid ?? 0, 'SIGKILL');
   });
-});
-
-test('the scripts are plain ASCII and name nothing from outside but the environment', () => {
-  for (const path of ['src/sender/send.applescript', 'src/mac/automation.applescript']) {
-    const script = readFileSync(path, 'utf8');
-    expect(script).toMatch(/^[\t\n -~]*$/);
-    expect(script).not.toMatch(/do shell script|run script|system attribute "|\bargv\b/);
-  }
 });

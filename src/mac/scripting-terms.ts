@@ -1,0 +1,44 @@
+/**
+ * The terms of Messages' scripting dictionary that a script may use, as `sdef /System/Applications/Messages.app`
+ * names them. Sources: the dictionary of macOS 26.5.2, and a report of the one of 27.0, which names the same classes.
+ */
+export const MESSAGES_TERMS = {
+  commands: ['send', 'login', 'logout'],
+  classes: ['participant', 'account', 'chat', 'file transfer'],
+  properties: [
+    'id',
+    'name',
+    'handle',
+    'first name',
+    'last name',
+    'full name',
+    'account',
+    'description',
+    'enabled',
+    'connection status',
+    'service type',
+    'participant',
+    'file path',
+    'direction',
+    'file size',
+    'file progress',
+    'transfer status',
+    'started',
+  ],
+  /** Of `service type`. `RCS` is in no dictionary before macOS 15, so no script may name it. */
+  services: ['iMessage', 'SMS'],
+} as const;
+
+/** From the standard suite, which Messages' dictionary includes from CocoaStandard.sdef. */
+export const STANDARD_TERMS = {
+  commands: ['count'],
+  classes: ['application', 'window'],
+  properties: ['version'],
+} as const;
+
+/** What the three scripts use: without one of these in the dictionary, Messages cannot be driven. */
+export const NEEDED_TERMS = {
+  commands: ['send'],
+  classes: ['participant', 'account', 'chat'],
+  properties: ['id', 'service type'],
+} as const;

@@ -1,4 +1,4 @@
-# Works with GNU make 3.81, which is the one macOS has. `make` alone says what there is.
+# Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help run demo install uninstall build test test-faults lint typecheck check bench bench-quick clean
@@ -7,7 +7,7 @@ PACKAGES := node_modules/.package-lock.json
 PROGRAM := dist/main.js
 SOURCES := $(shell find src installer -type f ! -name '.*') package.json tsconfig.json tsconfig.build.json
 
-help: ## say what there is
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 run: $(PROGRAM) ## serve: on a Mac for real, elsewhere the demo
@@ -19,33 +19,33 @@ demo: $(PROGRAM) ## serve a simulated Mac
 install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-wait)
 	@node $(PROGRAM) install $(ARGS)
 
-uninstall: $(PROGRAM) ## take it off this Mac again (ARGS=--purge)
+uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 	@node $(PROGRAM) uninstall $(ARGS)
 
 build: $(PROGRAM) ## compile into dist/
 
-test: $(PROGRAM) ## run every test
+test: $(PROGRAM) ## run all tests
 	npm test --silent
 
 test-faults: $(PROGRAM) ## crashes, dead receivers, … (FAULTS=long: an hour)
 	npm test --silent -- --runInBand --verbose test/faults
 
-lint: $(PACKAGES) ## check style and the habits of the house
+lint: $(PACKAGES) ## check style
 	npm run --silent lint
 
 typecheck: $(PACKAGES) ## check the types
 	npm run --silent typecheck
 
-check: typecheck lint ## types, style, and code nobody uses
+check: typecheck lint ## types, style, unused code
 	npm run --silent unused
 
-bench: $(PROGRAM) ## measure beside the rivals, into bench/RESULTS.md
+bench: $(PROGRAM) ## benchmark against alternatives, into bench/RESULTS.md
 	node bench/run.mjs
 
-bench-quick: $(PROGRAM) ## the same, small, in two minutes; writes nothing
+bench-quick: $(PROGRAM) ## the same in two minutes; writes nothing
 	node bench/run.mjs --quick
 
-clean: ## remove what was built and installed here
+clean: ## remove build output and packages
 	rm -rf dist node_modules
 
 # npm writes this file last, so it is there only when everything is.

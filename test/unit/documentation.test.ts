@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
@@ -49,4 +49,13 @@ test('docs/api.md has every metric, and no other', async () => {
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
   expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual(names.sort());
+});
+
+test('ARCHITECTURE.md names only files and folders that exist', () => {
+  const root = new URL('../../', import.meta.url);
+  const page = readFileSync(new URL('ARCHITECTURE.md', root), 'utf8');
+  const paths = page.match(/\b(?:[a-z-]+\/)+(?:[a-z-]+(?:\.\w+)*)?|\b[a-z-]+\.ts\b/g) ?? [];
+  const isThere = (path: string): boolean =>
+    ['', 'src/'].some((folder) => ['', '.ts'].some((ending) => existsSync(new URL(`${folder}${path}${ending}`, root))));
+  expect([...new Set(paths)].filter((path) => !path.startsWith('dist/') && !isThere(path))).toEqual([]);
 });

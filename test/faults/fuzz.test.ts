@@ -5,7 +5,7 @@ import { decodeAttributedBody } from '../../src/chatdb/attributed-body.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
-import { isLong, openFiles, Stage } from './stage.ts';
+import { isLong, openFiles, Stage, testWithProc } from './stage.ts';
 
 const REQUESTS = isLong ? 150_000 : 3000;
 const FRAMES = isLong ? 50_000 : 2000;
@@ -166,7 +166,7 @@ async function repeat(times: number, work: () => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 
-test(
+testWithProc(
   `${REQUESTS} mutated requests and ${FRAMES} mutated frames: no undocumented 5xx, no crash, no handle left`,
   async () => {
     const seed = Math.floor(Math.random() * 2 ** 32);

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import { appleDate } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
-import { compare, isLong, residentMiB, Stage, wait } from './stage.ts';
+import { compare, isLong, residentMiB, Stage, testWithProc, wait } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.end());
@@ -38,7 +38,7 @@ function countedAsLost(output: string): number {
 
 const BURST = isLong ? 100_000 : 20_000;
 
-test(`a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`, async () => {
+testWithProc(`a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`, async () => {
   stage = new Stage();
   const service = await stage.start();
   const first = stage.newestRow();
@@ -51,7 +51,7 @@ test(`a burst of ${BURST} rows in one transaction: every one arrives at a resumi
   expect(resident).toBeLessThan(200);
 }, 180_000);
 
-test('clients that never read lose events, are counted, and cost the others nothing', async () => {
+testWithProc('clients that never read lose events, are counted, and cost the others nothing', async () => {
   stage = new Stage();
   const service = await stage.start();
   const count = isLong ? 50 : 10;

@@ -1,10 +1,10 @@
 import { existsSync, renameSync } from 'node:fs';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import type { Listener } from '../support/service.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
-import { compare, isLong, openFiles, residentMiB, Stage, wait } from './stage.ts';
+import { compare, isLong, openFiles, residentMiB, Stage, testWithProc, wait } from './stage.ts';
 
 const LASTS_MS = isLong ? 20 * 60_000 : 12_000;
 const ROWS_PER_SECOND = 50;
@@ -103,7 +103,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-test(
+testWithProc(
   `${LASTS_MS / 1000} s at ${ROWS_PER_SECOND} rows/s with faults: nothing lost, memory and file handles flat`,
   async () => {
     stage = new Stage();

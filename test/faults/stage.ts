@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { test } from '@jest/globals';
 import { PosternClient } from '../../src/client/client.ts';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
@@ -160,6 +161,12 @@ export function compare(
     outOfOrder,
     unknown: [...seen].filter((row) => !known.has(row)),
   };
+}
+
+/** A test that measures the service's process in /proc; where there is none, its name says why it is skipped. */
+export function testWithProc(name: string, run: () => Promise<void>, limitMs?: number): void {
+  if (process.platform === 'linux') test(name, run, limitMs);
+  else test.skip(`${name} (skipped: it needs /proc, which only Linux has)`, run, limitMs);
 }
 
 /** Resident memory of a process in MiB. */

@@ -13,7 +13,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { awkFolder, type MenubarShell, menubarShells } from '../support/menubar-shells.ts';
 import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -42,8 +43,18 @@ interface Output {
   readonly text: string;
 }
 
+/** The one that the tests run in. */
+let shell: MenubarShell;
+
 function run(env: Readonly<Record<string, string>> = {}, ...args: string[]): Promise<Output> {
-  const child = spawn('/bin/sh', [link, ...args], { env: { PATH: `${programs}:/usr/bin:/bin`, HOME: home, ...env } });
+  return runAt(link, env, ...args);
+}
+
+function runAt(path: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Output> {
+  const [program, ...options] = shell.command;
+  const child = spawn(program, [...options, path, ...args], {
+    env: { PATH: `${programs}:${awkFolder(folder, shell)}:/usr/bin:/bin`, HOME: home, ...env },
+  });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })));
@@ -84,7 +95,13 @@ const RUNNING_ITEMS = [
   '',
 ];
 
-describe('the menu bar plugin', () => {
+const shells = menubarShells();
+
+describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
+  beforeAll(() => {
+    shell = its;
+  });
+
   test.each([
     ['swiftbar', { SWIFTBAR: '1' }],
     ['xbar', {}],
@@ -176,15 +193,18 @@ describe('the menu bar plugin', () => {
   test('a path with a double quote is quoted the other way', async () => {
     const odd = join(folder, 'a "b".sh');
     copyFileSync(SCRIPT, odd);
-    const { stdout } = spawnSync('/bin/sh', [odd], {
-      env: { PATH: `${programs}:/usr/bin:/bin`, HOME: home },
-      encoding: 'utf8',
-    });
-    expect(stdout).toContain(`bash='${odd}'`);
-  });
-
-  const hasShellcheck = existsSync('/usr/bin/shellcheck');
-  (hasShellcheck ? test : test.skip)('has nothing shellcheck objects to (skipped where it is not installed)', () => {
-    expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
+    expect((await runAt(odd, {})).text).toContain(`bash='${odd}'`);
   });
 });
+
+for (const [name, program] of shells.missing) {
+  test.skip(`the menu bar plugin in ${name} (skipped: ${program} is not installed)`, () => {});
+}
+
+const hasShellcheck = existsSync('/usr/bin/shellcheck');
+(hasShellcheck ? test : test.skip)(
+  'shellcheck objects to nothing in the plugin (skipped where it is not installed)',
+  () => {
+    expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
+  },
+);

@@ -38,47 +38,55 @@ function countedAsLost(output: string): number {
 
 const BURST = isLong ? 100_000 : 20_000;
 
-testWithProc(`a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`, async () => {
-  stage = new Stage();
-  const service = await stage.start();
-  const first = stage.newestRow();
-  const client = stage.client(first);
-  burst(BURST, 100);
-  await eventually(() => client.rows.length >= BURST, 120_000);
-  expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
-  const resident = residentMiB(service.pid);
-  console.log(`after ${BURST} rows: ${Math.round(resident)} MiB resident`);
-  expect(resident).toBeLessThan(200);
-}, 180_000);
+testWithProc(
+  `a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`,
+  async () => {
+    stage = new Stage();
+    const service = await stage.start();
+    const first = stage.newestRow();
+    const client = stage.client(first);
+    burst(BURST, 100);
+    await eventually(() => client.rows.length >= BURST, 120_000);
+    expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+    const resident = residentMiB(service.pid);
+    console.log(`after ${BURST} rows: ${Math.round(resident)} MiB resident`);
+    expect(resident).toBeLessThan(200);
+  },
+  180_000,
+);
 
-testWithProc('clients that never read lose events, are counted, and cost the others nothing', async () => {
-  stage = new Stage();
-  const service = await stage.start();
-  const count = isLong ? 50 : 10;
-  const stalled = await Promise.all(Array.from({ length: count }, () => service.socket()));
-  for (const { socket } of stalled) socket.pause();
-  const reading = await Promise.all(Array.from({ length: count }, () => service.socket()));
-  const first = stage.newestRow();
-  // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
-  for (let step = 0; step < 40; step += 1) {
-    burst(256, 4000);
-    await eventually(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
-  }
-  const written = stage.rowsAfter(first);
-  for (const listener of reading) {
-    expect(compare(written, rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
-  }
-  const resident = residentMiB(service.pid);
-  console.log(`${count} stalled beside ${count} reading: ${Math.round(resident)} MiB resident`);
-  expect(resident).toBeLessThan(200);
-  for (const { socket } of stalled) socket.resume();
-  await eventually(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
-  // What they did not get was counted, event by event (C7).
-  const skipped = stalled.reduce((sum, listener) => sum + written.length - listener.frames.length, 0);
-  expect(skipped).toBeGreaterThan(0);
-  await eventually(() => countedAsLost(service.output) === skipped);
-  await Promise.all([...stalled, ...reading].map((listener) => listener.close()));
-}, 180_000);
+testWithProc(
+  'clients that never read lose events, are counted, and cost the others nothing',
+  async () => {
+    stage = new Stage();
+    const service = await stage.start();
+    const count = isLong ? 50 : 10;
+    const stalled = await Promise.all(Array.from({ length: count }, () => service.socket()));
+    for (const { socket } of stalled) socket.pause();
+    const reading = await Promise.all(Array.from({ length: count }, () => service.socket()));
+    const first = stage.newestRow();
+    // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
+    for (let step = 0; step < 40; step += 1) {
+      burst(256, 4000);
+      await eventually(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
+    }
+    const written = stage.rowsAfter(first);
+    for (const listener of reading) {
+      expect(compare(written, rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+    }
+    const resident = residentMiB(service.pid);
+    console.log(`${count} stalled beside ${count} reading: ${Math.round(resident)} MiB resident`);
+    expect(resident).toBeLessThan(200);
+    for (const { socket } of stalled) socket.resume();
+    await eventually(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
+    // What they did not get was counted, event by event (C7).
+    const skipped = stalled.reduce((sum, listener) => sum + written.length - listener.frames.length, 0);
+    expect(skipped).toBeGreaterThan(0);
+    await eventually(() => countedAsLost(service.output) === skipped);
+    await Promise.all([...stalled, ...reading].map((listener) => listener.close()));
+  },
+  180_000,
+);
 
 const inLongForm = isLong ? test : test.skip;
 

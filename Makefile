@@ -4,6 +4,7 @@ SHELL := /bin/sh
 .PHONY: help run demo install uninstall build test test-faults lint typecheck check bench bench-quick clean
 
 PACKAGES := node_modules/.package-lock.json
+NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
 SOURCES := $(shell find src installer -type f ! -name '.*') package.json tsconfig.json tsconfig.build.json
 
@@ -24,10 +25,10 @@ uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 
 build: $(PROGRAM) ## compile into dist/
 
-test: $(PROGRAM) ## run all tests
+test: $(PROGRAM) $(NODE_22) ## run all tests
 	npm test --silent
 
-test-faults: $(PROGRAM) ## crashes, dead receivers, … (FAULTS=long: an hour)
+test-faults: $(PROGRAM) $(NODE_22) ## crashes, dead receivers, … (FAULTS=long: an hour)
 	npm test --silent -- --runInBand --verbose test/faults
 
 lint: $(PACKAGES) ## check style
@@ -46,13 +47,18 @@ bench-quick: $(PROGRAM) ## the same in two minutes; writes nothing
 	node bench/run.mjs --quick
 
 clean: ## remove build output and packages
-	rm -rf dist node_modules
+	rm -rf dist node_modules test/support/node-22/node_modules
 
 # npm writes this file last, so it is there only when everything is.
 $(PACKAGES): package-lock.json
 	@node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
 	  || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
 	npm ci --no-audit --no-fund
+	@touch $@
+
+# The Node of an installed agent, for the tests that need one.
+$(NODE_22): test/support/node-22/package-lock.json
+	npm ci --prefix test/support/node-22 --no-audit --no-fund
 	@touch $@
 
 $(PROGRAM): $(PACKAGES) $(SOURCES)

@@ -4,6 +4,7 @@ import type { Runs } from './cli/declaration.ts';
 import { declareProgram } from './cli/program.ts';
 import { packageVersion } from './cli/version.ts';
 import { surroundings } from './config/surroundings.ts';
+import { isAppError } from './domain/errors.ts';
 
 /** Aborted when nobody reads what we print any more. That is no crash. */
 const unread = new AbortController();
@@ -51,6 +52,10 @@ async function run(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
+    if (isAppError(error) && error.code === 'sqlite_missing') {
+      context.complain(`Postern does not start: ${error.message}`, `  ${error.hint ?? ''}`);
+      return EXIT.config;
+    }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
     // A command with commands beneath it, given alone: its help was shown.

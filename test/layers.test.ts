@@ -45,6 +45,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 /** The rooms that each outside package, or module of Node that touches the machine, may be used in. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['runtime'],
+  'node:sqlite': ['runtime'],
   '@tinyhttp/app': ['http'],
   'rate-limiter-flexible': ['http'],
   'raw-body': ['http'],

@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path';
 import { configPath, createConfig, readConfig } from '../config/file.ts';
 import { demoFolder } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
+import { assertSqlite } from '../runtime/sqlite.ts';
 import { SimulatedMac } from '../simulator/mac.ts';
 import { type CommonOptions, type Context, quoted } from './command.ts';
 import { refuseConfig, runService, withLog } from './service.ts';
@@ -15,8 +16,9 @@ export interface DemoOptions extends CommonOptions {
 const POLL_INTERVAL_MS = 250;
 
 /** `postern demo`: a simulated Mac, and the real gateway in front of it. */
-export function demo(options: DemoOptions, context: Context): Promise<number> {
+export async function demo(options: DemoOptions, context: Context): Promise<number> {
   const { around } = context;
+  assertSqlite();
   const folder = options.dir === undefined ? demoFolder(options.configDir, around) : resolve(options.dir);
   const mac = new SimulatedMac({ dir: folder, hasPeople: true });
   return withLog(context, async (log) => {

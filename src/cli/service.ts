@@ -7,6 +7,7 @@ import { commandRunner } from '../mac/command.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Ending } from '../runtime/process.ts';
+import { sqliteLibrary } from '../runtime/sqlite.ts';
 import { type Context, EXIT } from './command.ts';
 
 export interface ServiceOptions {
@@ -57,7 +58,12 @@ export async function runService(
     if (refusal === undefined) throw error;
     return refuse(refusal, supervised, log, context);
   }
-  log.info('serving', { url: app.url, config: configPath(config.dir), version: context.version });
+  log.info('serving', {
+    url: app.url,
+    config: configPath(config.dir),
+    version: context.version,
+    sqlite: sqliteLibrary,
+  });
   onStart?.(app.url);
   await ending.wanted;
   await app.close();
@@ -106,6 +112,7 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
   const path = configPath(config.dir);
   switch (errorCode(error)) {
     case 'already_running':
+    case 'sqlite_missing':
     case 'state_db_unusable': {
       const { code, message, hint } = error as AppError;
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;

@@ -1,6 +1,9 @@
+import { AppError } from '../domain/errors.ts';
+import type { NativeDatabase, OpenNative } from './sqlite/native.ts';
+
 /**
- * SQLite through one small door: better-sqlite3 on Node, bun:sqlite on Bun. The differences that
- * matter are levelled here: a missing row is undefined, a BLOB is a Uint8Array, errors carry a `code`.
+ * SQLite behind one small interface: better-sqlite3 or else node:sqlite on Node, bun:sqlite on Bun. It reads the
+ * same through each: a missing row is undefined, a BLOB a Uint8Array, an integer a number, an error has a `code`.
  */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 /** One row as an array, in the order of the selected columns. */
@@ -31,96 +34,58 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
 }
 
-type Open = (path: string, options: OpenOptions) => Sqlite;
+type SqliteLibrary = 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite';
 
-interface NativeStatement {
-  all(...parameters: SqlValue[]): unknown[];
-  get(...parameters: SqlValue[]): unknown;
-  run(...parameters: SqlValue[]): { changes: number | bigint };
+const loaded = await load();
+
+/** The implementation in use; undefined where there is none. */
+export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? loaded.library : undefined;
+
+/**
+ * Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`, or AppError
+ * `unavailable` / `sqlite_missing` where no implementation can be loaded.
+ */
+export function openSqlite(path: string, { readonly = false, busyTimeoutMs = 1000 }: OpenOptions = {}): Sqlite {
+  return wrap(implementation()(path, { readonly, busyTimeoutMs }));
 }
 
-const isBun = 'Bun' in globalThis;
-const openNative: Open = isBun ? await loadBun() : await loadNode();
-
-/** Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. */
-export function openSqlite(path: string, options: OpenOptions = {}): Sqlite {
-  return openNative(path, options);
+/** Throws AppError `unavailable` / `sqlite_missing` where no implementation can be loaded. */
+export function assertSqlite(): void {
+  implementation();
 }
 
-async function loadNode(): Promise<Open> {
-  const { default: Database } = await import('better-sqlite3');
-  return (path, { readonly = false, busyTimeoutMs = 1000 }) => {
-    const database = new Database(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });
-    return wrap({
-      prepare(sql) {
-        const statement = database.prepare<SqlValue[]>(sql);
-        return statement.reader ? statement.raw() : statement;
-      },
-      exec: (sql) => void database.exec(sql),
-      close: () => void database.close(),
-    });
-  };
+function implementation(): OpenNative {
+  if ('open' in loaded) return loaded.open;
+  throw missing(loaded.cause);
 }
 
-async function loadBun(): Promise<Open> {
-  // The name is not a literal so that Node's type checker need not know Bun's own module.
-  const name = 'bun:sqlite';
-  const { Database } = (await import(name)) as { Database: new (path: string, options: object) => BunDatabase };
-  return (path, { readonly = false, busyTimeoutMs = 1000 }) => {
-    const database = named(() => new Database(path, readonly ? { readonly: true } : { readwrite: true, create: true }));
-    database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    return wrap({
-      prepare(sql) {
-        const statement = named(() => database.prepare(sql));
-        return {
-          all: (...parameters) => named(() => statement.values(...parameters)),
-          get: (...parameters) => named(() => statement.values(...parameters)[0]),
-          run: (...parameters) => named(() => statement.run(...parameters)),
-        };
-      },
-      exec: (sql) => named(() => void database.run(sql)),
-      close: () => database.close(),
-    });
-  };
-}
-
-interface BunDatabase {
-  prepare(sql: string): {
-    values(...parameters: SqlValue[]): unknown[][];
-    run(...parameters: SqlValue[]): { changes: number };
-  };
-  run(sql: string): unknown;
-  close(): void;
-}
-
-/** Bun's errors may carry only SQLite's number; the name is what better-sqlite3 gives as `code`. */
-const SQLITE_NAMES: Readonly<Record<number, string>> = {
-  1: 'SQLITE_ERROR',
-  5: 'SQLITE_BUSY',
-  6: 'SQLITE_LOCKED',
-  8: 'SQLITE_READONLY',
-  10: 'SQLITE_IOERR',
-  11: 'SQLITE_CORRUPT',
-  13: 'SQLITE_FULL',
-  14: 'SQLITE_CANTOPEN',
-  19: 'SQLITE_CONSTRAINT',
-  23: 'SQLITE_AUTH',
-  26: 'SQLITE_NOTADB',
-};
-
-function named<Result>(work: () => Result): Result {
+async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { cause: unknown }> {
+  if ('Bun' in globalThis) {
+    return { library: 'bun:sqlite', open: await (await import('./sqlite/bun.ts')).loadBunSqlite() };
+  }
   try {
-    return work();
-  } catch (error) {
-    const failure = error as { code?: unknown; errno?: unknown };
-    if (typeof failure.errno === 'number' && typeof failure.code !== 'string') {
-      failure.code = SQLITE_NAMES[failure.errno & 0xff] ?? 'SQLITE_ERROR';
-    }
-    throw error;
+    const { loadBetterSqlite3 } = await import('./sqlite/better-sqlite3.ts');
+    return { library: 'better-sqlite3', open: await loadBetterSqlite3() };
+  } catch (cause) {
+    const open = (await import('./sqlite/node.ts')).loadNodeSqlite();
+    return open === undefined ? { cause } : { library: 'node:sqlite', open };
   }
 }
 
-function wrap(native: { prepare(sql: string): NativeStatement; exec(sql: string): void; close(): void }): Sqlite {
+function missing(cause: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'sqlite_missing',
+    `Node ${process.versions.node} has no SQLite of its own, and the library better-sqlite3 could not be built here.`,
+    {
+      hint: 'Install Node 22.16 or newer; or a C++ compiler (on a Mac: xcode-select --install), then run: npm ci',
+      cause,
+    },
+  );
+}
+
+/** Also used by the tests of the single implementations. */
+export function wrap(native: NativeDatabase): Sqlite {
   let closed = false;
   return {
     prepare(sql) {
@@ -139,7 +104,7 @@ function wrap(native: { prepare(sql: string): NativeStatement; exec(sql: string)
         native.exec('COMMIT');
         return result;
       } catch (error) {
-        native.exec('ROLLBACK');
+        rollBack(native);
         throw error;
       }
     },
@@ -149,4 +114,13 @@ function wrap(native: { prepare(sql: string): NativeStatement; exec(sql: string)
       native.close();
     },
   };
+}
+
+/** A full disk, among others, makes SQLite roll back by itself: then there is nothing left to do. */
+function rollBack(native: NativeDatabase): void {
+  try {
+    native.exec('ROLLBACK');
+  } catch {
+    // The error that ended the transaction is the one to be told.
+  }
 }

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { AppError, errorCode } from '../domain/errors.ts';
+import { AppError, isAppError } from '../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
 /** Each entry takes the schema one version further; `user_version` counts how many have been applied. */
@@ -64,7 +64,7 @@ export function openStateDatabase(path: string): Sqlite {
     migrate(database, path);
     return database;
   } catch (error) {
-    if (errorCode(error) === 'state_db_unusable') throw error;
+    if (isAppError(error)) throw error;
     throw new AppError('internal', 'state_db_unusable', `The state database ${path} cannot be used: ${String(error)}`, {
       hint: 'Stop the service and move the file away; registered webhooks are kept in it and must be registered again.',
       cause: error,

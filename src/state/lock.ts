@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, errorCode } from '../domain/errors.ts';
+import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
 /** A service that is just ending is waited for this long. */
@@ -20,6 +20,7 @@ export function lockFolder(folder: string): () => void {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
+    if (isAppError(error)) throw error;
     if (errorCode(error) !== 'SQLITE_BUSY') throw unusable(folder, path, error);
     throw new AppError('conflict', 'already_running', `another Postern runs with ${folder}.`, {
       hint: 'Stop that one first, or give this one a folder of its own with --config-dir.',

@@ -1,9 +1,10 @@
-// Starts the service from its sources under Bun, on a simulated Mac, and passes once through everything it does:
-// health, lists, a send, its event on a WebSocket and, signed, at a webhook receiver. Exits 0 or 1.
+// Starts the service under another runtime, on a simulated Mac, and passes once through everything it does: health,
+// lists, a send, its event on a WebSocket and, signed, at a webhook receiver. Exits 0 or 1.
+// `bun` runs the sources; `node-22` runs the built program, with node:sqlite where better-sqlite3 is not built for it.
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,14 +15,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'postern-bun-'));
 const port = await freePort();
 const base = `http://127.0.0.1:${port}`;
-const service = spawn(
-  join(root, 'node_modules/.bin/bun'),
-  ['src/main.ts', 'demo', '--dir', folder, '--port', String(port)],
-  {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  },
-);
+const [program, main] = runtimeOf(process.argv[2]);
+const service = spawn(program, [main, 'demo', '--dir', folder, '--port', String(port)], {
+  cwd: root,
+  stdio: ['ignore', 'pipe', 'pipe'],
+});
 let output = '';
 for (const stream of [service.stdout, service.stderr]) stream.on('data', (chunk) => (output += chunk));
 const exited = once(service, 'exit');
@@ -64,7 +62,7 @@ try {
   socket.on('message', (data) => frames.push(JSON.parse(String(data))));
   await once(socket, 'open');
 
-  const body = `Grüße from Bun 👋 "quoted" \n second line`;
+  const body = `Grüße 👋 "quoted" \n second line`;
   const sent = await fetch(`${base}/api/v1/messages`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -90,7 +88,10 @@ try {
   service.kill('SIGTERM');
   const [code] = await exited;
   equal('the exit code', code, 0);
-  console.log('the service runs under Bun: health, lists, send, WebSocket event, signed webhook, exit');
+  const library = /sqlite[":= ]+([\w:-]+)/.exec(output)?.[1];
+  console.log(
+    `the service runs under ${process.argv[2]} with ${library}: health, lists, send, WebSocket event, signed webhook, exit`,
+  );
 } catch (error) {
   fail(error);
 } finally {
@@ -99,6 +100,14 @@ try {
   await exited;
   rmSync(folder, { recursive: true, force: true });
   process.exit(failed ? 1 : 0);
+}
+
+function runtimeOf(name) {
+  if (name === 'bun') return [join(root, 'node_modules/.bin/bun'), 'src/main.ts'];
+  const packages = join(root, 'test/support/node-22/node_modules');
+  const found = name === 'node-22' && existsSync(packages) && readdirSync(packages).find((one) => /^node-/.test(one));
+  if (found) return [join(packages, found, 'bin/node'), 'dist/main.js'];
+  throw new Error('usage: runtime-smoke.mjs bun|node-22 (the latter after: make test)');
 }
 
 function fail(error) {

@@ -1,0 +1,67 @@
+import { named } from './error-names.ts';
+import type { NativeValue, OpenNative } from './native.ts';
+
+interface NodeStatement {
+  setReturnArrays(enabled: boolean): void;
+  setReadBigInts(enabled: boolean): void;
+  all(...parameters: NativeValue[]): unknown[][];
+  get(...parameters: NativeValue[]): unknown[] | undefined;
+  run(...parameters: NativeValue[]): { changes: number | bigint };
+}
+
+interface NodeSqlite {
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readOnly: boolean; timeout: number },
+  ) => { prepare(sql: string): NodeStatement; exec(sql: string): void; close(): void };
+}
+
+/** `timeout` and `setReturnArrays` came with this release. */
+const NEEDED = [22, 16] as const;
+
+/** Node's own node:sqlite, or undefined where this Node is older than 22.16. */
+export function loadNodeSqlite(): OpenNative | undefined {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) return undefined;
+  const { DatabaseSync } = withoutWarning();
+  return (path, { readonly, busyTimeoutMs }) => {
+    const database = named(() => new DatabaseSync(path, { readOnly: readonly, timeout: busyTimeoutMs }));
+    return {
+      prepare(sql) {
+        const statement = named(() => database.prepare(sql));
+        statement.setReturnArrays(true);
+        // As numbers, integers beyond 2^53 would be errors. The dates of Messages are that large.
+        statement.setReadBigInts(true);
+        return {
+          all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),
+          get(...parameters) {
+            const row = named(() => statement.get(...parameters));
+            return row && asNumbers(row);
+          },
+          run: (...parameters) => named(() => statement.run(...parameters)),
+        };
+      },
+      exec: (sql) => named(() => database.exec(sql)),
+      close: () => database.close(),
+    };
+  };
+}
+
+function asNumbers(row: unknown[]): unknown[] {
+  for (const [place, value] of row.entries()) if (typeof value === 'bigint') row[place] = Number(value);
+  return row;
+}
+
+/** Node 22 warns that SQLite is experimental, while its module is loaded. That warning alone is left out. */
+function withoutWarning(): NodeSqlite {
+  const original = process.emitWarning.bind(process) as (...given: unknown[]) => void;
+  process.emitWarning = (...given: unknown[]) => {
+    const isExpected = given[1] === 'ExperimentalWarning' && String(given[0]).startsWith('SQLite ');
+    if (!isExpected) original(...given);
+  };
+  try {
+    return process.getBuiltinModule('node:sqlite') as NodeSqlite;
+  } finally {
+    process.emitWarning = original;
+  }
+}

@@ -5,6 +5,7 @@ import { ChatLog } from './chatdb/log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { Tail } from './chatdb/tail.ts';
+import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
 import { detailedEventJson } from './domain/event.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
@@ -186,6 +187,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
+    await listenOnSocket(config, http, log);
     tail.start();
     clockWatch.start();
     webhooks.start();
@@ -193,5 +195,18 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   } catch (error) {
     await closers.close();
     throw error;
+  }
+}
+
+/** Without the socket (decision O1) the port serves all the same, so whatever is in the way is one warning. */
+async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {
+  if (!config.server.socket) return;
+  const socket = socketOf(config);
+  try {
+    if ('reason' in socket) throw new Error(socket.reason);
+    await http.listenOnSocket(socket.path);
+  } catch (error) {
+    const reason = (error as Error).message;
+    log.warn('there is no Unix socket: the command line needs --url, and the menu shows no state', { reason });
   }
 }

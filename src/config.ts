@@ -8,7 +8,10 @@ export interface Config {
   readonly dir: string;
   readonly server: {
     readonly host: string;
+    /** 0 means any free port. */
     readonly port: number;
+    /** Whether to listen on the Unix socket too. */
+    readonly socket: boolean;
     readonly rateLimitPerMinute: number;
     readonly allowedHosts: readonly string[];
     readonly allowedOrigins: readonly string[];
@@ -63,6 +66,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     server: {
       host: one(SETTINGS.host),
       port: one(SETTINGS.port),
+      socket: one(SETTINGS.socket),
       rateLimitPerMinute: one(SETTINGS.rateLimitPerMinute),
       allowedHosts: all(SETTINGS.allowedHosts),
       allowedOrigins: all(SETTINGS.allowedOrigins),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Gateway } from '../../installer/gateway.ts';
 import { isPosternError, PosternClient, type PosternError } from '../client/client.ts';
+import { urlOf } from '../config/address.ts';
 import { readConfig } from '../config/file.ts';
 import { errorCode } from '../domain/errors.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
@@ -79,8 +79,7 @@ function inConfiguration(options: ConnectionOptions, context: Context): { readon
     throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
   }
   const { server, auth } = reading.config;
-  const { url } = new Gateway({ host: server.host, port: server.port, apiKey: auth.apiKey });
-  return { url, key: auth.apiKey };
+  return { url: urlOf(server), key: auth.apiKey };
 }
 
 function keyIn(path: string): string {

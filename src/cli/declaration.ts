@@ -17,8 +17,8 @@ export function nonEmpty(value: string): string {
 }
 
 export function portNumber(value: string): number {
-  const port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
-  if (port < 1 || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 1 to 65535.');
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : -1;
+  if (port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return port;
 }
 

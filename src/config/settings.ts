@@ -30,7 +30,21 @@ export const SETTINGS = {
     standard: () => '127.0.0.1',
     read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
   },
-  port: integer('server.port', 1, 65_535, 3001, 'The TCP port of the HTTP server.'),
+  port: integer(
+    'server.port',
+    0,
+    65_535,
+    3001,
+    'The TCP port of the HTTP server. 0 takes any free one; the log says which.',
+  ),
+  socket: {
+    name: 'server.socket',
+    about:
+      'Whether to listen on the Unix socket postern.sock beside this file too. The command line and the menu use it.',
+    allowed: 'true or false',
+    standard: () => true,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
   rateLimitPerMinute: integer(
     'server.rate_limit_per_minute',
     1,

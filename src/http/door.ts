@@ -1,7 +1,7 @@
 import { pathOf, ROUTES } from '../wire/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { Guard, type GuardSettings, originNotAllowed } from './guard.ts';
+import { Guard, type GuardSettings, originNotAllowed, SOCKET_GUARD } from './guard.ts';
 import { Key, unauthorized } from './key.ts';
 import { Limit } from './limit.ts';
 
@@ -48,10 +48,11 @@ export class Door {
   }
 
   /** Throws the refusal; gives the answer to a preflight, which is over at the door; else the request is in. */
-  async admit({ request, method, path, rawQuery, headers }: Exchange): Promise<Answer | undefined> {
-    this.guard.checkHost(request);
-    const source = this.guard.source(request);
-    if (source === 'foreign') throw originNotAllowed();
+  async admit({ request, method, path, rawQuery, headers, arrival }: Exchange): Promise<Answer | undefined> {
+    const guard = arrival === 'socket' ? SOCKET_GUARD : this.guard;
+    guard.checkHost(request);
+    const source = guard.source(request);
+    if (source === 'foreign') throw originNotAllowed(arrival);
     if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
     const isReading = method === 'GET' || method === 'HEAD';
     if (isReading && this.#openPaths.has(path)) return undefined;
@@ -66,8 +67,11 @@ export class Door {
   }
 
   /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (E4). */
-  async admitHandshake({ request, rawQuery, headers }: Exchange): Promise<void> {
-    this.guard.checkHost(request);
+  async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<void> {
+    if (arrival === 'socket') {
+      SOCKET_GUARD.checkHost(request);
+      if (SOCKET_GUARD.source(request) === 'foreign') throw originNotAllowed(arrival);
+    } else this.guard.checkHost(request);
     const hasKey = this.#key.isInQuery(rawQuery);
     // Uncounted, so that no strange page can use up the limit.
     if (!hasKey && this.guard.source(request) === 'foreign') throw unauthorized();

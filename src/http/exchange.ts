@@ -27,6 +27,9 @@ export interface ExchangeContext {
   readonly isClosing: boolean;
 }
 
+/** Where a request came in: at the TCP port, or at the Unix socket (decision O1). */
+export type Arrival = 'port' | 'socket';
+
 /** One request and the answer to it, which goes to the response, or as bare bytes to the socket of a handshake. */
 export class Exchange {
   readonly request: IncomingMessage;
@@ -36,6 +39,7 @@ export class Exchange {
   /** The query as it was sent, without the question mark. */
   readonly rawQuery: string;
   readonly id: string;
+  readonly arrival: Arrival;
   /** Headers every answer to this request will have. */
   readonly headers: Headers;
   /** Pattern of the matched path; the path itself may hold an address and is never logged. */
@@ -46,13 +50,19 @@ export class Exchange {
   readonly #output: ServerResponse | Duplex;
   readonly #startedAtMs: number;
 
-  constructor(context: ExchangeContext, request: IncomingMessage, output: ServerResponse | Duplex) {
+  constructor(
+    context: ExchangeContext,
+    request: IncomingMessage,
+    output: ServerResponse | Duplex,
+    arrival: Arrival = 'port',
+  ) {
     const { url = '/', method = 'GET' } = request;
     const mark = url.indexOf('?');
     this.#context = context;
     this.#output = output;
     this.#startedAtMs = context.clock.monotonic();
     this.request = request;
+    this.arrival = arrival;
     this.method = method;
     this.path = mark === -1 ? url : url.slice(0, mark);
     this.rawQuery = mark === -1 ? '' : url.slice(mark + 1);

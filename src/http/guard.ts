@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../domain/errors.ts';
+import type { Arrival } from './exchange.ts';
 
 export interface GuardSettings {
   /** Names in lower case, with or without a port, besides those of the machine itself. */
@@ -26,12 +27,7 @@ export class Guard {
 
   /** Refuses what DNS rebinding would bring: a strange name for this machine. */
   checkHost(request: IncomingMessage): void {
-    const host = request.headers.host?.toLowerCase();
-    if (isHostMalformed(request, host)) {
-      throw new AppError('invalid', 'invalid_host', 'The request must have exactly one Host header.', {
-        mistakes: [{ pointer: 'Host', message: 'There must be exactly one Host header.' }],
-      });
-    }
+    const host = onlyHost(request);
     if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
       return;
     throw new AppError('forbidden', 'host_not_allowed', 'The service does not answer to this host name.', {
@@ -49,6 +45,27 @@ export class Guard {
     const isFromElsewhere = site === 'cross-site' || site === 'same-site';
     return isFromElsewhere && !isTopLevelNavigation(request) ? 'foreign' : 'own';
   }
+}
+
+/** The same at the Unix socket (decision O1), which own programs alone can reach: one Host, and no web page at all. */
+export const SOCKET_GUARD: Pick<Guard, 'checkHost' | 'source'> = {
+  checkHost(request) {
+    if (onlyHost(request) === 'localhost') return;
+    throw new AppError('forbidden', 'host_not_allowed', 'On the Unix socket the Host must be localhost.', {
+      hint: 'Use a URL that begins with http://localhost/.',
+    });
+  },
+  source: ({ headers }) =>
+    headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
+};
+
+/** The Host in lower case. Throws when it is missing in HTTP/1.1, or there twice. */
+function onlyHost(request: IncomingMessage): string | undefined {
+  const host = request.headers.host?.toLowerCase();
+  if (!isHostMalformed(request, host)) return host;
+  throw new AppError('invalid', 'invalid_host', 'The request must have exactly one Host header.', {
+    mistakes: [{ pointer: 'Host', message: 'There must be exactly one Host header.' }],
+  });
 }
 
 /** Missing in HTTP/1.1, or there twice (RFC 9112, 3.2). */
@@ -73,8 +90,11 @@ function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Said to a strange web page. */
-export function originNotAllowed(): AppError {
+export function originNotAllowed(arrival: Arrival): AppError {
   return new AppError('forbidden', 'origin_not_allowed', 'This web page may not use the service.', {
-    hint: 'Add its origin to server.allowed_origins if it should.',
+    hint:
+      arrival === 'socket'
+        ? 'Web pages use the port: leave Origin and Sec-Fetch-Site out on the Unix socket.'
+        : 'Add its origin to server.allowed_origins if it should.',
   });
 }

@@ -12,11 +12,12 @@ import type { MessageSender } from '../domain/ports/sending.ts';
 import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
 import type { StatusReport } from '../domain/status.ts';
 import type { Counters } from '../runtime/counters.ts';
+import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../wire/query.ts';
 import { API, ROUTES } from '../wire/routes.ts';
 import { refuseUnreadable, withoutUpgrade } from './connection.ts';
 import { Door, type DoorSettings } from './door.ts';
-import { Exchange, type ExchangeContext } from './exchange.ts';
+import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { Router } from './route.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
@@ -81,13 +82,17 @@ export class HttpServer implements ExchangeContext {
   readonly #door: Door;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
-  readonly #server: Server;
+  readonly #timeouts: HttpTimeouts;
+  /** One for the port, and one for the Unix socket where there is one. */
+  readonly #servers: Server[] = [];
+  #url = '';
   #running = 0;
   #onIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
     const { settings, apiKey, counters, timeouts = TIMEOUTS } = parts;
+    this.#timeouts = timeouts;
     const open = pages(parts.version);
     this.clock = parts.clock;
     this.log = parts.log;
@@ -101,22 +106,11 @@ export class HttpServer implements ExchangeContext {
       ...conversationRoutes(parts.reader),
       ...webhookRoutes(parts.webhooks),
       ...eventRoutes(parts.feed),
-      ...statusRoutes(parts.status, parts.checkPermissions),
+      ...statusRoutes(parts.status, parts.checkPermissions, () => this.#url),
       ...webSocketRoutes(),
       ...metricRoutes(parts.metrics, counters),
     };
     this.#router = new Router(handlers, open);
-    this.#server = createServer({
-      headersTimeout: timeouts.headersMs,
-      requestTimeout: timeouts.requestMs,
-      connectionsCheckingInterval: timeouts.checkMs,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // The guard answers a missing Host, with a problem.
-      requireHostHeader: false,
-    });
-    // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
-    Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#listenToServer();
   }
 
   get isClosing(): boolean {
@@ -125,14 +119,28 @@ export class HttpServer implements ExchangeContext {
 
   /** Resolves with the base address. Rejects with the error of the socket, whose `code` may be `EADDRINUSE`. */
   async listen(host: string, port: number): Promise<string> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    // Such as no file handle left for one more connection: that one is lost, not the service.
-    this.#server.on('error', (error) => this.log.error('a connection could not be taken', { error }));
-    const { address, family, port: actualPort } = this.#server.address() as AddressInfo;
+    const server = this.#newServer('port');
+    server.listen(port, host);
+    await this.#listening(server);
+    const { address, family, port: actualPort } = server.address() as AddressInfo;
     this.#door.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
     const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
-    return `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
+    this.#url = `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
+    return this.#url;
+  }
+
+  /** Listens on a Unix socket too (decision O1). The caller holds the lock of its folder. Rejects with what is in the way. */
+  async listenOnSocket(path: string): Promise<void> {
+    const server = this.#newServer('socket');
+    listenPrivately(server, path);
+    await this.#listening(server);
+  }
+
+  async #listening(server: Server): Promise<void> {
+    await once(server, 'listening');
+    // Such as no file handle left for one more connection: that one is lost, not the service.
+    server.on('error', (error) => this.log.error('a connection could not be taken', { error }));
+    this.#servers.push(server);
   }
 
   /**
@@ -143,33 +151,47 @@ export class HttpServer implements ExchangeContext {
     this.#closing ??= new Promise<void>((resolve) => {
       const finish = (): void => {
         cancel();
-        this.#server.closeAllConnections();
+        for (const server of this.#servers) server.closeAllConnections();
         resolve();
       };
       const cancel = this.clock.after(deadlineMs, finish);
-      this.#server.close();
-      this.#server.closeIdleConnections();
+      for (const server of this.#servers) {
+        server.close();
+        server.closeIdleConnections();
+      }
       this.#onIdle = finish;
       if (this.#running === 0) finish();
     });
     return this.#closing;
   }
 
-  #listenToServer(): void {
+  #newServer(arrival: Arrival): Server {
+    const { headersMs, requestMs, checkMs } = this.#timeouts;
+    const server = createServer({
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The guard answers a missing Host, with a problem.
+      requireHostHeader: false,
+    });
+    // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
+    Object.assign(server, { httpAllowHalfOpen: true });
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
       this.#running += 1;
       response.once('close', this.#onAnswered);
-      void this.#receive(new Exchange(this, request, response), response);
+      void this.#receive(new Exchange(this, request, response, arrival), response);
     };
-    this.#server.on('request', receive);
+    server.on('request', receive);
     // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
-    this.#server.on('checkExpectation', receive);
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      if (isHandshake(request)) void this.#receiveHandshake(new Exchange(this, request, socket), socket, head);
-      else withoutUpgrade(this.#server, request, socket, head);
+    server.on('checkExpectation', receive);
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (isHandshake(request)) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
+      else withoutUpgrade(server, request, socket, head);
     });
-    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnreadable(this, socket));
-    this.#server.on('clientError', (error: unknown, socket: Duplex) => refuseUnreadable(this, socket, error));
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnreadable(this, socket));
+    server.on('clientError', (error: unknown, socket: Duplex) => refuseUnreadable(this, socket, error));
+    return server;
   }
 
   readonly #onAnswered = (): void => {

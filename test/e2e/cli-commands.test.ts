@@ -348,11 +348,11 @@ describe('the configuration', () => {
     const folder = join(root, 'mistaken');
     mkdirSync(folder);
     const path = join(folder, 'config.toml');
-    writeFileSync(path, '[server]\nport = 0\nprot = 1\n[auth]\napi_key = ""\n');
+    writeFileSync(path, '[server]\nport = -1\nprot = 1\n[auth]\napi_key = ""\n');
     chmodSync(path, 0o644);
     const checked = await postern(['config', 'check', '--config-dir', folder]);
     expect(checked.exitCode).toBe(78);
-    for (const part of ['cannot be used', 'server.port is 0', 'auth.api_key', 'server.prot', 'chmod 600']) {
+    for (const part of ['cannot be used', 'server.port is -1', 'auth.api_key', 'server.prot', 'chmod 600']) {
       expect(checked.stdout).toContain(part);
     }
     expect(await jsonOf(['config', 'check'])).toMatchObject({ state: 'usable', mistakes: [] });

@@ -205,7 +205,7 @@ describe('a command line that means nothing', () => {
     [['--prot', '1'], "unknown option '--prot'"],
     [['--config-dir'], 'argument missing.'],
     [['--config-dir', ''], 'It is empty.'],
-    [['demo', '--port', '70000'], 'It must be a whole number from 1 to 65535.'],
+    [['demo', '--port', '70000'], 'It must be a whole number from 0 to 65535.'],
   ])('%j ends with 64 and one sentence', async (args, sentence) => {
     const { exitCode, stdout, stderr } = await postern(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });

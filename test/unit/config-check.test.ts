@@ -36,7 +36,14 @@ describe('what is not written', () => {
     expect(checked.warnings).toEqual([]);
     expect(configOf(checked)).toEqual({
       dir: '/config',
-      server: { host: '127.0.0.1', port: 3001, rateLimitPerMinute: 60, allowedHosts: [], allowedOrigins: [] },
+      server: {
+        host: '127.0.0.1',
+        port: 3001,
+        socket: true,
+        rateLimitPerMinute: 60,
+        allowedHosts: [],
+        allowedOrigins: [],
+      },
       auth: { apiKey: KEY },
       backend: {
         chatDbPath: `${HOME}/Library/Messages/chat.db`,
@@ -83,7 +90,9 @@ describe('what may be written', () => {
     ['[server]\nhost = "::1"', 'server.host', '::1'],
     ['[server]\nhost = "Janes-Mac.local"', 'server.host', 'Janes-Mac.local'],
     [`[server]\nhost = "${'a.'.repeat(126)}b"`, 'server.host', `${'a.'.repeat(126)}b`],
+    ['[server]\nport = 0', 'server.port', 0],
     ['[server]\nport = 1', 'server.port', 1],
+    ['[server]\nsocket = false', 'server.socket', false],
     ['[server]\nport = 65_535', 'server.port', 65_535],
     ['[server]\nport = 0xBB9', 'server.port', 3001],
     ['server.port = 4000', 'server.port', 4000],
@@ -137,9 +146,10 @@ describe('what may be written', () => {
 });
 
 describe('mistakes', () => {
-  const PORT = 'it must be a whole number from 1 to 65535.';
+  const PORT = 'it must be a whole number from 0 to 65535.';
   test.each([
-    ['[server]\nport = 0', `server.port is 0; ${PORT}`],
+    ['[server]\nsocket = 1', 'server.socket is 1; it must be true or false.'],
+    ['[server]\nsocket = "false"', 'server.socket is "false"; it must be true or false.'],
     ['[server]\nport = 65536', `server.port is 65536; ${PORT}`],
     ['[server]\nport = -1', `server.port is -1; ${PORT}`],
     ['[server]\nport = "3001"', `server.port is "3001"; ${PORT}`],

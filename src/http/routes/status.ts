@@ -9,14 +9,16 @@ import type { Handlers } from '../route.ts';
 export function statusRoutes(
   status: () => StatusReport,
   checkPermissions: () => Promise<readonly PermissionReport[]>,
+  ownUrl: () => string,
 ): Pick<Handlers, 'getStatus' | 'checkPermissions'> {
   return {
-    getStatus({ query, request }) {
+    getStatus({ query, request, arrival }) {
       const { as } = readQuery(statusQuery, query);
       const report = status();
       if (as === undefined) return { status: 200, body: report };
-      // The Host passed the guard, so it is a name by which the person reaches this service.
-      const text = menuText(report, as, { url: `http://${request.headers.host ?? '127.0.0.1'}` });
+      // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a socket.
+      const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
+      const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };
     },
 

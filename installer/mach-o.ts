@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** One architecture of a macOS executable, as far as its load commands tell. */
 export interface MachSlice {
@@ -7,6 +7,10 @@ export interface MachSlice {
   readonly libraries: readonly string[];
   /** Lowest macOS it says it runs on, for example `11.0`; null when it does not say. */
   readonly minimumMacos: string | null;
+  /** LC_UUID as dwarfdump writes it, by which macOS tells programs apart for Local Network privacy; null when there is none. */
+  readonly uuid: string | null;
+  /** Where the 16 bytes of the UUID are in the file. */
+  readonly uuidOffset: number | null;
 }
 
 /** Reads up to `length` bytes at `offset`; fewer at the end of the file. */
@@ -18,6 +22,8 @@ const FAT_MAGIC = 0xcafebabe;
 const FAT_MAGIC_64 = 0xcafebabf;
 const ARCHITECTURES: Readonly<Record<number, MachSlice['arch']>> = { 16777228: 'arm64', 16777223: 'x64' };
 const LOAD_LIBRARY = new Set([0xc, 0x80000018, 0x8000001f, 0x20, 0x80000023]);
+const UUID = 0x1b;
+const UUID_BYTES = 16;
 const VERSION_MIN_MACOSX = 0x24;
 const BUILD_VERSION = 0x32;
 const HEADER_BYTES = 32;
@@ -63,6 +69,19 @@ export function machSlicesOf(path: string): readonly MachSlice[] {
   }
 }
 
+/** Gives each architecture of the file the UUID (16 bytes) that `uuidOf` names. Breaks the signature: sign afterwards. */
+export function replaceUuids(path: string, uuidOf: (slice: MachSlice) => Uint8Array): void {
+  const slices = machSlicesOf(path);
+  const file = openSync(path, 'r+');
+  try {
+    for (const slice of slices) {
+      if (slice.uuidOffset !== null) writeSync(file, uuidOf(slice), 0, UUID_BYTES, slice.uuidOffset);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
 function slice(read: ReadBytes, offset: number): MachSlice | undefined {
   const header = read(offset, HEADER_BYTES);
   if (header.length < HEADER_BYTES) return undefined;
@@ -77,6 +96,7 @@ function slice(read: ReadBytes, offset: number): MachSlice | undefined {
 
   const libraries: string[] = [];
   let minimumMacos: string | null = null;
+  let uuidAt: number | null = null;
   let at = 0;
   for (let left = number(header, 16); left > 0; left -= 1) {
     if (at + 8 > commands.length) return undefined;
@@ -87,15 +107,27 @@ function slice(read: ReadBytes, offset: number): MachSlice | undefined {
     if (LOAD_LIBRARY.has(kind) && size >= 12) libraries.push(text(command, number(command, 8)));
     if (kind === VERSION_MIN_MACOSX && size >= 12) minimumMacos = version(number(command, 8));
     if (kind === BUILD_VERSION && size >= 16) minimumMacos = version(number(command, 12));
+    if (kind === UUID && size >= 8 + UUID_BYTES) uuidAt = at + 8;
     at += size;
   }
-  return { arch: ARCHITECTURES[number(header, 4)] ?? 'other', libraries, minimumMacos };
+  return {
+    arch: ARCHITECTURES[number(header, 4)] ?? 'other',
+    libraries,
+    minimumMacos,
+    uuid: uuidAt === null ? null : uuidText(commands.subarray(uuidAt, uuidAt + UUID_BYTES)),
+    uuidOffset: uuidAt === null ? null : offset + HEADER_BYTES + uuidAt,
+  };
 }
 
 function text(command: Buffer, offset: number): string {
   const name = command.subarray(offset);
   const end = name.indexOf(0);
   return name.subarray(0, end === -1 ? name.length : end).toString('utf8');
+}
+
+function uuidText(bytes: Buffer): string {
+  const hex = bytes.toString('hex').toUpperCase();
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
 /** Packed as 0xMMMMmmpp. */

@@ -5,7 +5,12 @@ export interface MachOptions {
   /** `LC_BUILD_VERSION`'s lowest macOS, packed; left out when undefined. */
   readonly minimumMacos?: number;
   readonly bigEndian?: boolean;
+  /** `LC_UUID`; null leaves it out. */
+  readonly uuid?: Buffer | null;
 }
+
+/** The UUID of every official Node 22.23.2 for arm64. */
+export const OFFICIAL_UUID = Buffer.from('a3d55146709537e881fabda56a6b52d1', 'hex');
 
 export const ARM64 = 0x0100000c;
 export const X64 = 0x01000007;
@@ -25,6 +30,8 @@ export function machFile(options: MachOptions = {}): Buffer {
     return Buffer.concat([numbers(0xc, 24 + padded.length, 24, 0, 0, 0), padded]);
   });
   if (options.minimumMacos !== undefined) commands.push(numbers(0x32, 24, 1, options.minimumMacos, 0, 0));
+  const { uuid = OFFICIAL_UUID } = options;
+  if (uuid !== null) commands.push(Buffer.concat([numbers(0x1b, 24), uuid]));
   const bytes = commands.reduce((sum, command) => sum + command.length, 0);
   const header = numbers(0xfeedfacf, options.cpu ?? ARM64, 0, 2, commands.length, bytes, 0, 0);
   return Buffer.concat([header, ...commands, Buffer.alloc(64)]);

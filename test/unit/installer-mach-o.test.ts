@@ -1,14 +1,15 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { check, property, uint8Array } from 'fast-check';
-import { machSlices, machSlicesOf } from '../../installer/mach-o.ts';
-import { fatFile, machFile, X64 } from '../support/mach-o.ts';
+import { machSlices, machSlicesOf, replaceUuids } from '../../installer/mach-o.ts';
+import { fatFile, machFile, OFFICIAL_UUID, X64 } from '../support/mach-o.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const of = (bytes: Uint8Array) =>
   machSlices((offset, length) => Buffer.from(bytes.subarray(Math.min(offset, bytes.length), offset + length)));
+const UUID = 'A3D55146-7095-37E8-81FA-BDA56A6B52D1';
 const SYSTEM = '/usr/lib/libSystem.B.dylib';
 
 describe('the load commands of a program', () => {
@@ -18,14 +19,14 @@ describe('the load commands of a program', () => {
       file,
       machFile({ libraries: [SYSTEM, '@rpath/libnode.141.dylib'], minimumMacos: (13 << 16) | (5 << 8) }),
     );
-    expect(machSlicesOf(file)).toEqual([
-      { arch: 'arm64', libraries: [SYSTEM, '@rpath/libnode.141.dylib'], minimumMacos: '13.5' },
+    expect(machSlicesOf(file)).toMatchObject([
+      { arch: 'arm64', libraries: [SYSTEM, '@rpath/libnode.141.dylib'], minimumMacos: '13.5', uuid: UUID },
     ]);
   });
 
   test('are read from big-endian and universal files too', () => {
-    expect(of(machFile({ bigEndian: true, cpu: X64 }))).toEqual([
-      { arch: 'x64', libraries: [SYSTEM], minimumMacos: null },
+    expect(of(machFile({ bigEndian: true, cpu: X64 }))).toMatchObject([
+      { arch: 'x64', libraries: [SYSTEM], minimumMacos: null, uuid: UUID },
     ]);
     expect(of(fatFile(machFile(), machFile({ cpu: X64 }))).map(({ arch }) => arch)).toEqual(['arm64', 'x64']);
   });
@@ -53,5 +54,26 @@ describe('the load commands of a program', () => {
       }),
     );
     expect(result.failed).toBe(false);
+  });
+
+  test('give each architecture a UUID of its own, and no other byte changes', () => {
+    const file = join(folder, 'universal');
+    const before = fatFile(machFile(), machFile({ cpu: X64, bigEndian: true }));
+    writeFileSync(file, before);
+    replaceUuids(file, ({ arch }) => Buffer.alloc(16, arch === 'arm64' ? 0xaa : 0xbb));
+    expect(machSlicesOf(file).map(({ arch, uuid }) => [arch, uuid])).toEqual([
+      ['arm64', 'AAAAAAAA-AAAA-AAAA-AAAA-AAAAAAAAAAAA'],
+      ['x64', 'BBBBBBBB-BBBB-BBBB-BBBB-BBBBBBBBBBBB'],
+    ]);
+    replaceUuids(file, () => OFFICIAL_UUID);
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  test('without a UUID are left alone', () => {
+    const file = join(folder, 'nameless');
+    writeFileSync(file, machFile({ uuid: null }));
+    replaceUuids(file, () => OFFICIAL_UUID);
+    expect(readFileSync(file)).toEqual(machFile({ uuid: null }));
+    expect(machSlicesOf(file)).toMatchObject([{ uuid: null, uuidOffset: null }]);
   });
 });

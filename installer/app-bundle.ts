@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'plist';
 import { AppError } from '../src/domain/errors.ts';
-import { icns } from './icon.ts';
 import { BUNDLE_ID, type Layout } from './layout.ts';
+import { type MachSlice, replaceUuids } from './mach-o.ts';
 import type { Machine } from './machine.ts';
-import { buildFolder } from './staging.ts';
+import { type StagedFolder, stageFolder } from './staging.ts';
+
+const ICON = fileURLToPath(new URL('./Postern.icns', import.meta.url));
 
 /** The person reads these two in the system's own dialogs. */
 const WHY_AUTOMATION =
@@ -13,8 +17,11 @@ const WHY_AUTOMATION =
 const WHY_LOCAL_NETWORK =
   'Postern delivers events to the webhooks you registered; some of them may be on other machines in your network.';
 
-/** What macOS reads about the bundle. `version` is that of the Postern that made it: updates leave the bundle alone. */
-export function infoPlist(version: string): string {
+/**
+ * What macOS reads about the bundle. Its version is Node's: one Node must always give the same bytes, because the
+ * permissions belong to the hash of the bundle.
+ */
+export function infoPlist(nodeVersion: string): string {
   return build({
     CFBundleIdentifier: BUNDLE_ID,
     CFBundleName: 'Postern',
@@ -23,8 +30,8 @@ export function infoPlist(version: string): string {
     CFBundleIconFile: 'Postern.icns',
     CFBundlePackageType: 'APPL',
     CFBundleInfoDictionaryVersion: '6.0',
-    CFBundleShortVersionString: version,
-    CFBundleVersion: version,
+    CFBundleShortVersionString: nodeVersion,
+    CFBundleVersion: nodeVersion,
     LSMinimumSystemVersion: '11.0',
     LSUIElement: true,
     NSAppleEventsUsageDescription: WHY_AUTOMATION,
@@ -32,11 +39,28 @@ export function infoPlist(version: string): string {
   });
 }
 
-/** True when the bundle is whole: sealed as it was signed, and its program runs. */
+/**
+ * The UUID of our copy of Node. With the one of the official build, macOS would take us for any other copy of that
+ * release, and Local Network access fails although it is switched on.
+ */
+export function programUuid(nodeVersion: string, arch: MachSlice['arch']): Uint8Array {
+  const bytes = createHash('sha256').update(`${BUNDLE_ID} ${nodeVersion} ${arch}`).digest().subarray(0, 16);
+  // Version 8 of RFC 9562: made by a rule of our own.
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes;
+}
+
+/** True when the bundle is as it was signed and its program runs. Attributes that Finder added to it are removed. */
 export async function isBundleSound(machine: Machine, layout: Layout): Promise<boolean> {
   if (!existsSync(layout.executable)) return false;
   const verified = await machine.run('codesign', ['--verify', '--strict', layout.app]);
-  return verified.code === 0 && (await runtimeOf(machine, layout.executable)) !== undefined;
+  if (verified.code !== 0) {
+    await machine.run('xattr', ['-cr', layout.app]);
+    const again = await machine.run('codesign', ['--verify', layout.app]);
+    if (again.code !== 0) return false;
+  }
+  return (await runtimeOf(machine, layout.executable)) !== undefined;
 }
 
 /** Version of this Node and of its interface to native modules; undefined when it does not run. */
@@ -49,27 +73,29 @@ export async function runtimeOf(
   return result.code === 0 && version !== undefined && abi !== undefined ? { version, abi } : undefined;
 }
 
-/**
- * Makes the bundle around a copy of `node`. macOS ties the permissions to its signature, so this is done once
- * and again only when asked for; the code that changes lies elsewhere.
- */
-export async function makeBundle(machine: Machine, layout: Layout, node: string, version: string): Promise<void> {
-  await buildFolder(layout.app, async (app) => {
+/** Makes the bundle around a copy of `node`, beside its place. The same `node` always gives the same bytes. */
+export async function stageBundle(machine: Machine, layout: Layout, node: string): Promise<StagedFolder> {
+  const runtime = await runtimeOf(machine, node);
+  if (runtime === undefined) throw doesNotRun(node);
+  return stageFolder(layout.app, async (app) => {
     const contents = join(app, 'Contents');
     const executable = join(contents, 'MacOS', 'Postern');
     mkdirSync(join(contents, 'MacOS'), { recursive: true });
     mkdirSync(join(contents, 'Resources'));
     copyFileSync(node, executable, constants.COPYFILE_FICLONE);
     chmodSync(executable, 0o755);
-    writeFileSync(join(contents, 'Resources', 'Postern.icns'), icns());
-    writeFileSync(join(contents, 'Info.plist'), infoPlist(version));
+    replaceUuids(executable, ({ arch }) => programUuid(runtime.version, arch));
+    copyFileSync(ICON, join(contents, 'Resources', 'Postern.icns'));
+    writeFileSync(join(contents, 'Info.plist'), infoPlist(runtime.version));
     writeFileSync(join(contents, 'PkgInfo'), 'APPL????');
     await sign(machine, app);
-    if ((await runtimeOf(machine, executable)) === undefined) {
-      throw new AppError('unavailable', 'runtime_does_not_run', 'The private copy of Node does not run on this Mac.', {
-        hint: 'Nothing was changed. Run the installation again with --renew-runtime when the network is there.',
-      });
-    }
+    if ((await runtimeOf(machine, executable)) === undefined) throw doesNotRun(executable);
+  });
+}
+
+function doesNotRun(program: string): AppError {
+  return new AppError('unavailable', 'runtime_does_not_run', `Node does not run on this Mac: ${program}`, {
+    hint: 'Nothing was changed. Run the installation again with --renew-runtime when the network is available.',
   });
 }
 

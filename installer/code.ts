@@ -6,14 +6,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
 } from 'node:fs';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
 import { runtimeOf } from './app-bundle.ts';
 import type { Layout } from './layout.ts';
@@ -120,46 +118,4 @@ function fingerprint(root: string): string {
     }
   }
   return hash.digest('hex').slice(0, 12);
-}
-
-/** The version in use, if there is one. */
-export function currentVersion(layout: Layout): string | undefined {
-  return linkedVersion(layout.current);
-}
-
-/** The version to go back to, if there is one. */
-export function previousVersion(layout: Layout): string | undefined {
-  const id = linkedVersion(layout.previous);
-  return id !== undefined && existsSync(join(layout.versions, id)) ? id : undefined;
-}
-
-/** Makes `id` the version in use, in one step, and remembers the one before. */
-export function switchTo(layout: Layout, id: string): void {
-  const before = currentVersion(layout);
-  if (before === id) return;
-  if (before !== undefined) link(layout.previous, before);
-  link(layout.current, id);
-}
-
-/** Removes every version but the one in use and the one before. */
-export function removeOldVersions(layout: Layout): void {
-  const keep = new Set([currentVersion(layout), previousVersion(layout)]);
-  for (const id of readdirSync(layout.versions)) {
-    if (!keep.has(id)) rmSync(join(layout.versions, id), { recursive: true, force: true });
-  }
-}
-
-function linkedVersion(path: string): string | undefined {
-  try {
-    return basename(readlinkSync(path));
-  } catch {
-    return undefined;
-  }
-}
-
-function link(path: string, id: string): void {
-  const fresh = join(dirname(path), `.${basename(path)}.new`);
-  rmSync(fresh, { force: true });
-  symlinkSync(join('versions', id), fresh);
-  renameSync(fresh, path);
 }

@@ -21,6 +21,8 @@ export interface Layout {
   /** Small script that runs `postern` with the private Node. */
   readonly command: string;
   readonly config: string;
+  /** The cdhash of the bundle whose permissions macOS last knew; outlives the bundle. */
+  readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;
   /** What the agent writes to stdout and stderr. */
@@ -43,6 +45,7 @@ export function layoutOf(home: string): Layout {
     main: join(current, 'dist', 'main.js'),
     command: join(support, 'postern'),
     config: join(support, 'config.toml'),
+    knownCdhash: join(support, 'bundle-cdhash'),
     plist: join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`),
     logs,
     logFiles: [join(logs, 'postern.log'), join(logs, 'postern.error.log')],

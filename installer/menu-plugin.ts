@@ -26,7 +26,17 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
       refreshUrl: 'xbar://app.xbarapp.com/refreshAllPlugins',
     },
   ];
-  return candidates.filter(({ folder }) => folder !== '' && existsSync(folder));
+  return candidates.filter(({ name, folder }) => {
+    if (isGuarded(machine, folder)) {
+      machine.say(`The plugin folder of ${name} is ${folder}: macOS may ask whether this terminal may look there.`);
+    }
+    return folder !== '' && existsSync(folder);
+  });
+}
+
+/** Folders that macOS lets a program look into only after the person allowed it. */
+function isGuarded({ home }: Machine, folder: string): boolean {
+  return ['Documents', 'Desktop', 'Downloads'].some((name) => `${folder}/`.startsWith(`${join(home, name)}/`));
 }
 
 /** Links the plugin into whichever program is there; the link goes through `current`, so updates need no new one. */

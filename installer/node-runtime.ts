@@ -63,7 +63,7 @@ export async function obtainNode(
 /** Null when the package lies unpacked in `folder`, else what went wrong. Other content than the pinned one is an error. */
 async function fetchPackage(machine: Machine, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
-  const packed = await machine.run('npm', ['pack', spec, '--silent', '--pack-destination', folder], {
+  const packed = await machine.run('npm', ['pack', spec, '--loglevel=error', '--pack-destination', folder], {
     cwd: folder,
     timeoutMs: DOWNLOAD_LIMIT_MS,
   });

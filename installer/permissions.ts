@@ -14,6 +14,8 @@ interface Explanation {
 
 const PANE = 'x-apple.systempreferences:com.apple.preference.security';
 
+const NAMES: readonly Name[] = ['full_disk_access', 'automation'];
+
 const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   full_disk_access: {
     title: 'Full Disk Access',
@@ -38,10 +40,12 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
 
 /** Never faster than the once a second that leaves the request limit (60 a minute) to the person's own programs. */
 const POLL_MS = 5_000;
+/** A little longer than the 600 s that the question waits for the person. */
+const DIRECT_QUESTION_LIMIT_MS = 620_000;
 
 /**
  * Has the agent look for its permissions until it has both, telling the person what to click, for at most
- * `limitMs`. Returns those still missing. The agent must look itself: macOS judges whoever asks.
+ * `limitMs`. Returns those still missing. The agent must look itself: macOS judges the program that asks.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -49,46 +53,99 @@ export async function walkThroughPermissions(
   gateway: Gateway,
   limitMs: number,
 ): Promise<readonly Name[]> {
-  const granted = new Set<Name>();
-  const explained = new Set<Name>();
-  const names: readonly Name[] = ['full_disk_access', 'automation'];
   const end = machine.clock.monotonic() + limitMs;
+  const guide = new Guide(machine, layout);
   machine.say('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
-
   for (;;) {
-    const reply = await gateway.checkPermissions();
-    // Away: a granted Full Disk Access works for a new process only, so the agent is starting again (decision C6).
-    if (reply.kind === 'answer') {
-      for (const { name, state } of reply.body.permissions) {
-        if (state === 'granted' && !granted.has(name)) {
-          granted.add(name);
-          machine.say(`✓ ${EXPLANATIONS[name].title}`);
-        }
-      }
-    }
-    const missing = names.filter((name) => !granted.has(name));
-    if (missing.length === 0) return [];
-    // One at a time: two panes at once would hide each other.
-    const [next] = missing;
-    if (reply.kind === 'answer' && next !== undefined && !explained.has(next)) {
-      explained.add(next);
-      await explain(machine, layout, next);
-    }
-    if (machine.clock.monotonic() >= end) {
-      return missing;
-    }
-    await pause(machine.clock, reply.kind === 'busy' ? reply.retryAfterS * 1000 : POLL_MS);
+    const pauseMs = await look(gateway, guide);
+    const { missing } = guide;
+    if (missing.length === 0 || machine.clock.monotonic() >= end) return missing;
+    if (guide.canAskDirectly()) await guide.askDirectly();
+    else await pause(machine.clock, pauseMs);
   }
 }
 
-async function explain(machine: Machine, layout: Layout, name: Name): Promise<void> {
-  const { title, why, steps, pane } = EXPLANATIONS[name];
-  machine.say('');
-  machine.say(`Missing: ${title}. ${why}`);
-  for (const step of steps(layout)) machine.say(`  ${step}`);
-  machine.say('  Waiting; this goes on by itself.');
-  await machine.run('open', [pane]);
-  if (name === 'full_disk_access') await machine.run('open', ['-R', layout.app]);
+/** One look at both permissions. Returns how long to wait before the next. */
+async function look(gateway: Gateway, guide: Guide): Promise<number> {
+  // The agent cannot be reached for a moment after Full Disk Access was granted: it starts again (decision C6).
+  const health = await gateway.health();
+  if (health.kind === 'busy') return health.retryAfterS * 1000;
+  if (health.kind !== 'answer') return POLL_MS;
+  const { connected, message } = health.body.backend;
+  const state = connected ? 'granted' : 'denied';
+  await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
+  // Two questions at once would cover each other on the screen.
+  if (!connected) return POLL_MS;
+  const reply = await gateway.checkPermissions();
+  if (reply.kind === 'busy') return reply.retryAfterS * 1000;
+  const automation = reply.kind === 'answer' && reply.body.permissions.find(({ name }) => name === 'automation');
+  if (automation) await guide.tell(automation);
+  return POLL_MS;
+}
+
+/** What the person was told so far, so that nothing is said twice. */
+class Guide {
+  readonly #machine: Machine;
+  readonly #layout: Layout;
+  readonly #reports = new Map<Name, PermissionReport>();
+  readonly #openedPanes = new Set<Name>();
+  #askedDirectly = false;
+
+  constructor(machine: Machine, layout: Layout) {
+    this.#machine = machine;
+    this.#layout = layout;
+  }
+
+  get missing(): readonly Name[] {
+    return NAMES.filter((name) => this.#reports.get(name)?.state !== 'granted');
+  }
+
+  async tell(report: PermissionReport): Promise<void> {
+    const { name, state, detail } = report;
+    const before = this.#reports.get(name);
+    this.#reports.set(name, report);
+    if (state === 'granted') {
+      if (before?.state !== 'granted') this.#machine.say(`✓ ${EXPLANATIONS[name].title}`);
+      return;
+    }
+    if (before === undefined) this.#explain(name);
+    // While macOS is asking, a window of System Settings would cover the question.
+    if (state === 'denied' && report.reason !== 'no_dialog') await this.#openPane(name);
+    if (detail !== '' && detail !== before?.detail) this.#machine.say(`  ${detail}`);
+  }
+
+  /** True when macOS refused without a dialog, which it does to some programs that the person did not start. */
+  canAskDirectly(): boolean {
+    return !this.#askedDirectly && this.#reports.get('automation')?.reason === 'no_dialog';
+  }
+
+  /** Starts the bundle's program from this terminal to put the question: in the person's session macOS shows it. */
+  async askDirectly(): Promise<void> {
+    this.#askedDirectly = true;
+    const { executable, main } = this.#layout;
+    this.#machine.say('  macOS refused without asking you. Asking again from this terminal: look at the screen.');
+    const asked = await this.#machine.run(executable, [main, 'ask-automation'], {
+      timeoutMs: DIRECT_QUESTION_LIMIT_MS,
+    });
+    this.#machine.say(
+      asked.code === 0 ? '  Allowed. Checking with the agent.' : '  That did not help. The agent goes on asking.',
+    );
+  }
+
+  #explain(name: Name): void {
+    const { title, why, steps } = EXPLANATIONS[name];
+    this.#machine.say('');
+    this.#machine.say(`Missing: ${title}. ${why}`);
+    for (const step of steps(this.#layout)) this.#machine.say(`  ${step}`);
+    this.#machine.say('  Waiting; the installation goes on by itself.');
+  }
+
+  async #openPane(name: Name): Promise<void> {
+    if (this.#openedPanes.has(name)) return;
+    this.#openedPanes.add(name);
+    await this.#machine.run('open', [EXPLANATIONS[name].pane]);
+    if (name === 'full_disk_access') await this.#machine.run('open', ['-R', this.#layout.app]);
+  }
 }
 
 /** What to say when the wait is over. */

@@ -1,26 +1,64 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 
-/**
- * Builds a folder beside its place and moves it there when it is complete; what was there goes away.
- * When anything fails nothing is left behind and what was there stays.
- */
-export async function buildFolder(destination: string, fill: (staging: string) => void | Promise<void>): Promise<void> {
+/** A folder that is complete beside its destination. */
+export interface StagedFolder {
+  readonly path: string;
+  /** Moves it to its destination. What was there is kept until `discard`. */
+  place(): void;
+  /** Undoes `place`, also when it failed half-way. */
+  putBack(): void;
+  /** Removes what is not at the destination. */
+  discard(): void;
+}
+
+/** Fills a folder beside its destination. When `fill` fails nothing is left behind. */
+export async function stageFolder(
+  destination: string,
+  fill: (staging: string) => void | Promise<void>,
+): Promise<StagedFolder> {
   const staging = join(dirname(destination), '.postern-new');
-  const fresh = join(staging, basename(destination));
+  const path = join(staging, basename(destination));
   const old = join(staging, 'old');
+  const discard = (): void => rmSync(staging, { recursive: true, force: true });
   try {
-    // Also takes away what an interrupted installation left.
-    rmSync(staging, { recursive: true, force: true });
-    mkdirSync(fresh, { recursive: true });
-    await fill(fresh);
-    moveAway(destination, old);
-    renameSync(fresh, destination);
+    // Also removes what an interrupted installation left.
+    discard();
+    mkdirSync(path, { recursive: true });
+    await fill(path);
   } catch (error) {
+    discard();
     throw explained(error, destination);
+  }
+  return {
+    path,
+    discard,
+    place() {
+      try {
+        moveIfThere(destination, old);
+        renameSync(path, destination);
+      } catch (error) {
+        throw explained(error, destination);
+      }
+    },
+    putBack() {
+      if (!existsSync(path)) moveIfThere(destination, path);
+      moveIfThere(old, destination);
+    },
+  };
+}
+
+/** Builds a folder beside its destination and moves it there when it is complete; what was there is removed. */
+export async function buildFolder(destination: string, fill: (staging: string) => void | Promise<void>): Promise<void> {
+  const staged = await stageFolder(destination, fill);
+  try {
+    staged.place();
+  } catch (error) {
+    staged.putBack();
+    throw error;
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    staged.discard();
   }
 }
 
@@ -38,7 +76,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode: num
   }
 }
 
-function moveAway(path: string, to: string): void {
+function moveIfThere(path: string, to: string): void {
   try {
     renameSync(path, to);
   } catch (error) {
@@ -50,7 +88,7 @@ function explained(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new AppError('unavailable', 'disk_full', `The disk is full: ${path} could not be written.`, {
-      hint: 'Nothing was changed. Make room (about 500 MB) and run the installation again.',
+      hint: 'Make room (about 500 MB) and run the installation again.',
       cause: error,
     });
   }

@@ -1,8 +1,10 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../src/domain/errors.ts';
+import { readStagedFoldersInUse } from '../src/chatdb/staged-files.ts';
+import { AppError, errorCode } from '../src/domain/errors.ts';
 import { Launchd } from '../src/mac/launchd.ts';
-import { BUNDLE_ID, LABEL, layoutOf } from './layout.ts';
+import { resetPermissions } from './grants.ts';
+import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
 
@@ -11,48 +13,92 @@ export interface UninstallOptions {
   readonly purge: boolean;
 }
 
-/** Takes the agent off this Mac. What is not there is no failure; running it twice is fine. */
+/**
+ * Takes the agent off this Mac. What is not there is no failure; running it twice is fine. Goes on to the end
+ * whatever fails, then throws AppError with everything that is left.
+ */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
     throw new AppError('refused', 'not_a_mac', 'There is nothing to remove: Postern is installed on Macs only.');
   }
   const layout = layoutOf(machine.home);
-  const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
-
-  const job = await launchd.state();
-  if (job.kind === 'running' || job.kind === 'loaded') {
-    machine.say('launchctl bootout: the agent is stopped and taken from launchd, so that it is not started again.');
-    await launchd.bootout();
-  } else if (job.kind === 'no_session') {
-    machine.say('Nobody is logged in at the screen, so no agent runs; its files are removed.');
-  }
+  const left: string[] = [];
+  left.push(...(await stopAgent(machine)));
   if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.say('Removed the menu bar item.');
+  // Before the bundle is removed: tccutil finds it by its identifier.
+  if (purge) left.push(...(await forgetPermissions(machine, layout)));
 
-  if (purge) {
-    // Before the bundle goes: tccutil finds it by its identifier.
-    for (const service of ['SystemPolicyAllFiles', 'AppleEvents'])
-      await machine.run('tccutil', ['reset', service, BUNDLE_ID]);
-  }
   const code = [layout.plist, layout.app, layout.current, layout.previous, layout.versions, layout.command];
-  for (const path of [...code, ...(purge ? [layout.support, layout.logs] : [])]) {
-    if (!isRemoved(path)) machine.say(`Could not be removed, please do so yourself: ${path}`);
-  }
-  const staged = join(machine.home, 'Library', 'Messages', 'Attachments', 'Postern');
-  if (purge && !isRemoved(staged)) {
-    machine.say(`Only the agent had access to ${staged}: if it is there, remove it in the Finder.`);
-  }
+  const paths = [...code, ...(purge ? [layout.support, layout.logs] : [])];
+  left.push(...paths.flatMap(remove));
+  if (purge) left.push(...removeStagedFiles(machine));
 
+  if (left.length > 0) {
+    throw new AppError('unavailable', 'not_removed', ['Not everything could be removed:', ...left].join('\n  '), {
+      hint: 'Everything else was removed. Do what the lines above say, or run the same command again.',
+    });
+  }
   if (!purge && existsSync(layout.support)) {
     machine.say(`Kept: ${layout.support} (configuration, key, webhooks) and ${layout.logs}. With --purge they go too.`);
   }
-  machine.say('Postern is off this Mac.');
+  machine.say('Postern has been uninstalled.');
 }
 
-function isRemoved(path: string): boolean {
+async function stopAgent(machine: Machine): Promise<readonly string[]> {
+  const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
+  const job = await launchd.state();
+  if (job.kind === 'absent') return [];
+  if (job.kind === 'no_session') {
+    machine.say('Nobody is logged in at the screen, so no agent runs; its files are removed.');
+    return [];
+  }
+  machine.say('launchctl bootout: the agent is stopped and taken from launchd, so that it is not started again.');
+  try {
+    await launchd.bootout();
+    return [];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [`The agent may still be running: ${reason} Log out, or run: launchctl bootout ${launchd.target}`];
+  }
+}
+
+async function forgetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
+  if (existsSync(layout.app)) return resetPermissions(machine, layout);
+  if (existsSync(layout.knownCdhash)) {
+    machine.say(
+      'The app was removed earlier, so its permissions could not be reset. If Postern is still listed in System Settings > Privacy & Security > Full Disk Access, select it there and click −.',
+    );
+  }
+  return [];
+}
+
+/** Staged attachments, but for those that a conversation in Messages shows: removing them would empty it. */
+function removeStagedFiles({ home, say }: Machine): readonly string[] {
+  const messages = join(home, 'Library', 'Messages');
+  const stagingFolder = join(messages, 'Attachments', 'Postern');
+  try {
+    const folders = readdirSync(stagingFolder);
+    const question = { chatDbPath: join(messages, 'chat.db'), homeFolder: home, stagingFolder };
+    const inUse = readStagedFoldersInUse(question);
+    const removed = folders.filter((name) => !inUse.has(name));
+    const left = removed.flatMap((name) => remove(join(stagingFolder, name)));
+    if (inUse.size === 0 && left.length === 0) return remove(stagingFolder);
+    if (inUse.size > 0) {
+      say(`Kept: ${stagingFolder}, because conversations in Messages show ${inUse.size} of the files sent from there.`);
+    }
+    return left;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    say(`Kept: ${stagingFolder}. Only the agent had access to it, and conversations in Messages may show files in it.`);
+    return [];
+  }
+}
+
+function remove(path: string): readonly string[] {
   try {
     rmSync(path, { recursive: true, force: true });
-    return true;
-  } catch {
-    return false;
+    return [];
+  } catch (error) {
+    return [`${path}: ${error instanceof Error ? error.message : String(error)} Remove it yourself.`];
   }
 }

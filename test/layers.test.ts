@@ -21,7 +21,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['domain', 'wire', 'runtime'],
   ws: ['domain', 'wire', 'runtime'],
   webhooks: ['domain', 'wire', 'runtime'],
-  installer: ['domain', 'config', 'mac', 'runtime'],
+  // chatdb: the uninstaller asks which staged files Messages still shows.
+  installer: ['domain', 'config', 'mac', 'runtime', 'chatdb'],
   status: ['domain', 'events'],
   app: [
     'domain',

@@ -13,18 +13,22 @@ export type JobState =
   | { readonly kind: 'no_session' }
   | { readonly kind: 'unknown'; readonly detail: string };
 
-/** Exit codes of launchctl, as measured on macOS 26. */
-const IN_PROGRESS = new Set([17, 37]);
+/** EEXIST, EINPROGRESS and EALREADY of Darwin: launchd has the order, and the state will show whether it was carried out. */
+const IN_PROGRESS = new Set([17, 36, 37]);
 const IO_ERROR = 5;
 const NO_SUCH_PROCESS = 3;
-const NO_SESSION = 112;
 const NOT_FOUND = 113;
+/** No domain `gui/UID` (112), or a domain that cannot do this (125): both are what a Mac without a login session says. */
+const NO_SESSION = new Set([112, 125]);
+
+const NO_SESSION_TEXT = {
+  message: 'Nobody is logged in at the screen of this Mac, so there is no session the agent could run in.',
+  hint: 'Log in at the screen (or by screen sharing, not by ssh alone) and run the installation again.',
+};
 
 const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; readonly hint: string }>> = {
-  [NO_SESSION]: {
-    message: 'Nobody is logged in at the screen of this Mac, so there is no session the agent could run in.',
-    hint: 'Log in at the screen (or by screen sharing, not by ssh alone) and run the installation again.',
-  },
+  112: NO_SESSION_TEXT,
+  125: NO_SESSION_TEXT,
   119: {
     message: 'The agent is switched off for this user, and macOS refuses to start it.',
     hint: 'Open System Settings, General, Login Items & Extensions, switch Postern on, and run the installation again.',
@@ -46,6 +50,8 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
 const POLL_MS = 250;
 /** launchd kills after ExitTimeOut (20 s); a little longer and it is stuck. */
 const BOOTOUT_LIMIT_MS = 25_000;
+/** How long a job that launchd says it is loading may take to be listed. */
+const LOADING_LIMIT_MS = 5_000;
 const BOOTSTRAP_ATTEMPTS = 5;
 
 /** The agent as launchd sees it, by way of launchctl, in the person's own login session. */
@@ -69,7 +75,7 @@ export class Launchd {
   async state(): Promise<JobState> {
     const result = await this.#launchctl('print', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return { kind: 'absent' };
-    if (result.code === NO_SESSION) return { kind: 'no_session' };
+    if (NO_SESSION.has(result.code ?? 0)) return { kind: 'no_session' };
     if (result.code !== 0) return { kind: 'unknown', detail: described('print', result) };
     const pid = /^\s*pid = (\d+)/m.exec(result.stdout)?.[1];
     if (pid !== undefined) return { kind: 'running', pid: Number(pid) };
@@ -91,15 +97,21 @@ export class Launchd {
     if (result.code !== 0) throw failure('enable', result);
   }
 
+  /** False when nobody is logged in at the screen: nothing can be loaded then. True also when launchctl cannot tell. */
+  async hasSession(): Promise<boolean> {
+    const result = await this.#launchctl('print', this.#domain);
+    return !NO_SESSION.has(result.code ?? 0) && result.code !== NOT_FOUND;
+  }
+
   /** Loads the property list, which starts the agent. Fine when it is loaded already. */
   async bootstrap(plist: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const result = await this.#launchctl('bootstrap', this.#domain, plist);
-      if (result.code === 0 || IN_PROGRESS.has(result.code ?? -1)) return;
+      if (result.code === 0) return;
       // 5 is what it says while an earlier bootout has not ended, and also when the job is loaded already.
-      if (result.code !== IO_ERROR || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
-      if ((await this.state()).kind === 'running') return;
-      await this.#pause(POLL_MS * 2 ** attempt);
+      const mayBeLoaded = IN_PROGRESS.has(result.code ?? 0) || result.code === IO_ERROR;
+      if (mayBeLoaded && (await this.#isReached((job) => job.kind !== 'absent', LOADING_LIMIT_MS))) return;
+      if (!mayBeLoaded || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
     }
   }
 
@@ -107,22 +119,22 @@ export class Launchd {
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? -1)) throw failure('bootout', result);
-    const end = this.#clock.monotonic() + BOOTOUT_LIMIT_MS;
-    while ((await this.state()).kind !== 'absent') {
-      if (this.#clock.monotonic() > end) {
-        throw new AppError('unavailable', 'agent_does_not_stop', 'The running agent does not stop.', {
-          hint: `Look at it with: launchctl print ${this.target}`,
-        });
-      }
-      await this.#pause(POLL_MS);
-    }
+    const isOrdered = result.code === 0 || IN_PROGRESS.has(result.code ?? 0);
+    const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
+    if (await this.#isReached(isGone, isOrdered ? BOOTOUT_LIMIT_MS : 0)) return;
+    if (!isOrdered) throw failure('bootout', result);
+    throw new AppError('unavailable', 'agent_does_not_stop', 'The running agent does not stop.', {
+      hint: `Look at it with: launchctl print ${this.target}`,
+    });
   }
 
-  /** Starts it anew, killing the one that runs. */
-  async restart(): Promise<void> {
-    const result = await this.#launchctl('kickstart', '-k', this.target);
-    if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? -1)) throw failure('kickstart', result);
+  async #isReached(isWanted: (job: JobState) => boolean, limitMs: number): Promise<boolean> {
+    const end = this.#clock.monotonic() + limitMs;
+    while (!isWanted(await this.state())) {
+      if (this.#clock.monotonic() >= end) return false;
+      await this.#pause(POLL_MS);
+    }
+    return true;
   }
 
   #launchctl(...args: readonly string[]): Promise<CommandResult> {
@@ -136,7 +148,7 @@ export class Launchd {
 
 /** What to say when nobody is logged in at the screen: nothing of the agent can be done then. */
 export function noSession(): AppError {
-  return failure('print', { code: NO_SESSION, stdout: '', stderr: '', trouble: null });
+  return failure('print', { code: 112, stdout: '', stderr: '', trouble: null });
 }
 
 function failure(verb: string, result: CommandResult): AppError {

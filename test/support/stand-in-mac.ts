@@ -8,21 +8,35 @@ import type { InstallOptions, Settings } from '../../installer/install.ts';
 import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
-import { commandRunner } from '../../src/mac/command.ts';
+import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
+import { commandRunner, type RunCommand } from '../../src/mac/command.ts';
+import { onThisMac } from './mac-stand-ins/on-this-mac.mjs';
+import { isStandIn, runStandIn } from './mac-stand-ins/programs.mjs';
 import { machFile } from './mach-o.ts';
 import { freePort } from './service.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const STAND_INS = join(REPOSITORY, 'test', 'support', 'mac-stand-ins');
-/** Waiting in the installer passes so many times faster, except that nothing passes faster than its programs run. */
-const HURRY = 20;
+/** What the installer waits for passes so many times faster. */
+const HURRY = 100;
 
 export interface GatewayBehaviour {
   readonly permissions: Readonly<Record<string, 'granted' | 'denied' | 'unknown'>>;
+  readonly details?: Readonly<Record<string, string>>;
+  readonly reasons?: Readonly<Record<string, PermissionReason>>;
+  /** What the person answers when Automation is asked for by a direct start of the program. */
+  readonly directAnswer?: 'allow' | 'refuse';
   /** Versions that end at once. */
   readonly broken?: readonly string[];
   /** So many permission checks are answered 429. */
   readonly busyChecks?: number;
+}
+
+interface Job {
+  readonly supervisor: number;
+  readonly pid: number | null;
+  readonly isLeaving: boolean;
+  readonly isGone: boolean;
 }
 
 /** A Mac of stand-in programs, with a home folder, on this machine. `close` stops what launchd's stand-in started. */
@@ -32,17 +46,20 @@ export class StandInMac {
   readonly layout: Layout;
   readonly said: string[] = [];
   readonly port: number;
+  #time = 0;
 
-  private constructor(userName: string, port: number) {
+  /** The seed decides which of its possible answers a program of macOS gives. */
+  private constructor(userName: string, port: number, seed: number) {
     this.port = port;
+    this.keep('draws.json', JSON.stringify({ seed, count: 0 }));
     this.home = join(this.folder, userName);
     this.layout = layoutOf(this.home);
     mkdirSync(join(this.home, 'Library'), { recursive: true });
     this.behave({ permissions: { full_disk_access: 'granted', automation: 'granted' } });
   }
 
-  static async start(userName = 'jane'): Promise<StandInMac> {
-    return new StandInMac(userName, await freePort());
+  static async start(userName = 'jane', seed = 1): Promise<StandInMac> {
+    return new StandInMac(userName, await freePort(), seed);
   }
 
   get environment(): Readonly<Record<string, string>> {
@@ -61,14 +78,48 @@ export class StandInMac {
       home: this.home,
       execPath: this.keep('own-node', machFile()),
       path: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'],
-      run: commandRunner(this.environment),
-      clock: hurriedClock,
+      run: this.run,
+      clock: this.clock,
       say: (line) => void this.said.push(line),
       ...changes,
     };
   }
 
-  /** A built project made of cardboard: real template, plugin and package.json, the gateway a stand-in. */
+  readonly run: RunCommand = (command, args, options = {}) =>
+    isStandIn(command)
+      ? runStandIn(command, args, this.environment)
+      : commandRunner(this.environment)(onThisMac(command), args, options);
+
+  /** Time passes only while the installer waits, and stands still while a process of the agent starts or stops. */
+  readonly clock: Clock = {
+    now: () => Date.now(),
+    monotonic: () => this.#time,
+    after: (ms, run) => {
+      const look = (): void => {
+        if (this.#isAgentChanging()) {
+          timer = setTimeout(look, 10);
+          return;
+        }
+        this.#time += ms;
+        run();
+      };
+      let timer = setTimeout(look, ms / HURRY);
+      return () => clearTimeout(timer);
+    },
+  };
+
+  get #jobs(): readonly Job[] {
+    const folder = join(this.folder, 'jobs');
+    const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
+    return files.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Job);
+  }
+
+  #isAgentChanging(): boolean {
+    const ready = Number(this.read('ready'));
+    return this.#jobs.some(({ pid, isLeaving, isGone }) => !isGone && (isLeaving || (pid !== null && pid !== ready)));
+  }
+
+  /** A built project: real template, plugin, scripts and package.json, but a small gateway. */
   project(version = '0.1.0'): string {
     const root = join(this.folder, `project-${version}`);
     const put = (path: string, content: string | Buffer): void => {
@@ -79,6 +130,10 @@ export class StandInMac {
     put('package-lock.json', '{}');
     put('dist/main.js', readFileSync(join(STAND_INS, 'gateway.mjs')));
     put('dist/installer/proof.js', 'console.log("2 libraries load.");');
+    const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' });
+    for (const path of scripts.filter((name) => name.endsWith('.applescript'))) {
+      put(`dist/src/${path}`, readFileSync(join(REPOSITORY, 'src', path)));
+    }
     for (const path of ['launchd/local.postern.agent.plist', 'installer/menubar/postern.30s.sh']) {
       put(path, readFileSync(join(REPOSITORY, path)));
     }
@@ -118,15 +173,35 @@ export class StandInMac {
     return path;
   }
 
+  /** What the stand-ins or a test left; empty when there is nothing. */
+  read(name: string): string {
+    const path = join(this.folder, name);
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  }
+
+  /** The person grants both permissions to the bundle that is there now. */
+  grant(): void {
+    this.keep('tcc.json', JSON.stringify({ SystemPolicyAllFiles: this.cdhash, AppleEvents: this.cdhash }));
+  }
+
+  /** The permissions that macOS keeps, each with the cdhash it belongs to. */
+  get grants(): Readonly<Record<string, string>> {
+    return JSON.parse(this.read('tcc.json') || '{}') as Record<string, string>;
+  }
+
+  /** Of the bundle that is there now. */
+  get cdhash(): string | undefined {
+    const program = existsSync(this.layout.executable) ? readFileSync(this.layout.executable, 'latin1') : '';
+    return /^# cdhash (\w+)$/m.exec(program)?.[1];
+  }
+
   forget(name: string): void {
     rmSync(join(this.folder, name), { force: true });
   }
 
   /** Every call of a stand-in: its name and arguments. */
   get asked(): readonly (readonly string[])[] {
-    const file = join(this.folder, 'asked');
-    if (!existsSync(file)) return [];
-    return readFileSync(file, 'utf8')
+    return this.read('asked')
       .split('\n')
       .filter(Boolean)
       .map((line) => line.split('\t'));
@@ -140,9 +215,7 @@ export class StandInMac {
   }
 
   async close(): Promise<void> {
-    const jobs = join(this.folder, 'jobs');
-    for (const file of existsSync(jobs) ? readdirSync(jobs) : []) {
-      const job = JSON.parse(readFileSync(join(jobs, file), 'utf8')) as { supervisor: number; pid: number | null };
+    for (const job of this.#jobs) {
       for (const pid of [job.supervisor, job.pid]) {
         if (pid === null) continue;
         try {
@@ -155,15 +228,6 @@ export class StandInMac {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
-
-const hurriedClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now() * HURRY,
-  after(ms, run) {
-    const timer = setTimeout(run, ms / HURRY);
-    return () => clearTimeout(timer);
-  },
-};
 
 function readSettings(configDir: string): Settings {
   const file = join(configDir, 'config.toml');

@@ -7,7 +7,6 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
 import { agentPlist } from '../../installer/agent-plist.ts';
 import { infoPlist } from '../../installer/app-bundle.ts';
-import { icns } from '../../installer/icon.ts';
 import { layoutOf } from '../../installer/layout.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -70,7 +69,7 @@ describe('the bundle', () => {
   });
 
   test('has an icon whose images are whole', () => {
-    const file = icns();
+    const file = readFileSync(new URL('../../installer/Postern.icns', import.meta.url));
     expect(file.readUInt32BE(4)).toBe(file.length);
     const names: string[] = [];
     for (let at = 8; at < file.length; at += file.readUInt32BE(at + 4)) {

@@ -51,6 +51,7 @@ describe('the state of the agent', () => {
     [result(113), { kind: 'absent' }],
     [result(3), { kind: 'absent' }],
     [result(112), { kind: 'no_session' }],
+    [result(125), { kind: 'no_session' }],
     [result(null, '', 'missing'), { kind: 'unknown', detail: 'There is no launchctl on this machine.' }],
   ])('is read from what launchctl prints (%#)', async (answer, expected) => {
     expect(await launchd({ print: [answer] }).agent.state()).toEqual(expected);
@@ -68,11 +69,40 @@ describe('the state of the agent', () => {
   });
 });
 
+describe('whether there is a login session', () => {
+  test.each([
+    [0, true],
+    [112, false],
+    [113, false],
+    [125, false],
+    [64, true],
+  ])('launchctl print of the domain, exit code %d: %s', async (code, expected) => {
+    const { agent, asked } = launchd({ print: [result(code)] });
+    expect(await agent.hasSession()).toBe(expected);
+    expect(asked).toEqual(['print gui/501']);
+  });
+});
+
 describe('loading the agent', () => {
-  test.each([0, 17, 37])('exit code %d is as good as done', async (code) => {
-    const { agent, asked } = launchd({ bootstrap: [result(code)] });
+  test('exit code 0 is enough', async () => {
+    const { agent, asked } = launchd({ bootstrap: [result(0)] });
     await agent.bootstrap('/p.plist');
     expect(asked).toEqual(['bootstrap gui/501 /p.plist']);
+  });
+
+  test.each([17, 36, 37])('exit code %d waits until launchd lists the agent', async (code) => {
+    const { agent, asked, clock } = launchd({
+      bootstrap: [result(code)],
+      print: [result(113), result(113), result(0, 'pid = 1')],
+    });
+    await passing(clock, agent.bootstrap('/p.plist'));
+    expect(asked.map((line) => line.split(' ')[0])).toEqual(['bootstrap', 'print', 'print', 'print']);
+  });
+
+  test.each([17, 36, 37])('exit code %d without an agent is tried again, then an error', async (code) => {
+    const { agent, asked, clock } = launchd({ bootstrap: [result(code)], print: [result(113)] });
+    await expect(passing(clock, agent.bootstrap('/p.plist'))).rejects.toMatchObject({ code: 'launchctl_failed' });
+    expect(asked.filter((line) => line.startsWith('bootstrap'))).toHaveLength(5);
   });
 
   test('error 5 is tried again, for it is the race with a bootout that has not ended', async () => {
@@ -90,6 +120,7 @@ describe('loading the agent', () => {
 
   test.each([
     [112, 'logged in at the screen'],
+    [125, 'logged in at the screen'],
     [119, 'switched off'],
     [122, 'owner or mode'],
     [134, 'kind of session'],
@@ -101,11 +132,17 @@ describe('loading the agent', () => {
 });
 
 describe('stopping the agent', () => {
-  test('waits until it is gone, because bootout comes back before that', async () => {
+  test.each([0, 17, 36, 37])('waits until it is gone, whatever bootout says while it stops: %d', async (code) => {
     const running = result(0, 'pid = 1');
-    const { agent, clock, asked } = launchd({ bootout: [result(37)], print: [running, running, result(113)] });
+    const { agent, clock, asked } = launchd({ bootout: [result(code)], print: [running, running, result(113)] });
     await passing(clock, agent.bootout());
     expect(asked.filter((line) => line.startsWith('print'))).toHaveLength(3);
+  });
+
+  test('an error is none when the agent is gone, and one when it still runs', async () => {
+    await launchd({ bootout: [result(5)], print: [result(113)] }).agent.bootout();
+    const { agent } = launchd({ bootout: [result(5)], print: [result(0, 'pid = 1')] });
+    await expect(agent.bootout()).rejects.toMatchObject({ message: expect.stringContaining('bootout ended with 5') });
   });
 
   test('an agent that never goes is an error, not a wait for ever', async () => {

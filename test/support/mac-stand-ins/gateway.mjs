@@ -1,5 +1,5 @@
-// A gateway made of cardboard, installed by tests in place of the real one. How it behaves is read at every request
-// from gateway.json, so that a test can grant a permission while the installer waits.
+// A small gateway, installed by tests in place of the real one. How it behaves is read at every request from
+// gateway.json, so that a test can grant a permission while the installer waits.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -8,9 +8,17 @@ import { fileURLToPath } from 'node:url';
 const state = process.env.MAC_STAND_IN;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const config = join(process.argv[process.argv.indexOf('--config-dir') + 1], 'config.toml');
 const behaviour = () => JSON.parse(readFileSync(join(state, 'gateway.json'), 'utf8'));
 
+if (process.argv[2] === 'ask-automation') {
+  const { permissions, directAnswer, ...rest } = behaviour();
+  if (directAnswer !== 'allow') process.exit(1);
+  const allowed = { ...rest, permissions: { ...permissions, automation: 'granted' } };
+  writeFileSync(join(state, 'gateway.json'), JSON.stringify(allowed));
+  process.exit(0);
+}
+
+const config = join(process.argv[process.argv.indexOf('--config-dir') + 1], 'config.toml');
 if (!existsSync(config)) {
   writeFileSync(config, `[server]\nport = ${behaviour().port}\n[auth]\napi_key = "cardboard"\n`, { mode: 0o600 });
   process.exit(0);
@@ -25,16 +33,23 @@ createServer((request, response) => {
   const now = behaviour();
   const answer = (status, body, headers = {}) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-  if (request.url === '/api/v1/health')
-    return answer(200, { status: 'ok', version, backend: { connected: true, message: null } });
+  if (request.url === '/api/v1/health') {
+    const connected = now.permissions.full_disk_access === 'granted';
+    const message = connected
+      ? null
+      : (now.details?.full_disk_access ?? 'No permission to open the Messages database.');
+    return answer(200, { status: 'ok', version, backend: { connected, message } });
+  }
   if (request.headers['x-api-key'] !== 'cardboard') return answer(401, {});
   if (request.url === '/api/v1/permissions/check') {
     checks += 1;
     if (now.busyChecks >= checks) return answer(429, {}, { 'retry-after': '1' });
-    return answer(200, {
-      permissions: Object.entries(now.permissions).map(([name, state]) => ({ name, state, detail: '' })),
+    const permissions = Object.entries(now.permissions).map(([name, state]) => {
+      const reason = now.reasons?.[name];
+      return { name, state, detail: now.details?.[name] ?? '', ...(reason === undefined ? {} : { reason }) };
     });
+    return answer(200, { permissions });
   }
   return answer(404, {});
-}).listen(port, '127.0.0.1');
+}).listen(port, '127.0.0.1', () => writeFileSync(join(state, 'ready'), String(process.pid)));
 process.on('SIGTERM', () => process.exit(0));

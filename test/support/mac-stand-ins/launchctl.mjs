@@ -1,153 +1,137 @@
-// launchctl and launchd as facts of macOS 26 describe them: verbs with their exit codes, a bootout that comes back
-// before the job is gone, and restarts of what ends with an error. A supervisor process stands for launchd.
+// launchctl and launchd: verbs with Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that
+// comes back before the job is gone, and restarts of what ends with an error. A supervisor process does launchd's work.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'plist';
+import { clearFlag, draw, hasFlag, readJson, writeJson } from './state.mjs';
 
-const state = process.env.MAC_STAND_IN;
-const jobs = join(state, 'jobs');
-mkdirSync(jobs, { recursive: true });
-const flag = (name) => existsSync(join(state, name));
-const fileOf = (label) => join(jobs, `${label}.json`);
-const load = (label) => {
-  try {
-    return JSON.parse(readFileSync(fileOf(label), 'utf8'));
-  } catch {
-    return undefined;
-  }
-};
-const save = (label, job) => {
-  writeFileSync(`${fileOf(label)}.new`, JSON.stringify(job));
-  renameSync(`${fileOf(label)}.new`, fileOf(label));
-};
-const end = (code, text = '') => {
-  if (text !== '') (code === 0 ? process.stdout : process.stderr).write(`${text}\n`);
-  process.exit(code);
-};
+const SUPERVISOR = fileURLToPath(new URL('./supervisor.mjs', import.meta.url));
+const VERBS = { bootout, bootstrap, enable, kickstart, managername, print, 'print-disabled': printDisabled };
 
-const [verb, ...rest] = process.argv.slice(2);
-const label = () => rest.at(-1).split('/').at(-1);
-
-if (verb !== 'supervise' && verb !== 'managername' && flag('no-session')) end(112, 'Could not find domain for gui');
-
-switch (verb) {
-  case 'managername':
-    end(0, flag('no-session') ? 'Background' : 'Aqua');
-    break;
-  case 'enable':
-    rmSync(join(state, `disabled-${label()}`), { force: true });
-    end(0);
-    break;
-  case 'print-disabled':
-    end(
-      0,
-      `disabled services = {\n\t"${'local.postern.agent'}" => ${flag('disabled-local.postern.agent') ? 'disabled' : 'enabled'}\n}`,
-    );
-    break;
-  case 'print': {
-    const job = load(label());
-    if (job === undefined) end(113, `Could not find service "${label()}" in domain for user gui`);
-    const running = job.pid === null ? '\tstate = spawn scheduled' : `\tstate = running\n\tpid = ${job.pid}`;
-    end(0, `${rest[0]} = {\n${running}\n\tlast exit code = ${job.lastExitCode ?? '(never exited)'}\n}`);
-    break;
+export async function launchctl([verb, ...rest], environment) {
+  const run = VERBS[verb];
+  if (run === undefined) return { code: 64, stderr: `Unrecognized subcommand: ${verb}` };
+  if (hasFlag(environment, 'no-session') && verb !== 'managername') {
+    // F19: with nobody at the screen it answers either.
+    const code = draw(environment, [112, 125]);
+    return {
+      code,
+      stderr: code === 112 ? 'Could not find domain for gui' : 'Domain does not support specified action',
+    };
   }
-  case 'bootstrap': {
-    const [, file] = rest;
-    if (!existsSync(file)) end(5, 'Bootstrap failed: 5: Input/output error');
-    if ((statSync(file).mode & 0o022) !== 0) end(122, 'Bootstrap failed: 122: Path had bad ownership/permissions');
-    const plist = parse(readFileSync(file, 'utf8'));
-    if (flag('login-items-off')) end(0);
-    if (flag(`disabled-${plist.Label}`)) end(119, 'Bootstrap failed: 119: Service is disabled');
-    if (load(plist.Label) !== undefined) end(5, 'Bootstrap failed: 5: Input/output error');
-    if (flag('io-error-once')) {
-      rmSync(join(state, 'io-error-once'));
-      end(5, 'Bootstrap failed: 5: Input/output error');
-    }
-    const supervisor = spawn(process.execPath, [fileURLToPath(import.meta.url), 'supervise', file], {
-      detached: true,
-      stdio: 'ignore',
-    });
-    supervisor.unref();
-    while (load(plist.Label) === undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
-    end(0);
-    break;
-  }
-  case 'bootout': {
-    const job = load(label());
-    if (job === undefined) end(113, 'Boot-out failed: 113: Could not find specified service');
-    process.kill(job.supervisor, 'SIGTERM');
-    end(flag('bootout-in-progress') ? 37 : 0);
-    break;
-  }
-  case 'kickstart': {
-    const job = load(label());
-    if (job === undefined) end(113, 'Could not find service');
-    process.kill(job.supervisor, 'SIGHUP');
-    end(0);
-    break;
-  }
-  case 'supervise':
-    supervise(parse(readFileSync(rest[0], 'utf8')));
-    break;
-  default:
-    end(64, `Unrecognized subcommand: ${verb}`);
+  return run(rest, environment);
 }
 
-function supervise(plist) {
-  const job = { pid: null, lastExitCode: null, supervisor: process.pid };
-  let child;
-  let isLeaving = false;
-  let timer;
-  const start = () => {
-    clearTimeout(timer);
-    const [program, ...args] = plist.ProgramArguments;
-    child = spawn(program, args, {
-      cwd: plist.WorkingDirectory,
-      stdio: ['ignore', openSync(plist.StandardOutPath, 'a'), openSync(plist.StandardErrorPath, 'a')],
-      env: {
-        PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
-        HOME: process.env.HOME,
-        MAC_STAND_IN: state,
-        ...plist.EnvironmentVariables,
-      },
-    });
-    job.pid = child.pid ?? null;
-    save(plist.Label, job);
-    child.on('exit', (code, signal) => {
-      job.pid = null;
-      job.lastExitCode = code ?? 128;
-      if (isLeaving) {
-        // Gone only some time after bootout has come back.
-        setTimeout(() => {
-          rmSync(fileOf(plist.Label), { force: true });
-          process.exit(0);
-        }, 200);
-        return;
-      }
-      save(plist.Label, job);
-      // ThrottleInterval, in a hurry: these seconds are hundredths.
-      if (code !== 0 || signal !== null) timer = setTimeout(start, plist.ThrottleInterval * 10);
-    });
+const labelOf = (target) => target.split('/')[2];
+const fileOf = (label) => join('jobs', `${label}.json`);
+const lingeringOf = (label) => join('jobs', `${label}.lingers`);
+
+/** The job as `launchctl print` sees it. One that was booted out is seen for some time after its process has ended. */
+function jobOf(environment, label) {
+  const job = readJson(environment, fileOf(label), undefined);
+  if (!job?.isGone) return job;
+  const lingers = readJson(environment, lingeringOf(label), 0);
+  if (lingers > 0) {
+    writeJson(environment, lingeringOf(label), lingers - 1);
+    return job;
+  }
+  clearFlag(environment, fileOf(label));
+  clearFlag(environment, lingeringOf(label));
+  return undefined;
+}
+
+function managername(_, environment) {
+  return { code: 0, stdout: hasFlag(environment, 'no-session') ? 'Background' : 'Aqua' };
+}
+
+function enable([target], environment) {
+  clearFlag(environment, `disabled-${labelOf(target)}`);
+  return { code: 0 };
+}
+
+function printDisabled(_, environment) {
+  const label = 'local.postern.agent';
+  const state = hasFlag(environment, `disabled-${label}`) ? 'disabled' : 'enabled';
+  return { code: 0, stdout: `disabled services = {\n\t"${label}" => ${state}\n}` };
+}
+
+function print([target], environment) {
+  const label = labelOf(target);
+  if (label === undefined) return { code: 0, stdout: `${target} = {\n\ttype = user login\n}` };
+  const job = jobOf(environment, label);
+  if (job === undefined) return { code: 113, stderr: `Could not find service "${label}" in domain for user gui` };
+  const running = job.pid === null ? '\tstate = spawn scheduled' : `\tstate = running\n\tpid = ${job.pid}`;
+  return {
+    code: 0,
+    stdout: `${target} = {\n${running}\n\tlast exit code = ${job.lastExitCode ?? '(never exited)'}\n}`,
   };
-  process.on('SIGTERM', () => {
-    isLeaving = true;
-    clearTimeout(timer);
-    if (job.pid === null) {
-      rmSync(fileOf(plist.Label), { force: true });
-      process.exit(0);
-    }
-    child.kill('SIGTERM');
-    setTimeout(() => child.kill('SIGKILL'), plist.ExitTimeOut * 100).unref();
-  });
-  process.on('SIGHUP', () => {
-    if (job.pid === null) start();
-    else {
-      child.removeAllListeners('exit');
-      child.on('exit', start);
-      child.kill('SIGKILL');
-    }
-  });
-  start();
+}
+
+async function bootstrap([, file], environment) {
+  const failed = (code, words) => ({ code, stderr: `Bootstrap failed: ${code}: ${words}` });
+  if (!existsSync(file)) return failed(5, 'Input/output error');
+  if ((statSync(file).mode & 0o022) !== 0) return failed(122, 'Path had bad ownership/permissions');
+  const { Label: label } = parse(readFileSync(file, 'utf8'));
+  if (hasFlag(environment, 'login-items-off')) return { code: 0 };
+  if (hasFlag(environment, `disabled-${label}`)) return failed(119, 'Service is disabled');
+  if (hasFlag(environment, 'quarantine')) return failed(155, 'Path is quarantined');
+  // 5, 17 and 37 for what is loaded already or still stopping (F1; codes measured on macOS 26.5).
+  if (readJson(environment, fileOf(label), undefined) !== undefined) {
+    return draw(environment, [
+      failed(5, 'Input/output error'),
+      failed(17, 'File exists'),
+      failed(37, 'Operation already in progress'),
+    ]);
+  }
+  // The race with a bootout that has not quite ended, although print no longer finds the job.
+  if (hasFlag(environment, 'bootout-race')) {
+    clearFlag(environment, 'bootout-race');
+    return failed(5, 'Input/output error');
+  }
+  mkdirSync(join(environment.MAC_STAND_IN, 'jobs'), { recursive: true });
+  const supervisor = spawn(process.execPath, [SUPERVISOR, file], { detached: true, stdio: 'ignore', env: environment });
+  supervisor.unref();
+  while (readJson(environment, fileOf(label), undefined) === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return draw(environment, [{ code: 0 }, { code: 0 }, failed(36, 'Operation now in progress')]);
+}
+
+function bootout([target], environment) {
+  const label = labelOf(target);
+  const failed = (code, words) => ({ code, stderr: `Boot-out failed: ${code}: ${words}` });
+  const job = jobOf(environment, label);
+  if (job === undefined) {
+    return draw(environment, [
+      failed(113, 'Could not find specified service'),
+      failed(3, 'No such process'),
+      failed(5, 'Input/output error'),
+    ]);
+  }
+  if (hasFlag(environment, 'never-stops')) return failed(36, 'Operation now in progress');
+  if (job.isGone) return failed(37, 'Operation already in progress');
+  writeJson(environment, lingeringOf(label), draw(environment, [0, 1, 3]));
+  writeJson(environment, fileOf(label), { ...job, isLeaving: true });
+  if (draw(environment, [true, false, false])) writeFlag(environment, 'bootout-race');
+  process.kill(job.supervisor, 'SIGTERM');
+  // 36 is the ordinary answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery #5698, F1).
+  return draw(environment, [
+    failed(36, 'Operation now in progress'),
+    failed(36, 'Operation now in progress'),
+    failed(37, 'Operation already in progress'),
+    { code: 0 },
+  ]);
+}
+
+function writeFlag(environment, name) {
+  writeJson(environment, name, true);
+}
+
+function kickstart(args, environment) {
+  const job = jobOf(environment, labelOf(args.at(-1)));
+  if (job === undefined) return { code: 113, stderr: 'Could not find service' };
+  process.kill(job.supervisor, 'SIGHUP');
+  return draw(environment, [{ code: 0 }, { code: 37, stderr: 'Operation already in progress' }]);
 }

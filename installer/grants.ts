@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { signatureOf } from './app-bundle.ts';
+import { BUNDLE_ID, type Layout } from './layout.ts';
+import type { Machine } from './machine.ts';
+import { writeWhole } from './staging.ts';
+
+const LSREGISTER =
+  '/System/Library/Frameworks/CoreServices.framework/Frameworks/LaunchServices.framework/Support/lsregister';
+
+const SERVICES = {
+  SystemPolicyAllFiles: 'Full Disk Access',
+  AppleEvents: 'Automation',
+} as const;
+
+/** Tells LaunchServices where the bundle is: tccutil and Login Items look it up by its identifier. */
+export async function registerBundle(machine: Machine, layout: Layout): Promise<void> {
+  if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-f', layout.app]);
+}
+
+/** The cdhash that the permissions belong to as far as is known, also when the bundle is no longer there. */
+export async function knownCdhash(machine: Machine, layout: Layout): Promise<string | null> {
+  if (existsSync(layout.knownCdhash)) return readFileSync(layout.knownCdhash, 'utf8').trim();
+  return existsSync(layout.app) ? ((await signatureOf(machine, layout.app))?.cdhash ?? null) : null;
+}
+
+/**
+ * Called with the bundle that is in use now. macOS ties the permissions to its cdhash: entries of another one show
+ * Postern as switched on and refuse it, so they are removed.
+ */
+export async function settleGrants(
+  machine: Machine,
+  layout: Layout,
+  { isNewBundle, known }: { readonly isNewBundle: boolean; readonly known: string | null },
+): Promise<void> {
+  const cdhash = (await signatureOf(machine, layout.app))?.cdhash ?? null;
+  if (isNewBundle && cdhash !== null && cdhash === known) {
+    machine.say('The program is byte for byte the one that macOS knows, so its permissions still hold.');
+  } else if (isNewBundle) {
+    if (known !== null)
+      machine.say('The program is a new one for macOS, so it has to be granted its permissions again.');
+    for (const line of await resetPermissions(machine, layout)) machine.say(line);
+  }
+  if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
+}
+
+/** Removes Postern's entries from both lists. Returns what the person has to do where that failed. */
+export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
+  await registerBundle(machine, layout);
+  const failures: string[] = [];
+  for (const [service, title] of Object.entries(SERVICES)) {
+    const result = await machine.run('tccutil', ['reset', service, BUNDLE_ID]);
+    if (result.code === 0) continue;
+    const isUnknown = `${result.stdout}${result.stderr}`.includes('-10814');
+    const reason = isUnknown
+      ? 'macOS does not know the app yet (-10814)'
+      : `tccutil ended with ${result.code ?? 'a signal'}`;
+    failures.push(`The old entry under ${title} could not be removed: ${reason}. ${manually(service)}`);
+  }
+  return failures;
+}
+
+function manually(service: string): string {
+  return service === 'SystemPolicyAllFiles'
+    ? 'In System Settings > Privacy & Security > Full Disk Access, select Postern if it is listed and click −.'
+    : 'If macOS never asks about Messages, run: tccutil reset AppleEvents (it resets this answer for all apps).';
+}

@@ -1,0 +1,65 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
+import { errorCode } from '../src/domain/errors.ts';
+import { writeWhole } from './staging.ts';
+
+/** One change to the Mac that can be taken back. */
+export interface Step {
+  /** What it does, as the person reads it after "could not". */
+  readonly name: string;
+  run(): void | Promise<void>;
+  /** Restores what was there before `run`, also when `run` failed half-way. */
+  undo(): void | Promise<void>;
+}
+
+export interface StepFailure {
+  readonly error: unknown;
+  /** The steps that were begun, the failed one first. */
+  readonly begun: readonly Step[];
+}
+
+/** Runs the steps in order until one fails. Null when all succeeded. */
+export async function runSteps(steps: readonly Step[]): Promise<StepFailure | null> {
+  const begun: Step[] = [];
+  for (const step of steps) {
+    begun.unshift(step);
+    try {
+      await step.run();
+    } catch (error) {
+      return { error, begun };
+    }
+  }
+  return null;
+}
+
+/** Undoes every begun step, also when one of them cannot be undone. Returns one sentence for each of those. */
+export async function undoSteps({ begun }: StepFailure): Promise<readonly string[]> {
+  const failures: string[] = [];
+  for (const step of begun) {
+    try {
+      await step.undo();
+    } catch (error) {
+      failures.push(`Could not undo "${step.name}": ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return failures;
+}
+
+/** Writes a file; undone, the file is what it was before. */
+export function writeFileStep(path: string, content: string, mode: number): Step {
+  const before = readIfPresent(path);
+  return {
+    name: `write ${basename(path)}`,
+    run: () => writeWhole(path, content, mode),
+    undo: () => (before === undefined ? rmSync(path, { force: true }) : writeWhole(path, before, mode)),
+  };
+}
+
+function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { AppError, isAppError } from '../src/domain/errors.ts';
+import type { Launchd } from '../src/mac/launchd.ts';
+import { Gateway } from './gateway.ts';
+import { registerBundle } from './grants.ts';
+import type { Layout } from './layout.ts';
+import { type Machine, pause } from './machine.ts';
+import type { Release } from './release.ts';
+import type { StagedFolder } from './staging.ts';
+import { runSteps, type Step, type StepFailure, undoSteps, writeFileStep } from './steps.ts';
+import { currentVersion, switchVersion } from './versions.ts';
+
+const HEALTH_LIMIT_MS = 40_000;
+const HEALTH_POLL_MS = 1_000;
+
+/**
+ * Replaces what is installed by the release and waits until it answers. When any step fails, all are undone, so that
+ * the version before runs again. A first installation has none: it stays in place, to be looked at and repaired.
+ */
+export async function switchOver(machine: Machine, layout: Layout, launchd: Launchd, release: Release): Promise<void> {
+  const before = currentVersion(layout);
+  const job = await launchd.state();
+  const wasLoaded = job.kind !== 'absent';
+  const gateway = new Gateway(release.address);
+  const start = async (): Promise<void> => {
+    await load(machine, layout, launchd);
+    const trouble = await healthTrouble(machine, launchd, gateway);
+    if (trouble !== null) throw new AppError('unavailable', 'agent_not_healthy', trouble);
+  };
+
+  const failure = await runSteps([
+    ...(wasLoaded ? [stopAgent(machine, launchd, start)] : []),
+    ...(release.bundle === undefined ? [] : [placeBundle(release.bundle)]),
+    registerApp(machine, layout),
+    switchVersion(layout, release.id),
+    writeFileStep(layout.command, release.command, 0o755),
+    writeFileStep(layout.plist, release.plist, 0o644),
+    { name: 'start the new version', run: start, undo: () => launchd.bootout() },
+  ]);
+  if (failure === null) {
+    machine.say(before === release.id ? `Version ${release.id} is in place.` : `Switched to version ${release.id}.`);
+    return;
+  }
+  if (before === undefined) throw notStarted(failure.error, layout);
+  throw await goBack(machine, layout, failure, before, wasLoaded);
+}
+
+function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void>): Step {
+  return {
+    name: 'stop the running agent',
+    async run() {
+      // Before the bundle is replaced: macOS looks a permission up by the path of the program that asks.
+      machine.say(
+        'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
+      );
+      await launchd.bootout();
+    },
+    undo: start,
+  };
+}
+
+function placeBundle(bundle: StagedFolder): Step {
+  return { name: 'put the app in place', run: () => bundle.place(), undo: () => bundle.putBack() };
+}
+
+/** Login Items take name and icon of the agent from here, so it comes before the agent is loaded. */
+function registerApp(machine: Machine, layout: Layout): Step {
+  return { name: 'register the app', run: () => registerBundle(machine, layout), undo() {} };
+}
+
+async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise<void> {
+  // launchd refuses to start a program whose log folder is missing (78).
+  mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
+  machine.say('launchctl enable: the agent may be started, even if it was once switched off.');
+  await launchd.enable();
+  machine.say('launchctl bootstrap: the agent is loaded, which starts it now and at every login.');
+  await launchd.bootstrap(layout.plist);
+}
+
+/** Waits until the agent answers. Null when it does, else what is wrong. */
+async function healthTrouble(machine: Machine, launchd: Launchd, gateway: Gateway): Promise<string | null> {
+  const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;
+  for (;;) {
+    const { kind } = await gateway.health();
+    if (kind === 'answer' || kind === 'busy') return null;
+    const job = await launchd.state();
+    if (job.kind === 'absent') {
+      return 'macOS took the agent away again: it is switched off under System Settings, General, Login Items & Extensions. Switch Postern on there.';
+    }
+    if (machine.clock.monotonic() >= end) {
+      const last = job.kind === 'loaded' && job.lastExitCode !== null ? ` It ended with code ${job.lastExitCode}.` : '';
+      return `The agent does not answer at ${gateway.url}.${last}`;
+    }
+    await pause(machine.clock, HEALTH_POLL_MS);
+  }
+}
+
+/** Of a first installation: nothing ran before. */
+function notStarted(error: unknown, layout: Layout): AppError {
+  const code = isAppError(error) ? error.code : 'not_started';
+  return told(error, layout, code, `Postern is not running. Look into ${layout.logs}.`);
+}
+
+async function goBack(
+  machine: Machine,
+  layout: Layout,
+  failure: StepFailure,
+  before: string,
+  wasLoaded: boolean,
+): Promise<AppError> {
+  const logged = logEnd(failure.error, layout);
+  machine.say(`Going back to version ${before}, because the new one could not be put in place.`);
+  const problems = await undoSteps(failure);
+  if (problems.length > 0) {
+    const words = ['Postern is not running, or not as before:', ...problems].join('\n  ');
+    return told(failure.error, layout, 'roll_back_failed', `${words}\n  Run the installation again.`, logged);
+  }
+  const state = wasLoaded ? 'runs again' : 'is in place again; it was not running before and is not running now';
+  return told(failure.error, layout, 'rolled_back', `Version ${before} ${state}.`, logged);
+}
+
+function told(error: unknown, layout: Layout, code: string, state: string, logged = logEnd(error, layout)): AppError {
+  const message = error instanceof Error || isAppError(error) ? error.message : String(error);
+  const advice = isAppError(error) && error.hint !== undefined ? `${error.hint} ` : '';
+  return new AppError('unavailable', code, [message, ...logged].join('\n  '), {
+    hint: `${state} ${advice}Run: "${layout.command}" doctor`,
+    cause: error,
+  });
+}
+
+/** What an agent that does not answer wrote last; of other failures its log knows nothing. */
+function logEnd(error: unknown, layout: Layout): readonly string[] {
+  if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
+  const lines = layout.logFiles.flatMap(lastLines);
+  return lines.length === 0 ? [] : ['The end of its log:', ...lines];
+}
+
+function lastLines(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).slice(-4);
+  } catch {
+    return [];
+  }
+}

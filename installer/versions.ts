@@ -1,0 +1,52 @@
+import { readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Layout } from './layout.ts';
+import type { Step } from './steps.ts';
+
+/** The version in use, if there is one. */
+export function currentVersion(layout: Layout): string | undefined {
+  return linkedVersion(layout.current);
+}
+
+/** Makes `id` the version in use and remembers the one before. */
+export function switchVersion(layout: Layout, id: string): Step {
+  const current = currentVersion(layout);
+  const previous = linkedVersion(layout.previous);
+  return {
+    name: `switch to version ${id}`,
+    run() {
+      if (current === id) return;
+      if (current !== undefined) link(layout.previous, current);
+      link(layout.current, id);
+    },
+    undo() {
+      link(layout.current, current);
+      link(layout.previous, previous);
+    },
+  };
+}
+
+/** Removes every version but the one in use and the one before. */
+export function removeOldVersions(layout: Layout): void {
+  const keep = new Set([currentVersion(layout), linkedVersion(layout.previous)]);
+  for (const id of readdirSync(layout.versions)) {
+    if (!keep.has(id)) rmSync(join(layout.versions, id), { recursive: true, force: true });
+  }
+}
+
+function linkedVersion(path: string): string | undefined {
+  try {
+    return basename(readlinkSync(path));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the link in one step; without `id` removes it. */
+function link(path: string, id: string | undefined): void {
+  const fresh = join(dirname(path), `.${basename(path)}.new`);
+  rmSync(id === undefined ? path : fresh, { force: true });
+  if (id === undefined) return;
+  symlinkSync(join('versions', id), fresh);
+  renameSync(fresh, path);
+}

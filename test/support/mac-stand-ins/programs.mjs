@@ -1,0 +1,31 @@
+// The programs of macOS that an installation calls, each as it is known to behave at its worst. `F1` and the like are
+// findings of the audit of macOS behaviour; other sources are named where they are used.
+import { appendFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { codesign } from './codesign.mjs';
+import { launchctl } from './launchctl.mjs';
+import { lsregister, tccutil } from './tcc.mjs';
+import { osacompile, plutil, xattr } from './tools.mjs';
+
+const PROGRAMS = { codesign, launchctl, lsregister, osacompile, plutil, tccutil, xattr };
+
+/** What a program is called by here: LaunchServices' tool is started by its full path. */
+export function nameOf(command) {
+  return basename(command) === 'lsregister' ? 'lsregister' : command;
+}
+
+export function isStandIn(command) {
+  return Object.hasOwn(PROGRAMS, nameOf(command));
+}
+
+/** Runs it and keeps what it was asked, one line a call. `environment` has MAC_STAND_IN, the folder of this Mac's state. */
+export async function runStandIn(command, args, environment) {
+  const name = nameOf(command);
+  appendFileSync(join(environment.MAC_STAND_IN, 'asked'), `${[name, ...args].join('\t')}\n`);
+  const { code, stdout = '', stderr = '' } = await PROGRAMS[name](args, environment);
+  return { code, stdout: ended(stdout), stderr: ended(stderr), trouble: null };
+}
+
+function ended(text) {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}

@@ -1,0 +1,39 @@
+// The state of a Mac of stand-ins: files in the folder MAC_STAND_IN, so that tests and programs share it.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export function hasFlag({ MAC_STAND_IN }, name) {
+  return existsSync(join(MAC_STAND_IN, name));
+}
+
+export function clearFlag({ MAC_STAND_IN }, name) {
+  rmSync(join(MAC_STAND_IN, name), { force: true });
+}
+
+export function readText({ MAC_STAND_IN }, name) {
+  try {
+    return readFileSync(join(MAC_STAND_IN, name), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export function readJson(environment, name, fallback) {
+  const text = readText(environment, name);
+  return text === '' ? fallback : JSON.parse(text);
+}
+
+export function writeJson({ MAC_STAND_IN }, name, value) {
+  const path = join(MAC_STAND_IN, name);
+  writeFileSync(`${path}.new`, JSON.stringify(value));
+  renameSync(`${path}.new`, path);
+}
+
+/** One of the values, by the seed and by how often something was drawn before. */
+export function draw(environment, values) {
+  const { seed, count } = readJson(environment, 'draws.json', { seed: 1, count: 0 });
+  writeJson(environment, 'draws.json', { seed, count: count + 1 });
+  const bytes = createHash('sha256').update(`${seed} ${count}`).digest();
+  return values[bytes.readUInt32BE(0) % values.length];
+}

@@ -1,0 +1,55 @@
+// Small programs of macOS.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parse } from 'plist';
+import { clearFlag, readText } from './state.mjs';
+
+const OPENS =
+  /^(tell\b(?!.*\bto\b)|try\b|repeat\b|if\b.*\bthen$|on\b(?! error)|using terms\b|with timeout\b|considering\b|ignoring\b)/;
+
+/**
+ * Compiles nothing, but refuses an open block, and words that this macOS does not know (the flag `unknown-words`).
+ * It names the line, unlike osascript, which counts characters (jeroenbegyn/VLCControl #1 shows both).
+ */
+export function osacompile(args, environment) {
+  const output = args[args.indexOf('-o') + 1];
+  const script = args.at(-1);
+  if (!existsSync(script))
+    return { code: 1, stderr: `osacompile: couldn't read file ${script}: No such file or directory` };
+  if (!existsSync(dirname(output))) return { code: 1, stderr: `osacompile: ${output}: No such file or directory` };
+  const unknown = readText(environment, 'unknown-words').split('\n').filter(Boolean);
+  const lines = readFileSync(script, 'utf8').split('\n');
+  let open = 0;
+  for (const [index, line] of lines.entries()) {
+    const text = line.replace(/--.*$/, '').trim();
+    if (OPENS.test(text)) open += 1;
+    if (/^end\b/.test(text)) open -= 1;
+    if (open < 0) return refused(script, index, 'Expected end of script but found "end".');
+    if (unknown.some((word) => text.includes(word))) {
+      return refused(script, index, 'Expected end of line, etc. but found identifier.');
+    }
+  }
+  if (open > 0) return refused(script, lines.length - 1, 'Expected "end" but found end of script.');
+  writeFileSync(output, '');
+  return { code: 0 };
+}
+
+function refused(script, index, words) {
+  return { code: 1, stderr: `${script}:${index + 1}: error: ${words} (-2741)` };
+}
+
+export function plutil([, file]) {
+  try {
+    parse(readFileSync(file, 'utf8'));
+    return { code: 0, stdout: `${file}: OK` };
+  } catch {
+    return { code: 1, stdout: `${file}: Unexpected character at line 1` };
+  }
+}
+
+/** `-cr` takes every attribute away, `-dr NAME` that one; here they are flags of the whole Mac. */
+export function xattr([option, name], environment) {
+  if (option === '-cr') clearFlag(environment, 'finder-info');
+  if (option === '-cr' || name === 'com.apple.quarantine') clearFlag(environment, 'quarantine');
+  return { code: 0 };
+}

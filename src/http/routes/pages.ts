@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Answer } from '../answer.ts';
+import type { Exchange } from '../exchange.ts';
 
 /** Serves one page. */
-export type Page = () => Answer | Promise<Answer>;
+export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
 const CONTENT_SECURITY_POLICY = [
@@ -64,15 +66,50 @@ const FILES: Readonly<Record<string, string>> = {
 /** The pages without data, which need no key and are not counted (E9). */
 export function pages(version: string): ReadonlyMap<string, Page> {
   const made = new Map<string, Page>();
-  for (const [path, file] of Object.entries(FILES)) made.set(path, () => fileAnswer(file));
+  for (const [path, file] of Object.entries(FILES))
+    made.set(
+      path,
+      cached(() => readPage(file)),
+    );
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
-  return made.set('/openapi.json', () => documentAnswer(version));
+  return made.set(
+    '/openapi.json',
+    cached(() => makeDocument(version)),
+  );
 }
 
-async function fileAnswer(file: string): Promise<Answer> {
+interface Content {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** Made at the first request and shared by all answers (O2). A failure is not kept. */
+function cached(make: () => Promise<Content>): Page {
+  let made: Promise<Content & { readonly etag: string }> | undefined;
+  return async (exchange) => {
+    made ??= make().then((content) => ({ ...content, etag: `"${hash('sha256', content.bytes, 'base64url')}"` }));
+    try {
+      const { type, bytes, etag } = await made;
+      const headers = { ...HEADERS, ETag: etag, 'Cache-Control': 'no-cache' };
+      if (isAmong(exchange.header('if-none-match'), etag)) return { status: 304, headers };
+      return { status: 200, content: { type, text: bytes }, headers };
+    } catch (error) {
+      made = undefined;
+      throw error;
+    }
+  };
+}
+
+/** `If-None-Match` (RFC 9110, 13.1.2): a list of tags, compared weakly, or `*`. */
+function isAmong(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+}
+
+async function readPage(file: string): Promise<Content> {
   const place = file.includes('/') ? createRequire(import.meta.url).resolve(file) : new URL(file, OWN);
   const type = TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-  return { status: 200, content: { type, text: await readFile(place) }, headers: HEADERS };
+  return { type, bytes: await readFile(place) };
 }
 
 /** Relative, so that it also holds behind a proxy that adds a folder. */
@@ -80,8 +117,8 @@ function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** The document is made when somebody asks for it: its generator is not needed for anything else. */
-async function documentAnswer(version: string): Promise<Answer> {
+/** The generator is loaded at the first request: it is not needed for anything else. */
+async function makeDocument(version: string): Promise<Content> {
   const { openApi } = await import('../../wire/openapi.ts');
-  return { status: 200, body: openApi(version), headers: HEADERS };
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(openApi(version))) };
 }

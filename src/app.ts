@@ -7,7 +7,6 @@ import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { Tail } from './chatdb/tail.ts';
 import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
-import { detailedEventJson } from './domain/event.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
 import type { BackendHealth } from './domain/ports/reading.ts';
 import { Channel } from './events/channel.ts';
@@ -32,6 +31,7 @@ import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
+import { eventSerializer } from './wire/event-json.ts';
 import { Hub } from './ws/hub.ts';
 
 /** Decision A7: everything within 10 s; a run of osascript is killed after 8, and its answer still goes out. */
@@ -78,7 +78,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const chatLog = new ChatLog(connection);
 
     const channel = new Channel();
-    const feed = new Feed(channel, chatLog);
+    const feed = new Feed({ channel, messages: chatLog, clock, log });
     const publisher = new Publisher({ messages: chatLog, channel, cursor: cursorStore(state), clock, log: log });
     closers.add('publisher', () => publisher.close());
 
@@ -102,24 +102,24 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock });
     const counters = new Counters();
-    const detailedJson = detailedEventJson((message) => reader.details(message));
+    const json = eventSerializer((message) => reader.details(message));
     const webhooks = new Dispatcher({
       feed,
       store: webhookStore(state, clock),
       poster,
       clock,
       log,
-      detailedJson,
+      json,
       onOutcome: (outcome) => counters.add('deliveries', outcome),
     });
-    const hub = new Hub({ feed, clock, log, detailedJson });
+    const hub = new Hub({ feed, clock, log, json });
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
     const health = (): BackendHealth => {
       const backend = connection.health();
       if (!backend.connected) return backend;
-      return { ...backend, message: backend.message ?? publisher.trouble() ?? clockWatch.trouble() };
+      return { ...backend, message: backend.message ?? publisher.checkLag() ?? clockWatch.trouble() };
     };
     const permissions = macPermissions({
       platform: host.platform,
@@ -127,7 +127,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       chatDbAccess: () => connection.access,
     });
-    const status = new Status({ version, clock, health, log: chatLog, publisher, webhooks, permissions });
+    const status = new Status({ version, clock, health, messages: chatLog, publisher, webhooks, permissions });
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
@@ -141,8 +141,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       metrics: () => ({
         ...hub.counts,
         isConnected: connection.health().connected,
-        newestRow: status.report().newest_row,
-        newestEvent: feed.lastPublished(),
+        newestRow: status.newestRow(),
+        newestEvent: feed.lastPublished().rowId,
         published: channel.published,
       }),
       counters,

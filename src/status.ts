@@ -10,7 +10,7 @@ export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
   readonly health: () => BackendHealth;
-  readonly log: MessageLog;
+  readonly messages: MessageLog;
   readonly publisher: Publisher;
   readonly webhooks: WebhookRegistry;
   readonly permissions: Permissions;
@@ -27,6 +27,15 @@ export class Status {
     this.#startedAtMs = parts.clock.monotonic();
   }
 
+  /** Highest row id in chat.db; null while it cannot be read. */
+  newestRow(): number | null {
+    try {
+      return this.#parts.messages.newest().offset.rowId;
+    } catch {
+      return null; // `backend` says why
+    }
+  }
+
   report(): StatusReport {
     const { version, clock, health, publisher, webhooks } = this.#parts;
     const nowMs = clock.monotonic();
@@ -35,7 +44,7 @@ export class Status {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
       backend: health(),
-      newest_row: this.#newestRow(),
+      newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
       permissions: this.#permissions,
@@ -47,14 +56,6 @@ export class Status {
     const { permissions } = this.#parts;
     this.#permissions = await Promise.all([permissions.fullDiskAccess(), permissions.automation()]);
     return this.#permissions;
-  }
-
-  #newestRow(): number | null {
-    try {
-      return this.#parts.log.newest().rowId;
-    } catch {
-      return null; // chat.db is away, and `backend` says why
-    }
   }
 
   #summary(id: string, url: string): WebhookSummary {

@@ -1,5 +1,6 @@
 import type { Cursor, LogIdentity } from '../domain/cursor.ts';
 import type { LogEntry, PendingRow } from '../domain/event.ts';
+import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Connection } from './connection.ts';
 import { toArrival, toLogEntry, toText } from './rows.ts';
@@ -12,15 +13,17 @@ export class ChatLog implements MessageLog {
     this.#connection = connection;
   }
 
-  entries(after: number, upTo: number, limit: number): readonly LogEntry[] {
+  entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[] {
     return this.#connection.read((edition) =>
-      edition.database.all(edition.database.queries.entries, after, upTo, limit).map((row) => toLogEntry(row, edition)),
+      edition.database
+        .all(edition.database.queries.entries, after.rowId, upTo.rowId, limit)
+        .map((row) => toLogEntry(row, edition)),
     );
   }
 
-  pendingRows(after: number, limit: number): readonly PendingRow[] {
+  pendingRows(after: Offset, limit: number): readonly PendingRow[] {
     return this.#connection.read((edition) =>
-      edition.database.all(edition.database.queries.arrivals, after, limit).map((row) => toArrival(row, edition)),
+      edition.database.all(edition.database.queries.arrivals, after.rowId, limit).map((row) => toArrival(row, edition)),
     );
   }
 
@@ -29,12 +32,12 @@ export class ChatLog implements MessageLog {
       const row = database.get(database.queries.newest);
       const inode = this.#connection.fileId;
       return row === undefined
-        ? { rowId: 0, guid: null, inode }
-        : { rowId: row[0] as number, guid: toText(row[1]), inode };
+        ? { offset: rowOffset(0), guid: null, inode }
+        : { offset: rowOffset(row[0] as number), guid: toText(row[1]), inode };
     });
   }
 
-  identity(rowId: number): LogIdentity {
+  identity({ rowId }: Offset): LogIdentity {
     return this.#connection.read(({ database }) => {
       const row = database.get(database.queries.guid, rowId);
       return {

@@ -1,5 +1,6 @@
 import type { LogEntry, PendingRow } from '../domain/event.ts';
 import type { Message, MessageStatus } from '../domain/message.ts';
+import { rowOffset } from '../domain/offset.ts';
 import type { Reaction, ReactionType } from '../domain/reaction.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
@@ -83,10 +84,20 @@ export function toLogEntry(row: Row, around: Surroundings): LogEntry {
   if (type !== 0) {
     const isRemoval = type >= 3000 && type < 4000;
     const data = toReaction(row, around);
-    return { rowId, guid, event: { type: isRemoval ? 'reaction.removed' : 'reaction.added', data } };
+    return {
+      offset: rowOffset(rowId),
+      rowId,
+      guid,
+      event: { type: isRemoval ? 'reaction.removed' : 'reaction.added', data },
+    };
   }
   const data = toMessage(row, around);
-  return { rowId, guid, event: { type: data.is_from_me ? 'message.sent' : 'message.received', data } };
+  return {
+    offset: rowOffset(rowId),
+    rowId,
+    guid,
+    event: { type: data.is_from_me ? 'message.sent' : 'message.received', data },
+  };
 }
 
 /** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
@@ -94,8 +105,9 @@ export function toArrival(row: Row, around: Surroundings): PendingRow {
   const status = row[STATUS] as number;
   const isSettled = STATUSES[status] === 'failed';
   // No spread: what is added behind one costs as much as reading the row.
-  const { rowId, guid, event } = toLogEntry(row, around);
+  const { offset, rowId, guid, event } = toLogEntry(row, around);
   return {
+    offset,
     rowId,
     guid,
     event,

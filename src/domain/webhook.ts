@@ -1,4 +1,6 @@
 import type { EventType } from './event.ts';
+import type { IncludeSet } from './include.ts';
+import type { Offset } from './offset.ts';
 
 /** A registered webhook as the contract shows it; the secret is write-only. */
 export interface Webhook {
@@ -11,15 +13,14 @@ export interface Webhook {
 /** A webhook as it is kept. */
 export interface StoredWebhook extends Webhook {
   readonly secret: string | null;
-  /** `"include": ["details"]` was asked for (section H). */
-  readonly includeDetails: boolean;
-  /** Row id up to which it is done: delivered, dropped, not subscribed or gone (F4). */
-  readonly rowId: number;
+  readonly include: IncludeSet;
+  /** Everything up to here is done: delivered, dropped, not subscribed or gone (F4). */
+  readonly offset: Offset;
 }
 
 /** What became of one event at one webhook; never the body. */
 export interface DeliveryRecord {
-  /** The `X-Webhook-Delivery` id; the same for the same event and webhook for ever (F2). */
+  /** The `X-Webhook-Delivery` id; the same event has the same id at a webhook forever (F2). */
   readonly id: string;
   /** When it ended, ISO 8601 UTC. */
   readonly at: string;

@@ -1,43 +1,43 @@
 import type { LogEntry } from '../domain/event.ts';
+import { isAfter, type Offset, rowOffset } from '../domain/offset.ts';
 import type { FeedBatch, FeedReader } from '../domain/ports/feed.ts';
 import type { Clock } from '../domain/ports/host.ts';
 
 /** Decision C7. */
 const CAPACITY = 1024;
 
-/** Somebody who reads the channel, at a place of its own. */
+/** A reader of the channel, with a position of its own. */
 export interface Member {
   onMore(): void;
   isCaughtUp(): boolean;
-  /** Whether the publisher waits a moment for this member while it is level (C7). */
+  /** Whether the publisher waits a moment for this member while it is caught up (C7). */
   readonly hasBackpressure: boolean;
-  /** The channel's own: the publisher waits for it now. */
+  /** Set by the channel: the publisher waits for this member now. */
   isPending: boolean;
 }
 
 /**
- * One broadcast channel of fixed capacity (decision C7). Publishing never waits and never buffers without
- * bound: a ring keeps the newest events, every member has its own position, and one that falls behind
- * by more than the ring loses the oldest or, if it must lose nothing, reads them from chat.db (`feed.ts`).
+ * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, read by members at positions of
+ * their own. A member that falls behind by more than the ring loses the oldest, or reads them from chat.db (`feed.ts`).
  */
 export class Channel {
   readonly #ring: (LogEntry | undefined)[] = new Array<LogEntry | undefined>(CAPACITY).fill(undefined);
-  /** Sequence numbers count events ever published here; an event stands at its number modulo the capacity. */
+  /** Sequence number of the next event; an event is kept at its number modulo the capacity. */
   #next = 0;
-  /** First sequence number that belongs to the log as it is now (it may have been replaced). */
+  /** First sequence number since the log was last started over. */
   #start = 0;
-  /** Every published event after this row id is still in the ring. */
-  #floor = 0;
-  #last = 0;
-  #base = 0;
+  /** Every published event after this offset is still in the ring. */
+  #floor = rowOffset(0);
+  #last = rowOffset(0);
+  #base = rowOffset(0);
   #generation = 0;
   readonly #members = new Set<Member>();
-  /** How many members are awaited. */
+  /** How many members the publisher waits for. */
   #pending = 0;
   #onDrained: (() => void) | undefined;
 
-  /** Row id of the newest published event, or where publishing began. */
-  get last(): number {
+  /** Offset of the newest published event, or where publishing began. */
+  get last(): Offset {
     return this.#last;
   }
 
@@ -46,8 +46,8 @@ export class Channel {
     return this.#next;
   }
 
-  /** Row id that publishing began after, or began again after. */
-  get base(): number {
+  /** Where publishing began, or began again. */
+  get base(): Offset {
     return this.#base;
   }
 
@@ -56,17 +56,17 @@ export class Channel {
     return this.#generation;
   }
 
-  /** Begins at `rowId`: the stored place at start, the newest row when the log was replaced (C4, C5). */
-  restart(rowId: number): void {
+  /** Begins at `offset`: the stored one at start, the newest row when the log was replaced (C4, C5). */
+  restart(offset: Offset): void {
     this.#start = this.#next;
-    this.#floor = rowId;
-    this.#last = rowId;
-    this.#base = rowId;
+    this.#floor = offset;
+    this.#last = offset;
+    this.#base = offset;
     this.#generation += 1;
     this.wake();
   }
 
-  /** Adds events, in row id order, and tells every member. */
+  /** Adds events, in the order of the log, and tells every member. */
   publish(entries: readonly LogEntry[]): void {
     for (const member of this.#members) {
       if (!member.hasBackpressure || !member.isCaughtUp()) continue;
@@ -76,10 +76,10 @@ export class Channel {
     for (const entry of entries) {
       const slot = this.#next % CAPACITY;
       const evicted = this.#ring[slot];
-      if (evicted !== undefined && this.#next - CAPACITY >= this.#start) this.#floor = evicted.rowId;
+      if (evicted !== undefined && this.#next - CAPACITY >= this.#start) this.#floor = evicted.offset;
       this.#ring[slot] = entry;
       this.#next += 1;
-      this.#last = entry.rowId;
+      this.#last = entry.offset;
     }
     this.wake();
   }
@@ -98,14 +98,14 @@ export class Channel {
     this.#release(member);
   }
 
-  /** A member took something: if it is level again, nobody waits for it any more. */
+  /** A member took something: once it is caught up, the publisher no longer waits for it. */
   noteTaken(member: Member): void {
     if (member.isPending && member.isCaughtUp()) this.#release(member);
   }
 
   /**
-   * Resolves when every member that was level before the last publishing is level again, at the latest after
-   * `atMostMs`. Whoever lets that pass is not level, and so is not waited for until it is.
+   * Waits up to `atMostMs` for the members that were caught up before the last publishing. One that misses the
+   * deadline is ignored until it has caught up again.
    */
   async drained(clock: Clock, atMostMs: number): Promise<void> {
     if (this.#pending === 0) return;
@@ -121,15 +121,15 @@ export class Channel {
     this.#pending = 0;
   }
 
-  /** Events after a row id, at most `limit`; undefined when the ring no longer holds all of them. */
-  after(rowId: number, limit: number): LogEntry[] | undefined {
-    if (rowId < this.#floor) return undefined;
+  /** Events after an offset, at most `limit`; undefined when the ring no longer holds all of them. */
+  after(offset: Offset, limit: number): LogEntry[] | undefined {
+    if (isAfter(this.#floor, offset)) return undefined;
     let low = Math.max(this.#start, this.#oldest());
     let high = this.#next;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#at(middle).rowId <= rowId) low = middle + 1;
-      else high = middle;
+      if (isAfter(this.#at(middle).offset, offset)) high = middle;
+      else low = middle + 1;
     }
     return this.#slice(low, limit);
   }
@@ -192,7 +192,7 @@ class LiveReader implements Member, FeedReader {
     const { entries, missed } = channel.from(this.#next, limit);
     this.#next += missed + entries.length;
     channel.noteTaken(this);
-    return { entries, missed, upTo: entries.at(-1)?.rowId ?? channel.last };
+    return { entries, missed, upTo: entries.at(-1)?.offset ?? channel.last };
   }
 
   isCaughtUp(): boolean {

@@ -1,24 +1,43 @@
 import { AppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
-import type { EventFeed, FeedBatch, FeedReader, MessageLog } from '../domain/ports/feed.ts';
+import { isAfter, latest, type Offset } from '../domain/offset.ts';
+import type {
+  ConsumerTask,
+  EventConsumer,
+  EventFeed,
+  FeedBatch,
+  FeedReader,
+  MessageLog,
+  ResumeOptions,
+} from '../domain/ports/feed.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Channel, Member } from './channel.ts';
+import { Consumer } from './consumer.ts';
+
+export interface FeedParts {
+  readonly channel: Channel;
+  readonly messages: MessageLog;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /**
- * Catch up, cut over, live. chat.db is a durable, ordered log and the row id is its offset: whoever must not
- * lose anything keeps a row id, reads chat.db up to the last published row, and goes on from the channel's
- * ring as soon as that holds everything after its row id. The cut-over needs no lock: both sides are asked
- * with the same row id, and nothing is ever read beyond the last published one.
+ * Catch up, cut over, live: a resumed reader reads chat.db up to the last published offset, then goes on from the
+ * channel's ring as soon as that holds everything after its own. Both are asked with the same offset, so the cut-over
+ * needs no lock and cannot skip or repeat.
  */
 export class Feed implements EventFeed {
   readonly #channel: Channel;
-  readonly #log: MessageLog;
+  readonly #messages: MessageLog;
+  readonly #host: { readonly clock: Clock; readonly log: Log };
 
-  constructor(channel: Channel, log: MessageLog) {
+  constructor({ channel, messages, clock, log }: FeedParts) {
     this.#channel = channel;
-    this.#log = log;
+    this.#messages = messages;
+    this.#host = { clock, log };
   }
 
-  lastPublished(): number {
+  lastPublished(): Offset {
     return this.#channel.last;
   }
 
@@ -26,28 +45,28 @@ export class Feed implements EventFeed {
     return this.#channel.live(onMore);
   }
 
-  resume(rowId: number, onMore: () => void, options: { readonly pacing?: boolean } = {}): FeedReader {
+  resume(offset: Offset, onMore: () => void, { backpressure = false }: ResumeOptions = {}): FeedReader {
     const channel = this.#channel;
-    let position = rowId;
+    let position = offset;
     let generation = channel.generation;
     const isCurrent = (): boolean => generation === channel.generation;
     const member: Member = {
       onMore,
-      hasBackpressure: options.pacing ?? false,
+      hasBackpressure: backpressure,
       isPending: false,
-      isCaughtUp: () => isCurrent() && position >= channel.last,
+      isCaughtUp: () => isCurrent() && !isAfter(channel.last, position),
     };
     channel.join(member);
     return {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
-          // The log was replaced: everyone starts at its newest row (C5).
+          // The log was replaced: every reader starts at its newest row (C5).
           position = channel.base;
           generation = channel.generation;
         }
         const last = channel.last;
         const entries = this.#after(position, limit);
-        position = entries.length < limit ? Math.max(position, last) : (entries.at(-1)?.rowId ?? position);
+        position = entries.length < limit ? latest(position, last) : (entries.at(-1)?.offset ?? position);
         channel.noteTaken(member);
         return { entries, missed: 0, upTo: position };
       },
@@ -57,21 +76,26 @@ export class Feed implements EventFeed {
     };
   }
 
-  assertKnown(after: number): void {
-    const highest = Math.max(this.#log.identity(0).highestRowId, this.#channel.last);
-    if (after <= highest) return;
-    throw new AppError('gone', 'after_unknown', `There is no row ${after}: the highest row id is ${highest}.`, {
+  consume<Outcome>(task: ConsumerTask<Outcome>, options: ResumeOptions = {}): EventConsumer {
+    return new Consumer(this, task, options, this.#host);
+  }
+
+  assertKnown(offset: Offset): void {
+    const { highestRowId } = this.#messages.identity(offset);
+    const highest = Math.max(highestRowId, this.#channel.last.rowId);
+    if (offset.rowId <= highest) return;
+    throw new AppError('gone', 'after_unknown', `There is no row ${offset.rowId}: the highest row id is ${highest}.`, {
       hint: 'The messages database was probably replaced. Start again without "after", or with the highest row id.',
       extra: { highest_row_id: highest },
     });
   }
 
-  page(after: number, limit: number): readonly LogEntry[] {
+  page(after: Offset, limit: number): readonly LogEntry[] {
     this.assertKnown(after);
     return this.#after(after, limit);
   }
 
-  #after(rowId: number, limit: number): readonly LogEntry[] {
-    return this.#channel.after(rowId, limit) ?? this.#log.entries(rowId, this.#channel.last, limit);
+  #after(offset: Offset, limit: number): readonly LogEntry[] {
+    return this.#channel.after(offset, limit) ?? this.#messages.entries(offset, this.#channel.last, limit);
   }
 }

@@ -6,12 +6,12 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { Channel } from './channel.ts';
 import { waitEndsAt } from './settle.ts';
 
-/** Decision C7: rows published at a stretch, and how long level members are waited for after it. */
+/** Decision C7: rows published in one batch, and how long it waits for the members that were caught up. */
 const BATCH_ROWS = 256;
 const DRAIN_WAIT_MS = 250;
-/** Newest row and newest event may drift apart this long before health says so. */
+/** How long the newest row may wait to be published before health says so. */
 const MAX_LAG_MS = 30_000;
-/** Until publishing is tried again after a failure that is not chat.db's. */
+/** Until publishing is attempted again after a failure that is not chat.db's. */
 const RETRY_MS = 1000;
 
 export interface PublisherParts {
@@ -23,13 +23,13 @@ export interface PublisherParts {
 }
 
 /**
- * Turns new rows into events: exactly one a row, in row id order (C1), each as soon as it is complete (C2),
- * and stores how far it came. `look` may be called at any time, as often as anybody likes.
+ * Turns new rows into events: one event a row, in row id order (C1), each as soon as it is complete (C2). Stores a
+ * cursor of what has been published.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
-  /** False while the mark could not be stored: a restart would publish again what lies behind the stored one. */
+  /** False while the cursor could not be stored: a restart would publish again what comes after the stored one. */
   #isStored = true;
   /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic). */
   readonly #sightings: { readonly upTo: number; readonly atMs: number }[] = [];
@@ -39,7 +39,7 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
-  /** Publishing failed at the last look, for another reason than chat.db being away. */
+  /** The last run failed, for another reason than chat.db being away. */
   #isFailing = false;
   #lastPublishedAtMs: number | undefined;
 
@@ -47,13 +47,13 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Takes up the stored place (C4), so that readers may join before chat.db has been opened. */
+  /** Loads the stored cursor (C4), so that readers may join before chat.db has been opened. */
   start(): void {
     this.#cursor = this.#parts.cursor.load();
-    if (this.#cursor !== undefined) this.#parts.channel.restart(this.#cursor.rowId);
+    if (this.#cursor !== undefined) this.#parts.channel.restart(this.#cursor.offset);
   }
 
-  /** Publishes what is new. Never throws: chat.db being away is the tail's to report, and it calls again. */
+  /** Publishes what is new; may be called at any time. Never throws: the change detector reports that chat.db is away. */
   publishPending(): void {
     this.#isRequested = true;
     if (this.#isRunning || this.#isClosed) return;
@@ -62,26 +62,29 @@ export class Publisher {
 
   /** The newest event: its row id, and when it was published since the start (monotonic). */
   get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
-    return { rowId: this.#cursor?.rowId ?? 0, atMs: this.#lastPublishedAtMs };
+    return { rowId: this.#cursor?.offset.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
 
-  /** What health should say about the pipeline, or null: publishing fails, or the newest row waits too long for it. */
-  trouble(): string | null {
+  /**
+   * Compares the newest row with the newest event and says what is wrong, or null: publishing fails, or a row has
+   * waited too long. A row that was not seen before counts from this check on.
+   */
+  checkLag(): string | null {
     if (this.#isFailing)
-      return 'New rows cannot be published as events; it is tried again every second. The log says why.';
-    const published = this.#cursor?.rowId;
+      return 'New rows cannot be published as events; the next attempt follows in a second. See the log.';
+    const published = this.#cursor?.offset.rowId;
     if (published === undefined) return null;
     try {
-      const newest = this.#parts.messages.newest().rowId;
+      const newest = this.#parts.messages.newest().offset.rowId;
       if (newest <= published) return null;
       this.#noteSighting(newest);
     } catch {
       return null; // chat.db is away, and its own health says so
     }
     const oldest = this.#sightings[0];
-    const behindMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
-    if (oldest === undefined || behindMs <= MAX_LAG_MS) return null;
-    return `Events are behind: row ${oldest.upTo} has waited ${Math.round(behindMs / 1000)} s to be published.`;
+    const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
+    if (oldest === undefined || lagMs <= MAX_LAG_MS) return null;
+    return `Events are behind: row ${oldest.upTo} has waited ${Math.round(lagMs / 1000)} s to be published.`;
   }
 
   /** Stops; resolves when nothing is published any more. Twice is fine. */
@@ -103,7 +106,7 @@ export class Publisher {
       this.#wasAway = true;
       if (isAppError(error) && error.kind === 'unavailable') return;
       this.#isFailing = true;
-      this.#parts.log.error('publishing new rows failed; it is tried again', { error });
+      this.#parts.log.error('could not publish new rows, retrying', { error });
       this.#cancelWake?.();
       if (!this.#isClosed) this.#cancelWake = this.#parts.clock.after(RETRY_MS, () => this.publishPending());
     } finally {
@@ -112,91 +115,91 @@ export class Publisher {
   }
 
   async #publishSettled(): Promise<void> {
-    const { messages: log, channel, clock } = this.#parts;
-    let mark = this.#place();
+    const { messages, channel, clock } = this.#parts;
+    let cursor = this.#currentCursor();
     if (this.#wasAway) {
       this.#wasAway = false;
       channel.wake(); // readers that wait for chat.db
     }
     while (!this.#isClosed) {
-      const arrivals = log.pendingRows(mark.rowId, BATCH_ROWS);
-      if (arrivals.length === 0) this.#sightings.length = 0; // what was seen beyond the mark is gone again
-      const settled = this.#settled(arrivals);
+      const pending = messages.pendingRows(cursor.offset, BATCH_ROWS);
+      if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
+      const settled = this.#settled(pending);
       const newest = settled.at(-1);
       if (newest === undefined) {
-        if (!this.#isStored) this.#store(mark);
+        if (!this.#isStored) this.#store(cursor);
         return;
       }
       channel.publish(settled);
       this.#lastPublishedAtMs = clock.monotonic();
-      mark = { rowId: newest.rowId, guid: newest.guid, inode: mark.inode };
-      this.#store(mark);
-      while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= mark.rowId) this.#sightings.shift();
-      // Let requests and sockets have their turn, then whoever was level (C7).
+      cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
+      this.#store(cursor);
+      while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
+      // Requests and sockets first, then the members that were caught up (C7).
       await new Promise<void>((resolve) => void setImmediate(resolve));
       await channel.drained(clock, DRAIN_WAIT_MS);
-      // Either there was no more, or something changed meanwhile: what lies there now may be another database, whose
-      // rows are no continuation (C5).
-      if (arrivals.length < BATCH_ROWS || this.#isRequested) return;
+      // After a change the rows may be those of another database, which must be compared with the cursor first (C5).
+      if (pending.length < BATCH_ROWS || this.#isRequested) return;
     }
   }
 
-  /** The place to go on from; starts over when there is none yet (C4) or the log is another one (C5). */
-  #place(): Cursor {
-    const { messages: log, channel, cursor, log: logger } = this.#parts;
+  /** The cursor to go on from; starts over when there is none yet (C4) or the log is another one (C5). */
+  #currentCursor(): Cursor {
+    const { messages, channel, cursor: store, log } = this.#parts;
     const known = this.#cursor;
     if (known !== undefined) {
-      const identity = log.identity(known.rowId);
+      const identity = messages.identity(known.offset);
       if (!isReplaced(known, identity)) {
         this.#noteSighting(identity.highestRowId);
         if (identity.inode !== known.inode) this.#store({ ...known, inode: identity.inode });
         return this.#cursor ?? known;
       }
     }
-    const newest = log.newest();
-    // First what may fail: then the next look finds the log as new as this one did, and everyone starts over.
-    cursor.restart(newest);
+    const newest = messages.newest();
+    // Stored first, because it may fail: then the next run finds the log replaced again, and all start over.
+    store.restart(newest);
     this.#cursor = newest;
     this.#isStored = true;
     this.#sightings.length = 0;
-    if (known === undefined) logger.info('first start: events begin after the newest row', { row_id: newest.rowId });
+    const rowId = newest.offset.rowId;
+    if (known === undefined) log.info('first start: events begin after the newest row', { row_id: rowId });
     else {
-      logger.warn('the messages database was replaced: what it holds now is not published as new', {
-        was_at_row_id: known.rowId,
-        now_at_row_id: newest.rowId,
+      log.warn('the messages database was replaced: its rows are not published as new', {
+        was_at_row_id: known.offset.rowId,
+        now_at_row_id: rowId,
       });
     }
-    channel.restart(newest.rowId);
+    channel.restart(newest.offset);
     return newest;
   }
 
-  #store(mark: Cursor): void {
-    this.#cursor = mark;
+  #store(cursor: Cursor): void {
+    this.#cursor = cursor;
     this.#isStored = false;
-    this.#parts.cursor.save(mark);
+    this.#parts.cursor.save(cursor);
     this.#isStored = true;
   }
 
-  /** The rows at the front that need not wait any longer; arranges to look again when the next one may go. */
-  #settled(arrivals: readonly PendingRow[]): readonly PendingRow[] {
+  /** The rows at the front that need not wait any longer; schedules the next run for the first one that must. */
+  #settled(pending: readonly PendingRow[]): readonly PendingRow[] {
     const { clock } = this.#parts;
     const nowMs = clock.monotonic();
     this.#cancelWake?.();
-    const newest = arrivals.at(-1);
+    const newest = pending.at(-1);
     if (newest !== undefined) this.#noteSighting(newest.rowId);
-    for (const [index, arrival] of arrivals.entries()) {
-      const seenAtMs = this.#sightings.find((sighting) => sighting.upTo >= arrival.rowId)?.atMs ?? nowMs;
-      const endsAtMs = waitEndsAt(arrival, seenAtMs, clock.now());
+    for (const [index, row] of pending.entries()) {
+      const seenAtMs = this.#sightings.find((sighting) => sighting.upTo >= row.rowId)?.atMs ?? nowMs;
+      const endsAtMs = waitEndsAt(row, seenAtMs, clock.now());
       if (endsAtMs > nowMs) {
         this.#cancelWake = clock.after(endsAtMs - nowMs, () => this.publishPending());
-        return arrivals.slice(0, index);
+        return pending.slice(0, index);
       }
     }
-    return arrivals;
+    return pending;
   }
 
   #noteSighting(rowId: number): void {
-    if (rowId <= Math.max(this.#cursor?.rowId ?? 0, this.#sightings.at(-1)?.upTo ?? 0)) return;
+    if (rowId <= Math.max(this.#cursor?.offset.rowId ?? 0, this.#sightings.at(-1)?.upTo ?? 0)) return;
     this.#sightings.push({ upTo: rowId, atMs: this.#parts.clock.monotonic() });
   }
 }

@@ -2,23 +2,30 @@ import type { Cursor } from '../domain/cursor.ts';
 import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
-/** Where publishing stands (decisions C4, C5). */
+/** How far events have been published (decisions C4, C5). */
 export function cursorStore(database: Sqlite): CursorStore {
-  const select = database.prepare('SELECT row_id, guid, inode FROM cursor');
-  const upsert = database.prepare('INSERT OR REPLACE INTO cursor (one, row_id, guid, inode) VALUES (1, ?, ?, ?)');
-  const moveWebhooks = database.prepare('UPDATE webhook SET row_id = ?');
-  const save = (mark: Cursor): void => void upsert.run(mark.rowId, mark.guid, mark.inode);
+  const select = database.prepare('SELECT row_id, change, guid, inode FROM cursor');
+  const upsert = database.prepare(
+    'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
+  );
+  const moveConsumers = database.prepare('UPDATE consumer SET row_id = ?, change = ?');
+  const save = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
   return {
     load() {
       const row = select.get();
       if (row === undefined) return undefined;
-      return { rowId: Number(row[0]), guid: row[1] === null ? null : String(row[1]), inode: String(row[2]) };
+      const [rowId, change, guid, inode] = row;
+      return {
+        offset: { rowId: Number(rowId), change: Number(change) },
+        guid: guid === null ? null : String(guid),
+        inode: String(inode),
+      };
     },
     save,
-    restart(mark) {
+    restart(cursor) {
       database.transaction(() => {
-        save(mark);
-        moveWebhooks.run(mark.rowId);
+        save(cursor);
+        moveConsumers.run(cursor.offset.rowId, cursor.offset.change);
       });
     },
   };

@@ -44,6 +44,17 @@ const MIGRATIONS = [
      row_id INTEGER,
      problem TEXT
    ) STRICT;`,
+  `CREATE TABLE consumer (
+     name TEXT PRIMARY KEY,
+     row_id INTEGER NOT NULL,
+     change INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO consumer SELECT 'webhook/' || id, row_id, 0 FROM webhook;
+   ALTER TABLE webhook DROP COLUMN row_id;
+   ALTER TABLE webhook ADD COLUMN include TEXT NOT NULL DEFAULT '[]';
+   UPDATE webhook SET include = '["details"]' WHERE include_details <> 0;
+   ALTER TABLE webhook DROP COLUMN include_details;
+   ALTER TABLE cursor ADD COLUMN change INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
+import { type Include, includeSet } from '../domain/include.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
@@ -12,16 +13,19 @@ const MAX_WEBHOOKS = 64;
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
-const COLUMNS = 'id, url, events, secret, include_details, created_at, row_id';
+const COLUMNS = 'id, url, events, secret, include, created_at';
+const SELECT = `SELECT ${COLUMNS}, row_id, change FROM webhook JOIN consumer ON name = 'webhook/' || id`;
 
 /** Registered webhooks, how far each is done (F4), and what became of its last deliveries. */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
-  const selectAll = database.prepare(`SELECT ${COLUMNS} FROM webhook ORDER BY number`);
-  const select = database.prepare(`SELECT ${COLUMNS} FROM webhook WHERE id = ?`);
+  const selectAll = database.prepare(`${SELECT} ORDER BY number`);
+  const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`);
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
-  const move = database.prepare('UPDATE webhook SET row_id = ? WHERE id = ?');
+  const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
+  const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
+  const move = database.prepare('UPDATE consumer SET row_id = ?, change = ? WHERE name = ?');
   const noteSuccess = database.prepare('UPDATE webhook SET consecutive_failures = 0, last_success_at = ? WHERE id = ?');
   const noteFailure = database.prepare(
     'UPDATE webhook SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
@@ -63,8 +67,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
 
   const advanceMany = (steps: readonly WebhookStep[]): void =>
     database.transaction(() => {
-      for (const { id, rowId, records } of steps) {
-        move.run(rowId, id);
+      for (const { id, offset, records } of steps) {
+        move.run(offset.rowId, offset.change, consumerName(id));
         for (const record of records) {
           if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
           else if (record.outcome === 'dropped') noteFailure.run(id);
@@ -79,15 +83,15 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       const row = select.get(id);
       return row === undefined ? undefined : toWebhook(row);
     },
-    add(webhook, startRowId) {
+    add(webhook, start) {
       const stored: StoredWebhook = {
         id: randomUUID(),
         url: webhook.url,
         events: webhook.events,
         created_at: `${new Date(clock.now()).toISOString().slice(0, 19)}Z`,
         secret: webhook.secret,
-        includeDetails: webhook.includeDetails,
-        rowId: startRowId,
+        include: webhook.include,
+        offset: start,
       };
       database.transaction(() => {
         if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) {
@@ -100,15 +104,19 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
           stored.url,
           JSON.stringify(stored.events),
           stored.secret,
-          stored.includeDetails ? 1 : 0,
+          JSON.stringify([...stored.include]),
           stored.created_at,
-          stored.rowId,
         );
+        insertConsumer.run(consumerName(stored.id), start.rowId, start.change);
       });
       return stored;
     },
-    remove: (id) => remove.run(id) > 0,
-    advance: (id, rowId, record) => advanceMany([{ id, rowId, records: record === undefined ? [] : [record] }]),
+    remove: (id) =>
+      database.transaction(() => {
+        removeConsumer.run(consumerName(id));
+        return remove.run(id) > 0;
+      }),
+    advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
     advanceMany,
     deliveries: (id) => selectRecords.all(id).map(toRecord),
     health(id) {
@@ -123,6 +131,10 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   };
 }
 
+function consumerName(id: string): string {
+  return `webhook/${id}`;
+}
+
 function toWebhook(row: Row): StoredWebhook {
   return {
     id: String(row[0]),
@@ -130,8 +142,8 @@ function toWebhook(row: Row): StoredWebhook {
     events: JSON.parse(String(row[2])) as EventType[],
     created_at: String(row[5]),
     secret: row[3] === null ? null : String(row[3]),
-    includeDetails: row[4] === 1,
-    rowId: Number(row[6]),
+    include: includeSet(JSON.parse(String(row[4])) as Include[]),
+    offset: { rowId: Number(row[6]), change: Number(row[7]) },
   };
 }
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
-import { eventJson, type LogEntry } from '../domain/event.ts';
+import { isAfter, type Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import type { EventJson } from '../wire/event-json.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
-import { deliveryId } from './delivery-id.ts';
+import { deliveryId, postRecord } from './delivery-record.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster, Sending } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
-import { postRecord } from './record.ts';
 
 export interface DispatcherParts {
   readonly feed: EventFeed;
@@ -18,12 +18,11 @@ export interface DispatcherParts {
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
-  /** The JSON for a webhook that asked for details (section H); without it everyone gets the plain event. */
-  readonly detailedJson?: (entry: LogEntry) => string;
+  readonly json: EventJson;
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 
-/** Every registered webhook and its lane (F3): adding starts one, removing ends it before it answers (F5). */
+/** Every registered webhook with its worker (F3): adding starts one, removing ends it before it answers (F5). */
 export class Dispatcher implements WebhookRegistry {
   readonly #parts: DispatcherParts;
   readonly #workerParts: DeliveryWorkerParts;
@@ -34,17 +33,12 @@ export class Dispatcher implements WebhookRegistry {
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
-    const { detailedJson = eventJson } = parts;
     this.#parts = parts;
     this.#progress = new ProgressBatcher(parts);
-    this.#workerParts = {
-      ...parts,
-      ledger: this.#progress,
-      jsonOf: (entry, webhook) => (webhook.includeDetails ? detailedJson(entry) : eventJson(entry)),
-    };
+    this.#workerParts = { ...parts, progress: this.#progress };
   }
 
-  /** Takes up every lane where it was left (F4). */
+  /** Starts every worker at its stored offset (F4). */
   start(): void {
     for (const webhook of this.#parts.store.list()) this.#open(webhook);
   }
@@ -67,20 +61,20 @@ export class Dispatcher implements WebhookRegistry {
 
   async remove(id: string): Promise<boolean> {
     if (!this.#parts.store.remove(id)) return false;
-    const lane = this.#workers.get(id);
+    const worker = this.#workers.get(id);
     this.#workers.delete(id);
-    lane?.cancel();
+    worker?.cancel();
     const tests = [...this.#tests].filter(([, test]) => test.id === id);
-    for (const [posting] of tests) posting.cancel();
-    await Promise.allSettled([lane?.ended, ...tests.map(([, { ended }]) => ended)]);
+    for (const [attempts] of tests) attempts.cancel();
+    await Promise.allSettled([worker?.ended, ...tests.map(([, { ended }]) => ended)]);
     return true;
   }
 
   status(id: string): WebhookStatus {
     const { store, feed } = this.#parts;
     this.#progress.flush();
-    const rowId = this.#workers.get(id)?.rowId ?? this.#existing(id).rowId;
-    return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished() - rowId) };
+    const { rowId } = this.#workers.get(id)?.offset ?? this.#existing(id).offset;
+    return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished().rowId - rowId) };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
@@ -95,8 +89,8 @@ export class Dispatcher implements WebhookRegistry {
     const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
     const sending = this.#parts.poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });
     const ended = this.#testEnd(id, testId, sending);
-    this.#tests.set(sending.posting, { id, ended });
-    return ended.finally(() => this.#tests.delete(sending.posting));
+    this.#tests.set(sending.attempts, { id, ended });
+    return ended.finally(() => this.#tests.delete(sending.attempts));
   }
 
   async #testEnd(id: string, testId: string, sending: Sending): Promise<WebhookTestResult> {
@@ -105,8 +99,8 @@ export class Dispatcher implements WebhookRegistry {
     const now = store.get(id);
     if (now === undefined) throw notFound();
     if (result.outcome === 'interrupted') throw shuttingDown();
-    const rowId = this.#workers.get(id)?.rowId ?? now.rowId;
-    this.#progress.note(id, rowId, postRecord(testId, 'webhook.test', rowId, result, clock));
+    const offset = this.#workers.get(id)?.offset ?? now.offset;
+    this.#progress.note(id, offset, postRecord(testId, 'webhook.test', offset.rowId, result, clock));
     return {
       id: testId,
       delivered: result.outcome === 'delivered',
@@ -117,35 +111,35 @@ export class Dispatcher implements WebhookRegistry {
     };
   }
 
-  replay(id: string, after: number): StoredWebhook {
+  replay(id: string, after: Offset): StoredWebhook {
     const webhook = this.#existing(id);
-    const rowId = this.#workers.get(id)?.rowId ?? webhook.rowId;
-    if (!Number.isSafeInteger(after) || after < 0 || after > rowId) {
-      const message = `"after" must be a row id from 0 to ${rowId}, where the webhook is now.`;
+    const offset = this.#workers.get(id)?.offset ?? webhook.offset;
+    if (isAfter(after, offset)) {
+      const message = `"after" must be a row id from 0 to ${offset.rowId}, where the webhook is now.`;
       throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '/after', message }] });
     }
     this.#progress.flush();
     this.#parts.store.advance(id, after);
     this.#workers.get(id)?.seek(after);
-    return { ...webhook, rowId: after };
+    return { ...webhook, offset: after };
   }
 
-  /** Decision A7: running tries are finished, no other one begins; after `withinMs` they are ended. Twice is fine. */
+  /** Decision A7: running attempts are finished, no other one begins; after `withinMs` they are ended. Twice is fine. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
   }
 
   async #close(withinMs: number): Promise<void> {
-    const lanes = [...this.#workers.values()];
+    const workers = [...this.#workers.values()];
     const tests = [...this.#tests];
-    for (const lane of lanes) lane.finish();
-    // A test is one try, and so needs no such word.
+    for (const worker of workers) worker.finish();
+    // A test makes one attempt, and so is not told to finish.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
-      for (const lane of lanes) lane.cancel();
-      for (const [posting] of tests) posting.cancel();
+      for (const worker of workers) worker.cancel();
+      for (const [attempts] of tests) attempts.cancel();
     });
-    await Promise.allSettled([...lanes.map((lane) => lane.ended), ...tests.map(([, { ended }]) => ended)]);
+    await Promise.allSettled([...workers.map((worker) => worker.ended), ...tests.map(([, { ended }]) => ended)]);
     cancelDeadline();
     this.#progress.flush();
     this.#parts.poster.close();
@@ -153,7 +147,9 @@ export class Dispatcher implements WebhookRegistry {
 
   #open(webhook: StoredWebhook): void {
     if (this.#workers.has(webhook.id)) return;
-    this.#workers.set(webhook.id, new DeliveryWorker(webhook, this.#workerParts));
+    const worker = new DeliveryWorker(webhook, this.#workerParts);
+    this.#workers.set(webhook.id, worker);
+    worker.start();
   }
 
   #existing(id: string): StoredWebhook {

@@ -1,13 +1,13 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Readable } from 'node:stream';
-import type { AxiosError, AxiosInstance, AxiosRequestConfig } from 'axios';
+import type { AxiosAdapter, AxiosInstance } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
 import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
 import { HostLookup } from './host-lookup.ts';
 import { contractSignature, standardSignature } from './signature.ts';
+import { transport } from './transport.ts';
 
-/** The contract: a failed delivery is tried again after 1 second, then after 5. */
+/** The contract: a failed delivery is attempted again after 1 second, then after 5. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 /** Decision F2. */
 const ATTEMPT_TIMEOUT_MS = 10_000;
@@ -27,30 +27,35 @@ export interface PosterOptions {
 export interface Post {
   readonly url: string;
   readonly secret: string | null;
-  /** `X-Webhook-Delivery`: the same for every try and every repeat (F2). */
+  /** `X-Webhook-Delivery`: the same for every attempt and every repeat (F2). */
   readonly id: string;
   readonly event: string;
   readonly json: string;
-  /** False for a post that is tried once. */
+  /** False for a post that is attempted once. */
   readonly retry: boolean;
 }
 
-/** A post on its way; `posting` ends it early. */
+/** A post on its way; `attempts` ends it early. */
 export interface Sending {
-  readonly posting: DeliveryAttempts;
+  readonly attempts: DeliveryAttempts;
   readonly result: Promise<PostResult>;
 }
 
+interface Client {
+  readonly axios: AxiosInstance;
+  readonly http: AxiosAdapter;
+}
+
 /**
- * POSTs events to receivers as decision F2 says, through one axios instance with kept connections. axios
- * is loaded with the first post: it costs more to load than the rest of the service.
+ * POSTs events to receivers (decision F2) through one axios instance with kept connections. axios is loaded with the
+ * first post, because it costs more to load than the rest of the service.
  */
 export class Poster {
   readonly #options: PosterOptions;
   readonly #retryWaitsMs: readonly number[];
   readonly #httpAgent: HttpAgent;
   readonly #httpsAgent: HttpsAgent;
-  #client: Promise<AxiosInstance> | undefined;
+  #client: Promise<Client> | undefined;
 
   constructor(options: PosterOptions) {
     this.#options = options;
@@ -65,10 +70,13 @@ export class Poster {
   send(post: Post): Sending {
     const { clock, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
     const body = Buffer.from(post.json, 'utf8');
-    const retries = post.retry ? this.#retryWaitsMs.length : 0;
-    const headers = (attempt: number): Record<string, string> => this.#headers(post, body, attempt);
-    const posting = new DeliveryAttempts({ clock, attemptTimeoutMs, retries, headers });
-    return { posting, result: this.#send(post.url, body, posting) };
+    const attempts = new DeliveryAttempts({
+      clock,
+      attemptTimeoutMs,
+      retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
+      headers: (attempt) => this.#headers(post, body, attempt),
+    });
+    return { attempts, result: this.#send(post.url, body, attempts) };
   }
 
   close(): void {
@@ -76,16 +84,21 @@ export class Poster {
     this.#httpsAgent.destroy();
   }
 
-  async #send(url: string, body: Buffer, posting: DeliveryAttempts): Promise<PostResult> {
+  async #send(url: string, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
     this.#client ??= this.#load();
-    const client = await this.#client;
+    const { axios, http } = await this.#client;
     try {
-      // Not `client.post`: that merges the configuration twice.
-      const answer = await client.request<Readable>({ method: 'post', url, data: body, transport: posting });
-      return await posting.succeed(answer.status, answer.data);
-    } catch (error) {
-      return await posting.giveUp(error as AxiosError);
+      await axios.request({
+        method: 'post',
+        url,
+        data: body,
+        adapter: attempts.adapter(http),
+        'axios-retry': attempts.retryOptions,
+      });
+    } catch {
+      // Every failure was noted by the attempt that failed.
     }
+    return attempts.result();
   }
 
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
@@ -108,7 +121,7 @@ export class Poster {
     return headers;
   }
 
-  async #load(): Promise<AxiosInstance> {
+  async #load(): Promise<Client> {
     const [{ default: axios }, { default: axiosRetry }] = await Promise.all([import('axios'), import('axios-retry')]);
     const client = axios.create({
       httpAgent: this.#httpAgent,
@@ -116,22 +129,15 @@ export class Poster {
       maxRedirects: 0,
       proxy: false,
       decompress: false,
-      // A head is an answer: a body too large or endless must not turn a 200 into a failure.
+      // The head alone decides: a body that is too large or endless must not turn a 200 into a failure.
       responseType: 'stream',
+      transport,
       transformRequest: [],
       transformResponse: [],
     });
-    // A try's headers are its own (F2), and axios would merge its defaults into every request for nothing.
+    // Each attempt brings all of its headers (F2), so that axios need not merge its defaults.
     client.defaults.headers = {} as typeof client.defaults.headers;
-    const postingOf = (config: AxiosRequestConfig | undefined): DeliveryAttempts =>
-      config?.transport as DeliveryAttempts;
-    axiosRetry(client, {
-      retries: this.#retryWaitsMs.length,
-      retryCondition: (error) => postingOf(error.config).mayRetry(error),
-      retryDelay: (retry) => this.#retryWaitsMs[retry - 1] ?? 0,
-      onRetry: (_retry, _error, config) => postingOf(config).wait(config),
-      shouldResetTimeout: true,
-    });
-    return client;
+    axiosRetry(client);
+    return { axios: client, http: axios.getAdapter('http') };
   }
 }

@@ -1,14 +1,15 @@
+import type { Offset } from '../domain/offset.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 
-/** Deliveries of one webhook that may be done and not yet stored: a crash repeats these and the running one (F4). */
+/** Deliveries of one webhook that may be done and not yet stored; a crash repeats these and the running one (F4). */
 const MAX_RECORDS = 4;
-/** What is done is stored after this long at the latest. */
+/** Longest time between the end of a delivery and its storing. */
 const FLUSH_AFTER_MS = 20;
-/** Until it is tried again when it could not be stored. */
+/** Until storing is attempted again after a failure. */
 const RETRY_MS = 1000;
-/** Of one webhook while nothing can be stored: as many as are shown (section H). */
+/** Records kept for one webhook while nothing can be stored: as many as are shown (section H). */
 const MAX_WAITING = 100;
 
 export interface ProgressBatcherParts {
@@ -20,42 +21,42 @@ export interface ProgressBatcherParts {
 }
 
 /**
- * How far each webhook is, on its way into the state database: what all lanes finish within a moment is written
- * in one transaction, because a transaction costs more than what is in it.
+ * Stores the progress of all webhooks: what they finish within a moment is written in one transaction, because a
+ * transaction costs more than its rows.
  */
 export class ProgressBatcher {
   readonly #parts: ProgressBatcherParts;
-  #steps = new Map<string, { rowId: number; readonly records: DeliveryRecord[] }>();
+  #steps = new Map<string, { offset: Offset; readonly records: DeliveryRecord[] }>();
   #cancelFlush: Cancel | undefined;
 
   constructor(parts: ProgressBatcherParts) {
     this.#parts = parts;
   }
 
-  /** The webhook is done up to `rowId`. */
-  note(id: string, rowId: number, record?: DeliveryRecord): void {
+  /** Everything up to `offset` is done at this webhook. */
+  note(id: string, offset: Offset, record?: DeliveryRecord): void {
     let step = this.#steps.get(id);
     if (step === undefined) {
-      step = { rowId, records: [] };
+      step = { offset, records: [] };
       this.#steps.set(id, step);
     }
-    step.rowId = rowId;
+    step.offset = offset;
     if (record !== undefined) {
       step.records.push(record);
       this.#parts.onOutcome?.(record.outcome);
     }
-    // At the end of this turn the lane has sent its next event: storing costs no time that it could use.
+    // Later in this turn the next event is sent, so storing does not delay it.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
-  /** The webhook has been put elsewhere, durably: what was noted before must not move it back. */
-  move(id: string, rowId: number): void {
+  /** The stored offset of the webhook was changed: what was noted before must not move it back. */
+  move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);
-    if (step !== undefined) step.rowId = rowId;
+    if (step !== undefined) step.offset = offset;
   }
 
-  /** Stores what is noted, now or a second later. A failure costs repeats after a crash, not the deliveries to come. */
+  /** Stores what is noted, or retries in a second. A failure costs repeats after a crash, but no later delivery. */
   flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -66,7 +67,7 @@ export class ProgressBatcher {
     try {
       store.advanceMany(steps);
     } catch (error) {
-      log.error('how far the webhooks are could not be stored; it is tried again', { error });
+      log.error('could not store webhook progress, retrying', { error });
       for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MAX_WAITING) });
       this.#cancelFlush = clock.after(RETRY_MS, () => this.flush());
     }

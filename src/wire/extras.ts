@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { rowOffset } from '../domain/offset.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { includeParameter } from './details.ts';
@@ -55,12 +56,12 @@ export const statusQuery = z.object({
 /** Answer of `POST /permissions/check` (section H). */
 export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));
 
-/** A row id given by a client, in a query. */
+/** The offset that a client goes on from, in a query. */
 export const afterParameter = z
   .string({ error: 'The parameter after is required: a row id, 0 for everything.' })
   .refine((text) => /^\d+$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
-  // What is past 2^53 means the same as 2^53 here: a row there cannot be.
-  .transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+  // Beyond 2^53 there are no rows.
+  .transform((text) => rowOffset(Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
   .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything there is.' });
 
 /** Parameters of `GET /events` (G4). */
@@ -75,7 +76,8 @@ export const replayBody = z
     {
       after: z
         .int({ error: 'The row id must be a whole number of 0 or more.' })
-        .min(0, 'The row id must be 0 or more.'),
+        .min(0, 'The row id must be 0 or more.')
+        .transform(rowOffset),
     },
     { error: 'The body must be a JSON object.' },
   )

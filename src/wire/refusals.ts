@@ -40,7 +40,7 @@ export const REFUSALS = {
   missing_body: wholeBody(400, 'The request has no body: it must be a JSON object.'),
   invalid_json: wholeBody(400, 'The body is not valid JSON at position 1.'),
   incomplete_body: wholeBody(400, 'The body did not arrive completely.'),
-  bad_handshake: wholeBody(400, 'This is no WebSocket handshake: Missing or invalid Sec-WebSocket-Key header.'),
+  bad_handshake: wholeBody(400, 'Invalid WebSocket handshake: Missing or invalid Sec-WebSocket-Key header.'),
   unauthorized: {
     status: 401,
     detail: 'The API key is missing or wrong.',

@@ -2,25 +2,25 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { FrameBatch } from './frame-batch.ts';
 
-/** The way to one client. */
+/** The connection to one client. */
 export interface ClientSocket {
   isOpen(): boolean;
-  /** Hands a run over. True: it is out of our hands. Otherwise `onTaken` follows, once the client's reading has made room. */
-  send(run: FrameBatch, onTaken: () => void): boolean;
+  /** Sends a batch. True when the system took all of it; otherwise `onDrain` is called once it has. */
+  send(batch: FrameBatch, onDrain: () => void): boolean;
   ping(): void;
   close(code: number, reason: string): void;
   terminate(): void;
 }
 
 /**
- * Under Node whole frames are written straight to the socket: the upgrade gave it to us, nothing is compressed,
- * and so ws's own frames (ping, pong, close) can only stand between ours. Bun's `ws` keeps the socket to itself.
+ * Under Node whole frames are written to the socket, between ws's own (ping, pong, close), because framing an event
+ * for each client costs the most with many of them. Bun's `ws` does not give the socket out.
  */
 export function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
   return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);
 }
 
-/** One `send` an event, through the public interface alone. */
+/** One `send` for each event, through the public interface of ws. */
 class MessageSocket implements ClientSocket {
   readonly #webSocket: WebSocket;
 
@@ -32,17 +32,17 @@ class MessageSocket implements ClientSocket {
     return this.#webSocket.readyState === this.#webSocket.OPEN;
   }
 
-  send(run: FrameBatch, onTaken: () => void): boolean {
+  send(batch: FrameBatch, onDrain: () => void): boolean {
     let isTaken = false;
     let isWaiting = false;
-    const last = run.texts.length - 1;
-    for (const [index, text] of run.texts.entries()) {
+    const last = batch.texts.length - 1;
+    for (const [index, text] of batch.texts.entries()) {
       if (index < last) this.#webSocket.send(text);
-      // Called within `send` where nothing stands in its way.
+      // Called before `send` returns when nothing is queued.
       else
         this.#webSocket.send(text, (error) => {
           isTaken = !error;
-          if (isWaiting && isTaken) onTaken();
+          if (isWaiting && isTaken) onDrain();
         });
     }
     isWaiting = !isTaken && this.#webSocket.bufferedAmount > 0;
@@ -70,12 +70,12 @@ class FrameSocket extends MessageSocket {
     this.#socket = socket;
   }
 
-  override send(run: FrameBatch, onTaken: () => void): boolean {
-    this.#socket.write(run.bytes);
+  override send(batch: FrameBatch, onDrain: () => void): boolean {
+    this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // Behind the frames, and only where they wait: a callback for every write would cost as much as the write.
+    // An empty write after the frames, only when they are queued: a callback for every write costs as much as the write.
     this.#socket.write('', (error) => {
-      if (!error) onTaken();
+      if (!error) onDrain();
     });
     return false;
   }

@@ -3,67 +3,64 @@ import type { FeedReader } from '../domain/ports/feed.ts';
 import type { ClientSocket } from './client-socket.ts';
 import type { FrameBatch, FrameCache } from './frame-batch.ts';
 
-/** Entries taken from the feed at a time: what the publisher publishes at a stretch (C7). */
+/** Entries taken from the feed at a time: as many as the publisher publishes in one batch (C7). */
 const BATCH_SIZE = 256;
 /** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
 const MAX_MISSED_PINGS = 2;
-/**
- * Whoever takes this much between two pings is alive, though its pong stands behind the events: buffers alone can
- * take so much for a dead one a few times only, and then it is stuck.
- */
-const LIVELY_BYTES = 1024 * 1024;
+/** Draining this much between pings counts as a pong, because a pong may be queued behind events. */
+const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
 export interface ClientParts {
-  readonly outlet: ClientSocket;
-  readonly runs: FrameCache;
+  readonly socket: ClientSocket;
+  readonly frames: FrameCache;
   readonly join: (onMore: () => void) => FeedReader;
-  /** A plain client: when it is too slow it loses the oldest (G2). */
-  readonly mayMiss: boolean;
+  /** True for a client that does not resume: when it is too slow it loses the oldest (G2). */
+  readonly canLoseEvents: boolean;
   /** Asks for `serve` to be called soon. */
   readonly wake: (client: Client) => void;
   /** The events this client lost in one burst, once it is over (C7). */
   readonly onMissed: (missed: number) => void;
 }
 
-/** One WebSocket client: its place in the feed, what it has been handed, and whether it is still there. */
+/** One WebSocket client: its position in the feed, what has been sent to it, and whether it is alive. */
 export class Client {
-  readonly outlet: ClientSocket;
+  readonly socket: ClientSocket;
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
-  /** Taken from the feed and not handed over: what did not fit into the last run. */
+  /** Taken from the feed and not sent: what did not fit into the last batch. */
   #held: readonly LogEntry[] = NONE;
-  /** Handed over and not taken yet. */
+  /** Sent and not drained yet. */
   #sending: FrameBatch | undefined;
   #missedInBurst = 0;
-  #takenBytes = 0;
+  #drainedBytes = 0;
   #isHeard = true;
   #silentPings = 0;
-  /** Runs handed over, and how many it was at the last ping. */
-  #runs = 0;
-  #runsAtPing = 0;
+  /** Batches sent, and how many it was at the last ping. */
+  #batches = 0;
+  #batchesAtPing = 0;
   #stuckPings = 0;
 
   constructor(parts: ClientParts) {
-    this.outlet = parts.outlet;
+    this.socket = parts.socket;
     this.#parts = parts;
     this.#reader = parts.join(() => parts.wake(this));
   }
 
-  /** Hands over the next run, unless the client has yet to take the one before. Throws what the feed throws. */
+  /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
   serve(): void {
-    if (this.#sending !== undefined || !this.outlet.isOpen()) return;
+    if (this.#sending !== undefined || !this.socket.isOpen()) return;
     if (this.#held.length === 0) {
       const { entries, missed } = this.#reader.take(BATCH_SIZE);
       this.#held = entries;
       this.#missedInBurst += missed;
     }
-    const run = this.#parts.runs.front(this.#held);
-    if (run === undefined) return;
-    this.#held = run.texts.length === this.#held.length ? NONE : this.#held.slice(run.texts.length);
-    this.#sending = run;
-    this.#runs += 1;
-    if (this.outlet.send(run, this.#onRoom)) this.#noteTaken(run);
+    const batch = this.#parts.frames.front(this.#held);
+    if (batch === undefined) return;
+    this.#held = batch.texts.length === this.#held.length ? NONE : this.#held.slice(batch.texts.length);
+    this.#sending = batch;
+    this.#batches += 1;
+    if (this.socket.send(batch, this.#onDrain)) this.#noteDrained(batch);
   }
 
   /** Something came from the client. */
@@ -71,15 +68,15 @@ export class Client {
     this.#isHeard = true;
   }
 
-  /** Called at every ping: what makes the client one to be dropped, if anything does (G1). */
+  /** Called at every ping: why the client is to be dropped, or undefined (G1). */
   livenessError(): string | undefined {
     this.#countMissed();
-    if (this.#takenBytes >= LIVELY_BYTES) this.#isHeard = true;
-    this.#takenBytes = 0;
+    if (this.#drainedBytes >= LIVENESS_BYTES) this.#isHeard = true;
+    this.#drainedBytes = 0;
     this.#silentPings = this.#isHeard ? 0 : this.#silentPings + 1;
     this.#isHeard = false;
-    this.#stuckPings = this.#sending !== undefined && this.#runs === this.#runsAtPing ? this.#stuckPings + 1 : 0;
-    this.#runsAtPing = this.#runs;
+    this.#stuckPings = this.#sending !== undefined && this.#batches === this.#batchesAtPing ? this.#stuckPings + 1 : 0;
+    this.#batchesAtPing = this.#batches;
     if (this.#silentPings >= MAX_MISSED_PINGS) return 'it is silent';
     return this.#stuckPings >= MAX_MISSED_PINGS ? 'it reads nothing' : undefined;
   }
@@ -89,22 +86,22 @@ export class Client {
     this.#reader.close();
   }
 
-  readonly #onRoom = (): void => {
-    // Only reading makes room: whoever catches up slowly is alive though its pongs stand behind the events.
+  readonly #onDrain = (): void => {
+    // Only a client that reads makes room, so it is alive.
     this.#isHeard = true;
-    if (this.#sending !== undefined) this.#noteTaken(this.#sending);
+    if (this.#sending !== undefined) this.#noteDrained(this.#sending);
   };
 
-  #noteTaken(run: FrameBatch): void {
+  #noteDrained(batch: FrameBatch): void {
     this.#sending = undefined;
-    this.#takenBytes += run.size;
+    this.#drainedBytes += batch.size;
     if (this.#held.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);
     else this.#reportMissed();
   }
 
-  /** Also what a client that takes nothing has lost by now. */
+  /** Counts also what a client that reads nothing has lost by now. */
   #countMissed(): void {
-    if (this.#parts.mayMiss) this.#missedInBurst += this.#reader.take(0).missed;
+    if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;
     this.#reportMissed();
   }
 

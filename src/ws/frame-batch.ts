@@ -2,12 +2,12 @@ import type { LogEntry } from '../domain/event.ts';
 
 /** Decision C7: at most this much is handed to one socket at a time; only a larger event goes alone. */
 const MAX_BYTES = 256 * 1024;
-/** Runs remembered while clients are served: enough for the places they commonly stand at. */
+/** Batches cached while clients are served: enough for the positions that clients commonly have. */
 const MAX_CACHED = 16;
 /** First byte of an unfragmented text frame (RFC 6455, 5.2). */
 const TEXT_FRAME = 0x81;
 
-/** Events that go to a socket in one piece, one unmasked text frame each. */
+/** Events that are written to a socket at once, one unmasked text frame each. */
 export class FrameBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
@@ -24,7 +24,7 @@ export class FrameBatch {
     this.size = size;
   }
 
-  /** The frames, made once for all clients that stand at the same place. */
+  /** The frames, made once for all clients at the same position. */
   get bytes(): Buffer {
     this.#bytes ??= this.#frame();
     return this.#bytes;
@@ -42,33 +42,33 @@ export class FrameBatch {
   }
 }
 
-/** Makes runs, and remembers the newest so that a thousand clients cost one. */
+/** Makes batches and caches the newest, so that many clients at one position cost as much as one. */
 export class FrameCache {
   readonly #jsonOf: (entry: LogEntry) => string;
-  readonly #remembered = new Map<LogEntry, FrameBatch>();
+  readonly #cached = new Map<LogEntry, FrameBatch>();
 
   constructor(jsonOf: (entry: LogEntry) => string) {
     this.#jsonOf = jsonOf;
   }
 
-  /** The run at the front of `entries`; undefined when there are none. */
+  /** The batch at the front of `entries`; undefined when there are none. */
   front(entries: readonly LogEntry[]): FrameBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
-    const known = this.#remembered.get(first);
+    const known = this.#cached.get(first);
     if (known !== undefined && isFrontOf(known, entries)) return known;
-    const run = this.#make(entries, first);
-    this.#remembered.delete(first);
-    this.#remembered.set(first, run);
-    for (const [oldest] of this.#remembered) {
-      if (this.#remembered.size <= MAX_CACHED) break;
-      this.#remembered.delete(oldest);
+    const batch = this.#make(entries, first);
+    this.#cached.delete(first);
+    this.#cached.set(first, batch);
+    for (const [oldest] of this.#cached) {
+      if (this.#cached.size <= MAX_CACHED) break;
+      this.#cached.delete(oldest);
     }
-    return run;
+    return batch;
   }
 
-  forget(): void {
-    this.#remembered.clear();
+  clear(): void {
+    this.#cached.clear();
   }
 
   #make(entries: readonly LogEntry[], first: LogEntry): FrameBatch {
@@ -88,10 +88,10 @@ export class FrameCache {
   }
 }
 
-/** Events have one order and no gaps, so the same first and last at the same distance are the same run. */
-function isFrontOf(run: FrameBatch, entries: readonly LogEntry[]): boolean {
-  const count = run.texts.length;
-  return entries[count - 1] === run.last && (run.isFull || count === entries.length);
+/** Events have one order and no gaps, so the same first and last at the same distance are the same batch. */
+function isFrontOf(batch: FrameBatch, entries: readonly LogEntry[]): boolean {
+  const count = batch.texts.length;
+  return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);
 }
 
 function headerSize(length: number): number {

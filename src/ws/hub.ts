@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AppError, isAppError } from '../domain/errors.ts';
-import { eventJson, type LogEntry } from '../domain/event.ts';
+import type { IncludeSet } from '../domain/include.ts';
+import type { Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { EventJson } from '../wire/event-json.ts';
 import { webSocketQuery } from '../wire/extras.ts';
 import { readQuery } from '../wire/query.ts';
 import { Client } from './client.ts';
@@ -17,8 +19,8 @@ const MAX_FRAME_BYTES = 4 * 1024;
 /** RFC 6455, 7.4.1. */
 const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
-/** Clients are served this long at a stretch, then requests have their turn. */
-const PASS_MS = 8;
+/** Longest time for serving clients before other work runs. */
+const MAX_PASS_MS = 8;
 /** Until the feed is asked again after chat.db was away (G3). */
 const RETRY_MS = 1000;
 
@@ -26,13 +28,12 @@ export interface HubParts {
   readonly feed: EventFeed;
   readonly clock: Clock;
   readonly log: Log;
-  /** The JSON for a client that asked for details (section H); without it everyone gets the plain event. */
-  readonly detailedJson?: (entry: LogEntry) => string;
+  readonly json: EventJson;
 }
 
 /**
- * Every WebSocket client. Who may have something to read is noted as events are published, and all of
- * them are served in one pass soon after: a run of events is framed once for all who stand at its place.
+ * The WebSocket clients. Publishing notes which of them may have something to read, and one pass soon after serves
+ * them all: a batch of events is framed once for all clients at the same position.
  */
 export class Hub {
   readonly #parts: HubParts;
@@ -42,8 +43,7 @@ export class Hub {
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
   });
-  readonly #plainRuns = new FrameCache(eventJson);
-  readonly #detailedRuns: FrameCache;
+  readonly #frames = new Map<IncludeSet, FrameCache>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
   /** Clients whose reader threw `unavailable`. */
@@ -58,10 +58,9 @@ export class Hub {
 
   constructor(parts: HubParts) {
     this.#parts = parts;
-    this.#detailedRuns = parts.detailedJson === undefined ? this.#plainRuns : new FrameCache(parts.detailedJson);
     this.#server.on('wsClientError', (error) => {
       // Emitted inside handleUpgrade: what is thrown here comes out of `accept`.
-      throw new AppError('invalid', 'bad_handshake', `This is no WebSocket handshake: ${error.message}.`, {
+      throw new AppError('invalid', 'bad_handshake', `Invalid WebSocket handshake: ${error.message}.`, {
         headers: { 'Sec-WebSocket-Version': '13, 8' },
         cause: error,
       });
@@ -73,32 +72,32 @@ export class Hub {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Upgrades a request that has passed the door. Throws an AppError before anything was answered (G1, G3). */
+  /** Upgrades a request that access control has admitted. Throws an AppError before anything was answered (G1, G3). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void {
     if (this.#closing !== undefined) {
       throw new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
     }
     const { after, include } = readQuery(webSocketQuery, query);
     if (after !== undefined) this.#parts.feed.assertKnown(after);
-    const runs = include === 'details' ? this.#detailedRuns : this.#plainRuns;
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, runs, after));
+    const frames = this.#framesOf(include);
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
   }
 
-  /** Closes every client with 1001 (A7); who has not gone after `withinMs` is cut off. Twice is fine. */
+  /** Closes every client with 1001 (A7) and terminates those that remain after `withinMs`. Twice is fine. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
   }
 
-  #welcome(webSocket: WebSocket, socket: Duplex, runs: FrameCache, after: number | undefined): void {
+  #welcome(webSocket: WebSocket, socket: Duplex, frames: FrameCache, after: Offset | undefined): void {
     const { feed, log } = this.#parts;
     this.#accepted += 1;
     const number = this.#accepted;
     const client = new Client({
-      outlet: openClientSocket(webSocket, socket),
-      runs,
-      join: (onMore) => (after === undefined ? feed.live(onMore) : feed.resume(after, onMore, { pacing: true })),
-      mayMiss: after === undefined,
+      socket: openClientSocket(webSocket, socket),
+      frames,
+      join: (onMore) => (after === undefined ? feed.live(onMore) : feed.resume(after, onMore, { backpressure: true })),
+      canLoseEvents: after === undefined,
       wake: (woken) => this.#wake(woken),
       onMissed: (missed) => {
         this.#missed += missed;
@@ -107,11 +106,20 @@ export class Hub {
     });
     this.#clients.add(client);
     for (const sign of ['message', 'ping', 'pong'] as const) webSocket.on(sign, () => client.noteHeard());
-    // What goes wrong on the way closes the client, and `close` follows.
-    webSocket.on('error', (error) => log.debug('a WebSocket client made a mistake', { client: number, error }));
+    // An error closes the client, and `close` follows.
+    webSocket.on('error', (error) => log.debug('WebSocket protocol error', { client: number, error }));
     webSocket.on('close', () => this.#leave(client));
     this.#wake(client);
     this.#cancelPing ??= this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
+  }
+
+  #framesOf(include: IncludeSet): FrameCache {
+    let frames = this.#frames.get(include);
+    if (frames === undefined) {
+      frames = new FrameCache((entry) => this.#parts.json(entry, include));
+      this.#frames.set(include, frames);
+    }
+    return frames;
   }
 
   #leave(client: Client): void {
@@ -133,7 +141,7 @@ export class Hub {
   #pass(): void {
     this.#isPassScheduled = false;
     const { clock } = this.#parts;
-    const endsAtMs = clock.monotonic() + PASS_MS;
+    const endsAtMs = clock.monotonic() + MAX_PASS_MS;
     for (const client of this.#awake) {
       this.#awake.delete(client);
       this.#serve(client);
@@ -142,8 +150,7 @@ export class Hub {
       if (next !== undefined) this.#wake(next);
       return;
     }
-    this.#plainRuns.forget();
-    this.#detailedRuns.forget();
+    for (const frames of this.#frames.values()) frames.clear();
   }
 
   #serve(client: Client): void {
@@ -156,7 +163,7 @@ export class Hub {
         return;
       }
       this.#parts.log.error('a WebSocket client could not be served', { error });
-      client.outlet.close(INTERNAL_ERROR, 'Something went wrong here.');
+      client.socket.close(INTERNAL_ERROR, 'Internal error.');
     }
   }
 
@@ -168,11 +175,11 @@ export class Hub {
 
   #pingAll(): void {
     for (const client of this.#clients) {
-      const fault = client.livenessError();
-      if (fault === undefined) client.outlet.ping();
+      const reason = client.livenessError();
+      if (reason === undefined) client.socket.ping();
       else {
-        this.#parts.log.info('a WebSocket client was dropped', { reason: fault });
-        client.outlet.terminate();
+        this.#parts.log.info('a WebSocket client was dropped', { reason });
+        client.socket.terminate();
       }
     }
     this.#cancelPing = this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
@@ -185,9 +192,9 @@ export class Hub {
       this.#onEmpty = resolve;
       if (this.#clients.size === 0) resolve();
     });
-    for (const client of this.#clients) client.outlet.close(GOING_AWAY, 'The service is shutting down.');
+    for (const client of this.#clients) client.socket.close(GOING_AWAY, 'The service is shutting down.');
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
-      for (const client of this.#clients) client.outlet.terminate();
+      for (const client of this.#clients) client.socket.terminate();
     });
     await emptied;
     cancelDeadline();

@@ -237,7 +237,7 @@ describe('webhooks', () => {
     const shown = { id: 'w0', url: registration.url, events: ['message.sent'], created_at: '2026-01-02T03:04:05Z' };
     expect(made).toMatchObject({ status: 201, headers: { location: '/api/v1/webhooks/w0' } });
     expect(made.text).toBe(JSON.stringify(shown));
-    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: 'quiet', includeDetails: true });
+    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: 'quiet', include: new Set(['details']) });
     expect((await gateway.get('/api/v1/webhooks')).text).toBe(JSON.stringify([shown]));
     const removed = await gateway.call('DELETE', '/api/v1/webhooks/w0');
     expect(removed).toMatchObject({ status: 204, text: '' });
@@ -248,7 +248,7 @@ describe('webhooks', () => {
 
   test('without a secret have none', async () => {
     await gateway.post('/api/v1/webhooks', { url: 'http://a', events: ['message.sent'] });
-    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: null, includeDetails: false });
+    expect(gateway.webhooks.get('w0')).toMatchObject({ secret: null, include: new Set() });
   });
 
   test('one too many is 409', async () => {

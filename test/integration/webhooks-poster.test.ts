@@ -313,7 +313,7 @@ describe('a post that is ended', () => {
       socket.on('close', () => {
         closed = true;
       });
-      sending.posting.cancel();
+      sending.attempts.cancel();
     });
     const sending = newPoster().send(post(url));
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1 });
@@ -325,7 +325,7 @@ describe('a post that is ended', () => {
     const sending = newPoster({ retryWaitsMs: [60_000, 60_000] }).send(post(receiver.url));
     await eventually(() => receiver.deliveries.length === 1);
     await new Promise<void>((resolve) => void setTimeout(resolve, 20));
-    sending.posting.cancel();
+    sending.attempts.cancel();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1, status: 500 });
     expect(receiver.deliveries).toHaveLength(1);
   });
@@ -333,7 +333,7 @@ describe('a post that is ended', () => {
   test('before it began sends nothing', async () => {
     const receiver = await newReceiver();
     const sending = newPoster().send(post(receiver.url));
-    sending.posting.cancel();
+    sending.attempts.cancel();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 0 });
     expect(receiver.deliveries).toHaveLength(0);
   });
@@ -350,7 +350,7 @@ describe('a post that is ended', () => {
     ] as const) {
       const sending = poster.send(post(receiver.url));
       const answer = await eventually(() => answers.pop());
-      sending.posting.finish();
+      sending.attempts.finish();
       answer(status);
       expect((await sending.result).outcome).toBe(outcome);
     }
@@ -367,7 +367,7 @@ describe('a post that is ended', () => {
     });
     const sending = newPoster().send(post(receiver.url));
     await eventually(() => answerLast !== undefined);
-    sending.posting.finish();
+    sending.attempts.finish();
     answerLast?.();
     expect(await sending.result).toMatchObject({ outcome: 'failed', attempts: 3 });
   });
@@ -377,7 +377,7 @@ describe('a post that is ended', () => {
     const sending = newPoster({ retryWaitsMs: [60_000, 60_000] }).send(post(receiver.url));
     await eventually(() => receiver.deliveries.length === 1);
     await new Promise<void>((resolve) => void setTimeout(resolve, 20));
-    sending.posting.finish();
+    sending.attempts.finish();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1 });
   });
 });

@@ -4,8 +4,11 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { type AppError, isAppError } from '../../src/domain/errors.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
+import { type EventJson, eventSerializer } from '../../src/wire/event-json.ts';
 import { Hub, type HubParts } from '../../src/ws/hub.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -29,8 +32,8 @@ class House {
   readonly #upgraded: Socket[] = [];
 
   constructor(parts: Partial<HubParts> = {}) {
-    const feed = new Feed(this.channel, this.log);
-    this.hub = new Hub({ feed, clock: this.clock, log: this.logger, ...parts });
+    const feed = new Feed({ channel: this.channel, messages: this.log, clock: this.clock, log: this.logger });
+    this.hub = new Hub({ feed, clock: this.clock, log: this.logger, json: eventSerializer(() => undefined), ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
@@ -75,7 +78,7 @@ class House {
     for (let first = from; first <= to; first += 256) {
       const last = Math.min(to, first + 255);
       this.log.addMany(first, last);
-      this.channel.publish(this.log.entries(first - 1, last, 256));
+      this.channel.publish(this.log.entries(rowOffset(first - 1), rowOffset(last), 256));
     }
   }
 
@@ -138,9 +141,15 @@ async function say(house: House, socket: Socket, opcode: number): Promise<void> 
   await eventually(() => house.bytesRead > before);
 }
 
+/** Plain events as the service writes them, those with details as given. */
+function withDetails(detailed: (entry: LogEntry) => string): EventJson {
+  const plain = eventSerializer(() => undefined);
+  return (entry, include) => (include.has('details') ? detailed(entry) : plain(entry, include));
+}
+
 /** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
 const bulky: Partial<HubParts> = {
-  detailedJson: (entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } }),
+  json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } })),
 };
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -178,7 +187,7 @@ describe('a plain client', () => {
 
   test('gets events larger than a socket takes at once', async () => {
     const house = await House.open({
-      detailedJson: (entry) => JSON.stringify({ data: { id: entry.rowId, x: 'ü'.repeat(200_000) } }),
+      json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'ü'.repeat(200_000) } })),
     });
     const client = await house.client('?include=details');
     const plain = await house.client();
@@ -239,9 +248,9 @@ describe('a plain client', () => {
 
   test('whose events cannot be written is closed with 1011, and the others go on', async () => {
     const house = await House.open({
-      detailedJson: () => {
+      json: withDetails(() => {
         throw new Error('it is broken');
-      },
+      }),
     });
     const [broken, other] = [await house.client('?include=details'), await house.client()];
     house.publish(1, 1);
@@ -275,7 +284,7 @@ describe('a client that says where it was', () => {
       house.publish(first, first + 511);
       await new Promise<void>((resolve) => void setImmediate(resolve));
     }
-    const last = house.channel.last;
+    const last = house.channel.last.rowId;
     client.socket.resume();
     await eventually(() => client.texts.length === last);
     expect(client.rows).toEqual(range(1, last));
@@ -306,7 +315,7 @@ describe('a client that says where it was', () => {
     house.publish(1, 5);
     house.log.addMany(6, 10);
     const client = await house.client('?after=8');
-    house.channel.publish(house.log.entries(5, 10, 100));
+    house.channel.publish(house.log.entries(rowOffset(5), rowOffset(10), 100));
     await eventually(() => client.texts.length === 2);
     expect(client.rows).toEqual([9, 10]);
   });
@@ -423,9 +432,9 @@ describe('a client that is gone', () => {
   test('is not one that catches up slowly, its pongs still behind the events', async () => {
     let made = 0;
     const house = await House.open({
-      detailedJson: (entry) => {
+      json(entry, include) {
         made += 1;
-        return bulky.detailedJson?.(entry) ?? '';
+        return bulky.json?.(entry, include) ?? '';
       },
     });
     house.publish(1, 4000);

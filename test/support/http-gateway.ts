@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import { AppError, type Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
@@ -37,15 +38,21 @@ export const CONVERSATION: Conversation = {
 };
 
 const NO_FEED: EventFeed = {
-  lastPublished: () => 0,
+  lastPublished: () => rowOffset(0),
   live: () => {
     throw new Error('not used');
   },
   resume: () => {
     throw new Error('not used');
   },
+  consume: () => {
+    throw new Error('not used');
+  },
   assertKnown: () => {},
-  page: (after) => (after < 7 ? [{ rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }] : []),
+  page: (after) =>
+    after.rowId < 7
+      ? [{ offset: rowOffset(7), rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }]
+      : [],
 };
 
 const STATUS: StatusReport = {
@@ -130,7 +137,12 @@ class MemoryWebhooks implements WebhookRegistry {
 
   add(webhook: NewWebhook): StoredWebhook {
     if (this.webhooks.size >= this.limit) throw new AppError('conflict', 'too_many_webhooks', 'There are too many.');
-    const stored = { ...webhook, id: `w${this.webhooks.size}`, created_at: '2026-01-02T03:04:05Z', rowId: 0 };
+    const stored = {
+      ...webhook,
+      id: `w${this.webhooks.size}`,
+      created_at: '2026-01-02T03:04:05Z',
+      offset: rowOffset(0),
+    };
     this.webhooks.set(stored.id, stored);
     return stored;
   }

@@ -1,11 +1,13 @@
 import type { Cursor } from '../../src/domain/cursor.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { PendingRow } from '../../src/domain/event.ts';
+import { type Offset, rowOffset } from '../../src/domain/offset.ts';
 import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
 
 /** A row as the log shows it; complete unless said otherwise. */
 export function arrival(rowId: number, options: Partial<PendingRow> = {}): PendingRow {
   return {
+    offset: rowOffset(rowId),
     rowId,
     guid: `G${rowId}`,
     datedMs: Number.MAX_SAFE_INTEGER,
@@ -49,25 +51,25 @@ export class MemoryLog implements MessageLog {
     for (let rowId = from; rowId <= to; rowId += 1) this.add(arrival(rowId));
   }
 
-  entries(after: number, upTo: number, limit: number): readonly PendingRow[] {
+  entries(after: Offset, upTo: Offset, limit: number): readonly PendingRow[] {
     this.reads += 1;
     return this.#sorted()
-      .filter((row) => row.rowId > after && row.rowId <= upTo)
+      .filter((row) => row.rowId > after.rowId && row.rowId <= upTo.rowId)
       .slice(0, limit);
   }
 
-  pendingRows(after: number, limit: number): readonly PendingRow[] {
+  pendingRows(after: Offset, limit: number): readonly PendingRow[] {
     return this.#sorted()
-      .filter((row) => row.rowId > after)
+      .filter((row) => row.rowId > after.rowId)
       .slice(0, limit);
   }
 
   newest(): Cursor {
     const row = this.#sorted().at(-1);
-    return { rowId: row?.rowId ?? 0, guid: row?.guid ?? null, inode: this.inode };
+    return { offset: rowOffset(row?.rowId ?? 0), guid: row?.guid ?? null, inode: this.inode };
   }
 
-  identity(rowId: number): { inode: string; guidAtCursor: string | null; highestRowId: number } {
+  identity({ rowId }: Offset): { inode: string; guidAtCursor: string | null; highestRowId: number } {
     this.#check();
     return { inode: this.inode, guidAtCursor: this.rows.get(rowId)?.guid ?? null, highestRowId: this.highest };
   }
@@ -82,7 +84,7 @@ export class MemoryLog implements MessageLog {
   }
 }
 
-/** A cursor store in memory that keeps every mark it was given. */
+/** A cursor store in memory that keeps every cursor it was given. */
 export class MemoryCursor implements CursorStore {
   readonly saved: Cursor[] = [];
   restarts = 0;
@@ -91,12 +93,12 @@ export class MemoryCursor implements CursorStore {
     return this.saved.at(-1);
   }
 
-  save(mark: Cursor): void {
-    this.saved.push(mark);
+  save(cursor: Cursor): void {
+    this.saved.push(cursor);
   }
 
-  restart(mark: Cursor): void {
+  restart(cursor: Cursor): void {
     this.restarts += 1;
-    this.saved.push(mark);
+    this.saved.push(cursor);
   }
 }

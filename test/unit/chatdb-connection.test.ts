@@ -17,6 +17,7 @@ import Database from 'better-sqlite3';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { toUnavailable } from '../../src/chatdb/failure.ts';
 import { ChatLog } from '../../src/chatdb/log.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -46,7 +47,7 @@ function connect(path: string) {
   const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
   toClose.push(() => connection.close());
   const log = new ChatLog(connection);
-  return { connection, guids: () => log.entries(0, 1000, 1000).map(({ guid }) => guid) };
+  return { connection, guids: () => log.entries(rowOffset(0), rowOffset(1000), 1000).map(({ guid }) => guid) };
 }
 
 describe('the connection', () => {
@@ -152,7 +153,7 @@ describe('the connection', () => {
     };
     fixture.message(reaction);
     expect(connection.look()).toBe('changed');
-    const [entry] = new ChatLog(connection).entries(1, 9, 9);
+    const [entry] = new ChatLog(connection).entries(rowOffset(1), rowOffset(9), 9);
     expect(entry?.event.data).toMatchObject({ reaction_type: 'emoji', emoji: '🌵' });
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/chatdb/log.ts';
 import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type Schema, typedstream } from '../support/chat-fixture.ts';
 
@@ -17,17 +18,17 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     const chat = fixture.chat('any;-;1');
     for (let n = 0; n < 9; n += 1) fixture.message({ chat, date: appleNs(`2026-01-0${9 - n}T00:00:00Z`) });
     fixture.sql('DELETE FROM message WHERE ROWID IN (2, 5)');
-    expect(log.entries(0, 100, 3).map(({ rowId }) => rowId)).toEqual([1, 3, 4]);
-    expect(log.entries(4, 8, 100).map(({ rowId }) => rowId)).toEqual([6, 7, 8]);
-    expect(log.pendingRows(7, 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
-    expect(log.entries(9, 9, 100)).toEqual([]);
+    expect(log.entries(rowOffset(0), rowOffset(100), 3).map(({ rowId }) => rowId)).toEqual([1, 3, 4]);
+    expect(log.entries(rowOffset(4), rowOffset(8), 100).map(({ rowId }) => rowId)).toEqual([6, 7, 8]);
+    expect(log.pendingRows(rowOffset(7), 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
+    expect(log.entries(rowOffset(9), rowOffset(9), 100)).toEqual([]);
   });
 
   test('ends before the row ids that no number holds', () => {
     const { fixture, log } = open(schema);
     for (const rowId of [2n ** 53n - 1n, 2n ** 53n + 1n]) fixture.message({ ROWID: rowId });
-    expect(log.pendingRows(0, 9).map(({ rowId }) => rowId)).toEqual([2 ** 53 - 1]);
-    expect(log.pendingRows(2 ** 53, 9)).toEqual([]);
+    expect(log.pendingRows(rowOffset(0), 9).map(({ rowId }) => rowId)).toEqual([2 ** 53 - 1]);
+    expect(log.pendingRows(rowOffset(2 ** 53), 9)).toEqual([]);
   });
 
   test('tells received, sent and reaction apart', () => {
@@ -38,13 +39,15 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     fixture.message({ chat, associated_message_type: 2001, associated_message_guid: 'p:0/A' });
     fixture.message({ chat, associated_message_type: 3001, associated_message_guid: 'p:0/A', is_from_me: 1 });
     const types = ['message.received', 'message.sent', 'reaction.added', 'reaction.removed'];
-    expect(log.entries(0, 9, 9).map(({ event }) => event.type)).toEqual(types);
-    expect(log.pendingRows(0, 9).map(({ event }) => event)).toEqual(log.entries(0, 9, 9).map(({ event }) => event));
+    expect(log.entries(rowOffset(0), rowOffset(9), 9).map(({ event }) => event.type)).toEqual(types);
+    expect(log.pendingRows(rowOffset(0), 9).map(({ event }) => event)).toEqual(
+      log.entries(rowOffset(0), rowOffset(9), 9).map(({ event }) => event),
+    );
   });
 
   test('waits for an announced attachment, its name and the chat', () => {
     const { fixture, log } = open(schema);
-    const isIncomplete = () => log.pendingRows(0, 1)[0]?.isIncomplete;
+    const isIncomplete = () => log.pendingRows(rowOffset(0), 1)[0]?.isIncomplete;
     const row = fixture.message({ cache_has_attachments: 1, attributedBody: typedstream('\uFFFC\uFFFC') });
     expect(isIncomplete()).toBe(true);
     fixture.join(fixture.chat('any;-;1'), row, 1);
@@ -72,14 +75,17 @@ describe('an arrival', () => {
   ] as const)('lacks its sent flag: %p for %j', (isUnsent, columns) => {
     const { fixture, log } = open();
     fixture.message({ chat: fixture.chat('any;-;1'), ...columns });
-    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent, isIncomplete: false });
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent, isIncomplete: false });
   });
 
   test('that failed lacks nothing, even without chat and attachments', () => {
     const { fixture, log } = open();
     fixture.message({ is_from_me: 1, error: 22, cache_has_attachments: 1 });
-    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
-    expect(log.pendingRows(0, 1)[0]?.event).toMatchObject({ type: 'message.sent', data: { status: 'failed' } });
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
+    expect(log.pendingRows(rowOffset(0), 1)[0]?.event).toMatchObject({
+      type: 'message.sent',
+      data: { status: 'failed' },
+    });
   });
 
   test('that the person deleted at once is complete in its former chat', () => {
@@ -87,7 +93,7 @@ describe('an arrival', () => {
     const chat = fixture.chat('any;-;1');
     const row = fixture.message();
     fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: row, delete_date: 5 });
-    expect(log.pendingRows(0, 1)[0]).toMatchObject({
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({
       isIncomplete: false,
       event: { data: { conversation_id: 'any;-;1' } },
     });
@@ -96,15 +102,15 @@ describe('an arrival', () => {
   test('says when it is dated, to the millisecond', () => {
     const { fixture, log } = open();
     fixture.message({ date: appleNs('2026-01-02T03:04:05Z', 678_999_999) });
-    expect(log.pendingRows(0, 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
+    expect(log.pendingRows(rowOffset(0), 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
   });
 
   test('of a bare database lacks a chat at most', () => {
     const { fixture, log } = open('bare');
     fixture.message({ is_from_me: 1, text: '\uFFFC' });
-    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: true });
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: true });
     fixture.join(fixture.chat('any;-;1'), 1);
-    expect(log.pendingRows(0, 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent: false, isIncomplete: false });
   });
 });
 
@@ -133,7 +139,7 @@ describe('a reaction', () => {
     const date = appleNs('2026-01-02T03:04:05Z');
     const columns = { associated_message_type: type, associated_message_guid: target };
     fixture.message({ chat, guid: 'R', handle_id: handle, date, ...columns });
-    expect(log.entries(1, 9, 9)[0]?.event).toEqual({
+    expect(log.entries(rowOffset(1), rowOffset(9), 9)[0]?.event).toEqual({
       type: event,
       data: {
         id: '2',
@@ -161,7 +167,7 @@ describe('a reaction', () => {
       });
     }
     fixture.message({ associated_message_type: 2006, associated_message_guid: null });
-    expect(log.entries(0, 9, 9).map(({ event }) => event.data)).toEqual([
+    expect(log.entries(rowOffset(0), rowOffset(9), 9).map(({ event }) => event.data)).toEqual([
       expect.objectContaining({ reaction_type: 'emoji', emoji: '🦊', message_id: '', message_guid: 'GONE' }),
       expect.objectContaining({ reaction_type: 'emoji', emoji: '🦊', message_id: '', message_guid: 'GONE' }),
       expect.objectContaining({ reaction_type: 'emoji', emoji: null, message_id: '', message_guid: '' }),
@@ -172,21 +178,21 @@ describe('a reaction', () => {
 describe('the identity of the log', () => {
   test('is the newest row, the guid at a mark and the highest row id there ever was', () => {
     const { fixture, log } = open();
-    expect(log.newest()).toMatchObject({ rowId: 0, guid: null });
+    expect(log.newest()).toMatchObject({ offset: rowOffset(0), guid: null });
     for (const guid of ['A', 'B', 'C']) fixture.message({ guid });
     fixture.sql("DELETE FROM message WHERE guid = 'C'");
     const { inode } = log.newest();
-    expect(log.newest()).toEqual({ rowId: 2, guid: 'B', inode });
-    expect(log.identity(1)).toEqual({ inode, guidAtCursor: 'A', highestRowId: 3 });
-    expect(log.identity(3)).toEqual({ inode, guidAtCursor: null, highestRowId: 3 });
+    expect(log.newest()).toEqual({ offset: rowOffset(2), guid: 'B', inode });
+    expect(log.identity(rowOffset(1))).toEqual({ inode, guidAtCursor: 'A', highestRowId: 3 });
+    expect(log.identity(rowOffset(3))).toEqual({ inode, guidAtCursor: null, highestRowId: 3 });
     expect(inode).not.toBe('');
   });
 
   test('goes by the newest row where the database keeps no count', () => {
     const { fixture, log } = open('bare');
-    expect(log.identity(1)).toMatchObject({ guidAtCursor: null, highestRowId: 0 });
+    expect(log.identity(rowOffset(1))).toMatchObject({ guidAtCursor: null, highestRowId: 0 });
     fixture.message();
-    expect(log.identity(1)).toMatchObject({ guidAtCursor: 'GUID-1', highestRowId: 1 });
+    expect(log.identity(rowOffset(1))).toMatchObject({ guidAtCursor: 'GUID-1', highestRowId: 1 });
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isReplaced } from '../../src/domain/cursor.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { Publisher } from '../../src/events/publisher.ts';
@@ -17,7 +18,15 @@ function pipeline() {
   const channel = new Channel();
   const logger = collectingLog();
   const publisher = new Publisher({ messages: log, channel, cursor, clock, log: logger });
-  return { log, cursor, clock, channel, logger, publisher, feed: new Feed(channel, log) };
+  return {
+    log,
+    cursor,
+    clock,
+    channel,
+    logger,
+    publisher,
+    feed: new Feed({ channel, messages: log, clock, log: logger }),
+  };
 }
 
 /** Looks, and lets everything that follows from it happen. */
@@ -54,13 +63,13 @@ describe('the channel', () => {
 
   test('gives what follows a row id only while it holds all of it', () => {
     const channel = new Channel();
-    channel.restart(10);
+    channel.restart(rowOffset(10));
     for (let rowId = 12; rowId <= 12 + 1024; rowId += 2) channel.publish([arrival(rowId)]);
-    expect(ids(channel.after(11, 2) ?? [])).toEqual([12, 14]);
-    expect(ids(channel.after(1034, 9) ?? [])).toEqual([1036]);
-    expect(channel.after(9, 2)).toBeUndefined();
+    expect(ids(channel.after(rowOffset(11), 2) ?? [])).toEqual([12, 14]);
+    expect(ids(channel.after(rowOffset(1034), 9) ?? [])).toEqual([1036]);
+    expect(channel.after(rowOffset(9), 2)).toBeUndefined();
     for (let rowId = 2000; rowId < 2600; rowId += 1) channel.publish([arrival(rowId)]);
-    expect(channel.after(11, 2)).toBeUndefined();
+    expect(channel.after(rowOffset(11), 2)).toBeUndefined();
   });
 
   test('waits for those who were level, and for nobody else', async () => {
@@ -97,12 +106,12 @@ describe('the channel', () => {
   });
 
   test('waits for a resumed reader only when that is paced', async () => {
-    for (const [pacing, waitedMs] of [
+    for (const [backpressure, waitedMs] of [
       [false, 0],
       [true, 250],
     ] as const) {
       const line = pipeline();
-      line.feed.resume(0, nothing, { pacing });
+      line.feed.resume(rowOffset(0), nothing, { backpressure });
       line.channel.publish([arrival(1)]);
       let endedAtMs: number | undefined;
       void line.channel.drained(line.clock, 250).then(() => {
@@ -134,17 +143,17 @@ describe('the publisher', () => {
     const reader = line.feed.live(nothing);
     await look(line);
     expect(reader.take(10).entries).toEqual([]);
-    expect(line.cursor.saved).toEqual([{ rowId: 7, guid: 'G7', inode: '1' }]);
+    expect(line.cursor.saved).toEqual([{ offset: rowOffset(7), guid: 'G7', inode: '1' }]);
     line.log.addMany(8, 9);
     await look(line);
     expect(ids(reader.take(10).entries)).toEqual([8, 9]);
-    expect(line.cursor.saved.at(-1)).toEqual({ rowId: 9, guid: 'G9', inode: '1' });
+    expect(line.cursor.saved.at(-1)).toEqual({ offset: rowOffset(9), guid: 'G9', inode: '1' });
   });
 
   test('a restart publishes what came in while the service was down', async () => {
     const line = pipeline();
     line.log.addMany(1, 9);
-    line.cursor.save({ rowId: 5, guid: 'G5', inode: '1' });
+    line.cursor.save({ offset: rowOffset(5), guid: 'G5', inode: '1' });
     line.publisher.start();
     const reader = line.feed.live(nothing);
     await look(line);
@@ -257,9 +266,9 @@ describe('the publisher', () => {
     line.log.addMany(1, 1000);
     await look(line);
     await line.clock.advance(249);
-    expect(line.feed.lastPublished()).toBe(256);
+    expect(line.feed.lastPublished().rowId).toBe(256);
     await line.clock.advance(1);
-    await eventually(() => line.feed.lastPublished() === 1000);
+    await eventually(() => line.feed.lastPublished().rowId === 1000);
     expect(line.clock.monotonic()).toBe(250);
   });
 
@@ -269,15 +278,15 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     const reader = line.feed.live(nothing);
-    const resumed = line.feed.resume(2, nothing);
+    const resumed = line.feed.resume(rowOffset(2), nothing);
     line.log.rows.clear();
     line.log.inode = '2';
     line.log.add(arrival(5, { guid: 'other' }), arrival(9, { guid: 'newest' }));
     await look(line);
     expect(line.cursor.restarts).toBe(2);
-    expect(line.cursor.load()).toEqual({ rowId: 9, guid: 'newest', inode: '2' });
+    expect(line.cursor.load()).toEqual({ offset: rowOffset(9), guid: 'newest', inode: '2' });
     expect(reader.take(10).entries).toEqual([]);
-    expect(resumed.take(10)).toMatchObject({ entries: [], upTo: 9 });
+    expect(resumed.take(10)).toMatchObject({ entries: [], upTo: rowOffset(9) });
     expect(line.logger.lines.filter((entry) => entry.level === 'warn')).toHaveLength(1);
     line.log.add(arrival(10));
     await look(line);
@@ -288,11 +297,11 @@ describe('the publisher', () => {
   test('a database replaced between two stretches of a burst starts everyone over, too', async () => {
     const line = pipeline();
     line.log.addMany(1, 500);
-    line.cursor.save({ rowId: 1, guid: 'G1', inode: '1' });
+    line.cursor.save({ offset: rowOffset(1), guid: 'G1', inode: '1' });
     line.publisher.start();
     line.feed.live(nothing); // takes nothing: it is waited for after the first stretch
     await look(line);
-    expect(line.channel.last).toBe(257);
+    expect(line.channel.last.rowId).toBe(257);
     line.log.rows.clear();
     line.log.inode = '2';
     for (let rowId = 1; rowId <= 900; rowId += 1) line.log.add(arrival(rowId, { guid: `X${rowId}` }));
@@ -300,7 +309,7 @@ describe('the publisher', () => {
     await line.clock.advance(250);
     expect(line.channel.published).toBe(256);
     expect(line.cursor.restarts).toBe(1);
-    expect(line.cursor.saved.at(-1)).toEqual({ rowId: 900, guid: 'X900', inode: '2' });
+    expect(line.cursor.saved.at(-1)).toEqual({ offset: rowOffset(900), guid: 'X900', inode: '2' });
   });
 
   test('what is published right after a replacement reaches a resumed reader that takes later', async () => {
@@ -308,7 +317,7 @@ describe('the publisher', () => {
     line.log.addMany(1, 5);
     line.publisher.start();
     await look(line);
-    const resumed = line.feed.resume(5, nothing);
+    const resumed = line.feed.resume(rowOffset(5), nothing);
     line.log.rows.clear();
     line.log.inode = '2';
     line.log.add(arrival(9, { guid: 'newest' }));
@@ -332,13 +341,13 @@ describe('the publisher', () => {
   });
 
   test('a marked row that was deleted is no sign of another database', () => {
-    const mark = { rowId: 5, guid: 'G5', inode: '1' };
-    expect(isReplaced(mark, { inode: '1', guidAtCursor: null, highestRowId: 5 })).toBe(false);
-    expect(isReplaced(mark, { inode: '1', guidAtCursor: null, highestRowId: 4 })).toBe(true);
-    expect(isReplaced(mark, { inode: '2', guidAtCursor: null, highestRowId: 9 })).toBe(true);
-    expect(isReplaced(mark, { inode: '2', guidAtCursor: 'G5', highestRowId: 9 })).toBe(false);
-    expect(isReplaced(mark, { inode: '1', guidAtCursor: 'X', highestRowId: 9 })).toBe(true);
-    const empty = { rowId: 0, guid: null, inode: '1' };
+    const cursor = { offset: rowOffset(5), guid: 'G5', inode: '1' };
+    expect(isReplaced(cursor, { inode: '1', guidAtCursor: null, highestRowId: 5 })).toBe(false);
+    expect(isReplaced(cursor, { inode: '1', guidAtCursor: null, highestRowId: 4 })).toBe(true);
+    expect(isReplaced(cursor, { inode: '2', guidAtCursor: null, highestRowId: 9 })).toBe(true);
+    expect(isReplaced(cursor, { inode: '2', guidAtCursor: 'G5', highestRowId: 9 })).toBe(false);
+    expect(isReplaced(cursor, { inode: '1', guidAtCursor: 'X', highestRowId: 9 })).toBe(true);
+    const empty = { offset: rowOffset(0), guid: null, inode: '1' };
     expect(isReplaced(empty, { inode: '1', guidAtCursor: null, highestRowId: 9 })).toBe(false);
     expect(isReplaced(empty, { inode: '2', guidAtCursor: null, highestRowId: 9 })).toBe(true);
   });
@@ -362,11 +371,11 @@ describe('the publisher', () => {
     line.publisher.start();
     await look(line);
     line.log.addMany(1, 1);
-    expect(line.publisher.trouble()).toBeNull();
+    expect(line.publisher.checkLag()).toBeNull();
     await line.clock.advance(30_001);
-    expect(line.publisher.trouble()).toMatch(/behind.*30 s/);
+    expect(line.publisher.checkLag()).toMatch(/behind.*30 s/);
     await look(line);
-    expect(line.publisher.trouble()).toBeNull();
+    expect(line.publisher.checkLag()).toBeNull();
   });
 
   test('a place that cannot be stored: health says so, it is tried again by itself, and nothing is lost', async () => {
@@ -381,12 +390,12 @@ describe('the publisher', () => {
     };
     line.log.addMany(1, 300);
     await look(line);
-    expect(line.publisher.trouble()).toMatch(/cannot be published/);
+    expect(line.publisher.checkLag()).toMatch(/cannot be published/);
     line.cursor.save = save;
     await line.clock.advance(1000);
-    await eventually(() => line.publisher.trouble() === null);
+    await eventually(() => line.publisher.checkLag() === null);
     expect(all).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
-    expect(line.cursor.load()?.rowId).toBe(300);
+    expect(line.cursor.load()?.offset.rowId).toBe(300);
   });
 
   test('a place that could not be stored is stored as soon as it can be, new rows or not', async () => {
@@ -401,7 +410,7 @@ describe('the publisher', () => {
     await look(line);
     line.cursor.save = save;
     await line.clock.advance(1000);
-    await eventually(() => line.cursor.load()?.rowId === 2);
+    await eventually(() => line.cursor.load()?.offset.rowId === 2);
   });
 
   test('a replaced database starts everyone over, also when that could not be stored at first', async () => {
@@ -409,7 +418,7 @@ describe('the publisher', () => {
     line.log.addMany(1, 9);
     line.publisher.start();
     await look(line);
-    const resumed = line.feed.resume(5, nothing);
+    const resumed = line.feed.resume(rowOffset(5), nothing);
     line.log.rows.clear();
     line.log.highest = 0;
     line.log.add(arrival(1, { guid: 'other' }));
@@ -420,7 +429,7 @@ describe('the publisher', () => {
     await look(line);
     line.cursor.restart = restart;
     await line.clock.advance(1000);
-    await eventually(() => line.cursor.load()?.rowId === 1);
+    await eventually(() => line.cursor.load()?.offset.rowId === 1);
     line.log.add(arrival(2));
     await look(line);
     expect(ids(resumed.take(10).entries)).toEqual([2]);
@@ -440,7 +449,7 @@ describe('the publisher', () => {
       await line.clock.advance(1);
       expect(ids(reader.take(10).entries)).toEqual([rowId + 1]);
     }
-    expect(line.publisher.trouble()).toBeNull();
+    expect(line.publisher.checkLag()).toBeNull();
   });
 
   test('rows that wait one after another, each for its own two seconds, are no drift', async () => {
@@ -451,7 +460,7 @@ describe('the publisher', () => {
       line.log.add(arrival(rowId, { isIncomplete: true }));
       await look(line);
       await line.clock.advance(1000);
-      expect(line.publisher.trouble()).toBeNull();
+      expect(line.publisher.checkLag()).toBeNull();
     }
   });
 
@@ -465,19 +474,19 @@ describe('the publisher', () => {
     line.log.rows.delete(3);
     await look(line);
     await line.clock.advance(40_000);
-    expect(line.publisher.trouble()).toBeNull();
+    expect(line.publisher.checkLag()).toBeNull();
   });
 });
 
 describe('the feed', () => {
   test('catches up from chat.db, cuts over and goes on live, without gap or repeat', async () => {
     const line = pipeline();
-    line.cursor.save({ rowId: 0, guid: null, inode: '1' });
+    line.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
     line.publisher.start();
     line.log.addMany(1, 3000);
     await look(line);
-    await eventually(() => line.feed.lastPublished() === 3000);
-    const reader = line.feed.resume(0, nothing);
+    await eventually(() => line.feed.lastPublished().rowId === 3000);
+    const reader = line.feed.resume(rowOffset(0), nothing);
     const all: number[] = [];
     let next = 3001;
     while (!reader.isCaughtUp()) {
@@ -502,7 +511,7 @@ describe('the feed', () => {
     await look(line);
     line.log.add(arrival(1), arrival(2, { isIncomplete: true }));
     await look(line);
-    expect(ids(line.feed.resume(0, nothing).take(10).entries)).toEqual([1]);
+    expect(ids(line.feed.resume(rowOffset(0), nothing).take(10).entries)).toEqual([1]);
   });
 
   test('an `after` ahead of the published suppresses events up to it; one above every row is refused', async () => {
@@ -510,29 +519,29 @@ describe('the feed', () => {
     line.publisher.start();
     await look(line);
     line.log.add(arrival(1, { isIncomplete: true }), arrival(2), arrival(3));
-    line.feed.assertKnown(2);
-    const reader = line.feed.resume(2, nothing);
+    line.feed.assertKnown(rowOffset(2));
+    const reader = line.feed.resume(rowOffset(2), nothing);
     await look(line);
     await line.clock.advance(2000);
     expect(ids(reader.take(10).entries)).toEqual([3]);
-    for (const ask of [() => line.feed.assertKnown(4), () => line.feed.page(4, 10)]) {
+    for (const ask of [() => line.feed.assertKnown(rowOffset(4)), () => line.feed.page(rowOffset(4), 10)]) {
       expect(ask).toThrow(expect.objectContaining({ kind: 'gone' }));
     }
     line.log.isAway = true;
-    expect(() => line.feed.assertKnown(1)).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+    expect(() => line.feed.assertKnown(rowOffset(1))).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   });
 
   test('rows deleted meanwhile are passed over, and the place moves past them', async () => {
     const line = pipeline();
-    line.cursor.save({ rowId: 0, guid: null, inode: '1' });
+    line.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
     line.publisher.start();
     line.log.addMany(1, 2000);
     await look(line);
-    await eventually(() => line.feed.lastPublished() === 2000);
+    await eventually(() => line.feed.lastPublished().rowId === 2000);
     for (let rowId = 1; rowId <= 2000; rowId += 1) if (rowId !== 5) line.log.rows.delete(rowId);
-    const batch = line.feed.resume(0, nothing).take(10);
+    const batch = line.feed.resume(rowOffset(0), nothing).take(10);
     expect(ids(batch.entries)).toEqual([5]);
-    expect(batch.upTo).toBe(2000);
+    expect(batch.upTo).toEqual(rowOffset(2000));
   });
 
   test('a resumed reader wakes up when chat.db is back', async () => {
@@ -540,7 +549,7 @@ describe('the feed', () => {
     line.publisher.start();
     await look(line);
     let wakes = 0;
-    line.feed.resume(0, () => {
+    line.feed.resume(rowOffset(0), () => {
       wakes += 1;
     });
     line.log.isAway = true;

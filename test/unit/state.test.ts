@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
 import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
@@ -22,7 +24,7 @@ const hook: NewWebhook = {
   url: 'http://127.0.0.1:9/x',
   events: ['message.received', 'reaction.added'],
   secret: 's3cret',
-  includeDetails: false,
+  include: NO_INCLUDES,
 };
 const record = (rowId: number, outcome: DeliveryRecord['outcome'] = 'delivered'): DeliveryRecord => ({
   id: `d${rowId}`,
@@ -40,7 +42,7 @@ describe('the state database', () => {
   test('is readable by its owner alone, side files too', () => {
     const path = newFile();
     const database = openStateDatabase(path);
-    cursorStore(database).save({ rowId: 1, guid: null, inode: '1' });
+    cursorStore(database).save({ offset: rowOffset(1), guid: null, inode: '1' });
     for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
     database.close();
   });
@@ -67,21 +69,21 @@ describe('the cursor', () => {
     const path = newFile();
     const first = openStateDatabase(path);
     expect(cursorStore(first).load()).toBeUndefined();
-    cursorStore(first).save({ rowId: 41, guid: 'A', inode: '7' });
-    cursorStore(first).save({ rowId: 42, guid: null, inode: '18446744073709551615' });
+    cursorStore(first).save({ offset: rowOffset(41), guid: 'A', inode: '7' });
+    cursorStore(first).save({ offset: rowOffset(42), guid: null, inode: '18446744073709551615' });
     first.close();
     const second = openStateDatabase(path);
-    expect(cursorStore(second).load()).toEqual({ rowId: 42, guid: null, inode: '18446744073709551615' });
+    expect(cursorStore(second).load()).toEqual({ offset: rowOffset(42), guid: null, inode: '18446744073709551615' });
     second.close();
   });
 
   test('starting over takes every webhook with it', () => {
     const database = openStateDatabase(newFile());
     const webhooks = webhookStore(database, new FakeClock());
-    const { id } = webhooks.add(hook, 900);
-    cursorStore(database).restart({ rowId: 12, guid: 'B', inode: '8' });
-    expect(webhooks.get(id)?.rowId).toBe(12);
-    expect(cursorStore(database).load()?.rowId).toBe(12);
+    const { id } = webhooks.add(hook, rowOffset(900));
+    cursorStore(database).restart({ offset: rowOffset(12), guid: 'B', inode: '8' });
+    expect(webhooks.get(id)?.offset.rowId).toBe(12);
+    expect(cursorStore(database).load()?.offset.rowId).toBe(12);
     database.close();
   });
 });
@@ -91,20 +93,23 @@ describe('webhooks', () => {
     const path = newFile();
     const first = openStateDatabase(path);
     const store = webhookStore(first, new FakeClock(Date.UTC(2026, 1, 3, 4, 5, 6, 789)));
-    const added = [store.add(hook, 5), store.add({ ...hook, secret: null, includeDetails: true }, 6)];
+    const added = [
+      store.add(hook, rowOffset(5)),
+      store.add({ ...hook, secret: null, include: includeSet(['details']) }, rowOffset(6)),
+    ];
     first.close();
     const second = openStateDatabase(path);
     expect(webhookStore(second, new FakeClock()).list()).toEqual(added);
-    expect(added[0]).toMatchObject({ created_at: '2026-02-03T04:05:06Z', rowId: 5, secret: 's3cret' });
-    expect(added[1]).toMatchObject({ secret: null, includeDetails: true });
+    expect(added[0]).toMatchObject({ created_at: '2026-02-03T04:05:06Z', offset: rowOffset(5), secret: 's3cret' });
+    expect(added[1]).toMatchObject({ secret: null, include: includeSet(['details']) });
     second.close();
   });
 
   test('the 65th is refused and not stored', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
-    for (let count = 0; count < 64; count += 1) store.add(hook, 0);
-    expect(() => store.add(hook, 0)).toThrow(expect.objectContaining({ kind: 'conflict' }));
+    for (let count = 0; count < 64; count += 1) store.add(hook, rowOffset(0));
+    expect(() => store.add(hook, rowOffset(0))).toThrow(expect.objectContaining({ kind: 'conflict' }));
     expect(store.list()).toHaveLength(64);
     database.close();
   });
@@ -112,11 +117,11 @@ describe('webhooks', () => {
   test('removal takes the records along and says whether there was one', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
-    const { id } = store.add(hook, 0);
-    store.advance(id, 1, record(1));
+    const { id } = store.add(hook, rowOffset(0));
+    store.advance(id, rowOffset(1), record(1));
     expect(store.remove(id)).toBe(true);
     expect(store.remove(id)).toBe(false);
-    store.advance(id, 2, record(2)); // a lane that was just ending
+    store.advance(id, rowOffset(2), record(2)); // a lane that was just ending
     expect(store.deliveries(id)).toEqual([]);
     expect(store.get(id)).toBeUndefined();
     database.close();
@@ -125,27 +130,27 @@ describe('webhooks', () => {
   test('the last 100 records stay, newest first', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
-    const { id } = store.add(hook, 0);
-    for (let rowId = 1; rowId <= 260; rowId += 1) store.advance(id, rowId, record(rowId));
+    const { id } = store.add(hook, rowOffset(0));
+    for (let rowId = 1; rowId <= 260; rowId += 1) store.advance(id, rowOffset(rowId), record(rowId));
     const kept = store.deliveries(id);
     expect(kept).toHaveLength(100);
     expect(kept[0]).toEqual(record(260));
     expect(kept[99]).toEqual(record(161));
     expect(Number(database.prepare('SELECT count(*) FROM delivery').get()?.[0])).toBeLessThanOrEqual(150);
-    expect(store.get(id)?.rowId).toBe(260);
+    expect(store.get(id)?.offset.rowId).toBe(260);
     database.close();
   });
 
   test('failures count until a success', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
-    const { id } = store.add(hook, 0);
+    const { id } = store.add(hook, rowOffset(0));
     expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: null });
-    store.advance(id, 1, record(1, 'dropped'));
-    store.advance(id, 2, record(2, 'dropped'));
-    store.advance(id, 3, record(3, 'gone'));
+    store.advance(id, rowOffset(1), record(1, 'dropped'));
+    store.advance(id, rowOffset(2), record(2, 'dropped'));
+    store.advance(id, rowOffset(3), record(3, 'gone'));
     expect(store.health(id)).toEqual({ state: 'failing', consecutive_failures: 2, last_success_at: null });
-    store.advance(id, 4, record(4));
+    store.advance(id, rowOffset(4), record(4));
     expect(store.health(id)).toEqual({ state: 'healthy', consecutive_failures: 0, last_success_at: record(4).at });
     database.close();
   });

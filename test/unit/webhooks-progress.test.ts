@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { rowOffset } from '../../src/domain/offset.ts';
 import type { WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { ProgressBatcher } from '../../src/webhooks/progress-batcher.ts';
@@ -17,8 +18,8 @@ const record = (rowId: number): DeliveryRecord => ({
   duration_ms: 1,
 });
 
-/** A ledger over a store that keeps what it is told, or cannot. */
-function newLedger(options: { readonly fails?: boolean } = {}) {
+/** A batcher over a store that keeps what it is told, or cannot. */
+function newBatcher(options: { readonly fails?: boolean } = {}) {
   const clock = new FakeClock();
   const log = collectingLog();
   const stored: unknown[] = [];
@@ -28,62 +29,62 @@ function newLedger(options: { readonly fails?: boolean } = {}) {
       stored.push(steps);
     },
   };
-  return { ledger: new ProgressBatcher({ store, clock, log }), clock, log, stored };
+  return { batcher: new ProgressBatcher({ store, clock, log }), clock, log, stored };
 }
 
-describe('the ledger', () => {
+describe('the progress batcher', () => {
   test('stores what all webhooks finish within 20 ms in one go', async () => {
-    const { ledger, clock, stored } = newLedger();
-    ledger.note('a', 1, record(1));
-    ledger.note('b', 7);
-    ledger.note('a', 2, record(2));
+    const { batcher, clock, stored } = newBatcher();
+    batcher.note('a', rowOffset(1), record(1));
+    batcher.note('b', rowOffset(7));
+    batcher.note('a', rowOffset(2), record(2));
     await clock.advance(19);
     expect(stored).toEqual([]);
     await clock.advance(1);
-    const a = { id: 'a', rowId: 2, records: [record(1), record(2)] };
-    expect(stored).toEqual([[a, { id: 'b', rowId: 7, records: [] }]]);
+    const a = { id: 'a', offset: rowOffset(2), records: [record(1), record(2)] };
+    expect(stored).toEqual([[a, { id: 'b', offset: rowOffset(7), records: [] }]]);
     expect(clock.pending).toBe(0);
   });
 
   test('does not wait when four deliveries of one webhook are done', async () => {
-    const { ledger, stored, clock } = newLedger();
-    for (const rowId of [1, 2, 3, 4]) ledger.note('a', rowId, record(rowId));
+    const { batcher, stored, clock } = newBatcher();
+    for (const rowId of [1, 2, 3, 4]) batcher.note('a', rowOffset(rowId), record(rowId));
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    expect(stored).toMatchObject([[{ id: 'a', rowId: 4 }]]);
+    expect(stored).toMatchObject([[{ id: 'a', offset: rowOffset(4) }]]);
     expect(clock.pending).toBe(0);
   });
 
   test('does not move a webhook back to where it was before it was put elsewhere', () => {
-    const { ledger, stored } = newLedger();
-    ledger.note('a', 1001, record(1001));
-    ledger.move('a', 20);
-    ledger.move('b', 5);
-    ledger.flush();
-    expect(stored).toEqual([[{ id: 'a', rowId: 20, records: [record(1001)] }]]);
+    const { batcher, stored } = newBatcher();
+    batcher.note('a', rowOffset(1001), record(1001));
+    batcher.move('a', rowOffset(20));
+    batcher.move('b', rowOffset(5));
+    batcher.flush();
+    expect(stored).toEqual([[{ id: 'a', offset: rowOffset(20), records: [record(1001)] }]]);
   });
 
   test('says so when it cannot store, keeps what it was to store and tries again', async () => {
     const options = { fails: true };
-    const { ledger, log, clock, stored } = newLedger(options);
-    ledger.note('a', 1, record(1));
-    ledger.flush();
-    ledger.note('a', 2, record(2));
+    const { batcher, log, clock, stored } = newBatcher(options);
+    batcher.note('a', rowOffset(1), record(1));
+    batcher.flush();
+    batcher.note('a', rowOffset(2), record(2));
     await clock.advance(1000);
     expect(log.lines.map(({ level }) => level)).toEqual(['error', 'error']);
     options.fails = false;
     await clock.advance(1000);
-    expect(stored).toEqual([[{ id: 'a', rowId: 2, records: [record(1), record(2)] }]]);
+    expect(stored).toEqual([[{ id: 'a', offset: rowOffset(2), records: [record(1), record(2)] }]]);
     expect(clock.pending).toBe(0);
   });
 
   test('keeps the newest hundred records while it cannot store', async () => {
     const options = { fails: true };
-    const { ledger, clock, stored } = newLedger(options);
-    for (let rowId = 1; rowId <= 150; rowId += 1) ledger.note('a', rowId, record(rowId));
-    ledger.flush();
+    const { batcher, clock, stored } = newBatcher(options);
+    for (let rowId = 1; rowId <= 150; rowId += 1) batcher.note('a', rowOffset(rowId), record(rowId));
+    batcher.flush();
     options.fails = false;
     await clock.advance(1000);
     const records = Array.from({ length: 100 }, (_, index) => record(index + 51));
-    expect(stored).toEqual([[{ id: 'a', rowId: 150, records }]]);
+    expect(stored).toEqual([[{ id: 'a', offset: rowOffset(150), records }]]);
   });
 });

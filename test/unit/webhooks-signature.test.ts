@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { deliveryId } from '../../src/webhooks/delivery-id.ts';
-import { failureSentence, refusalSentence } from '../../src/webhooks/failure.ts';
+import { failureSentence, refusalSentence } from '../../src/webhooks/delivery-failure.ts';
+import { deliveryId } from '../../src/webhooks/delivery-record.ts';
 import { contractSignature, standardSignature } from '../../src/webhooks/signature.ts';
 
 const body = Buffer.from('{"type":"message.received","data":{"body":"Grüße 👋"}}', 'utf8');

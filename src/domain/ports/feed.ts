@@ -1,59 +1,95 @@
 import type { Cursor, LogIdentity } from '../cursor.ts';
 import type { LogEntry, PendingRow } from '../event.ts';
+import type { Offset } from '../offset.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
 export interface MessageLog {
-  /** Entries with `after < row id <= upTo`, ascending, at most `limit`. Rows deleted since are simply not there. */
-  entries(after: number, upTo: number, limit: number): readonly LogEntry[];
-  /** The same for rows nobody has published yet, with what each still lacks. */
-  pendingRows(after: number, limit: number): readonly PendingRow[];
-  /** The newest row there is: the place a first start begins at. */
+  /** Entries after `after` and up to `upTo`, in order, at most `limit`. Rows deleted since are left out. */
+  entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[];
+  /** The rows after `after` that nobody has published yet, in order, at most `limit`. */
+  pendingRows(after: Offset, limit: number): readonly PendingRow[];
+  /** The newest row: where a first start begins. */
   newest(): Cursor;
   /** Facts for `isReplaced`. */
-  identity(rowId: number): LogIdentity;
+  identity(at: Offset): LogIdentity;
 }
 
 /** What a reader took from the feed. */
 export interface FeedBatch {
-  /** In row id order. */
+  /** In the order of the log. */
   readonly entries: readonly LogEntry[];
-  /** Once `entries` are done, everything up to this row id is: rows between them were deleted from chat.db. */
-  readonly upTo: number;
+  /** Once `entries` are done, everything up to here is: rows between them were deleted from chat.db. */
+  readonly upTo: Offset;
   /** Events lost since the last take because this reader was too slow (C7); always 0 for a resumed reader. */
   readonly missed: number;
 }
 
-/** A place in the log that moves forward as it is taken from. Taking never waits. */
+/** A position in the log that moves forward as entries are taken. Taking never waits. */
 export interface FeedReader {
-  /** The next entries, at most `limit`; none when level. A resumed reader throws `unavailable` while chat.db is away. */
+  /** The next entries, at most `limit`; none when caught up. A resumed reader throws `unavailable` while chat.db is away. */
   take(limit: number): FeedBatch;
   /** True when nothing published is left to take. */
   isCaughtUp(): boolean;
-  /** Changes when the log was replaced (C5): row ids taken before mean nothing any more. */
+  /** Changes when the log was replaced (C5): offsets from before mean nothing any more. */
   generation(): number;
   close(): void;
 }
 
+export interface ResumeOptions {
+  /** The publisher waits a moment (C7) for this reader while it is caught up. */
+  readonly backpressure?: boolean;
+}
+
+/** What became of an entry: done, with what is to be recorded about it, or interrupted and to be handled again. */
+export type Handled<Outcome> = { readonly isDone: true; readonly record?: Outcome } | { readonly isDone: false };
+
+/** What a consumer does with the log, and where it keeps how far it is. */
+export interface ConsumerTask<Outcome> {
+  /** As in the log and in the state database. */
+  readonly name: string;
+  /** The stored position to begin after; asked again when the log was replaced (C5). */
+  storedOffset(): Offset;
+  /** Handles one entry; the next one waits. A rejection is logged, and the entry is handled again after a second. */
+  handle(entry: LogEntry): Promise<Handled<Outcome>>;
+  /** What is to be recorded about rows that were deleted from chat.db before they were handled (F4). */
+  gone(firstRowId: number, lastRowId: number): Outcome;
+  /** Everything up to `offset` is done. Called in order, and with an earlier offset only after `seek`. */
+  progress(offset: Offset, record?: Outcome): void;
+}
+
+/** A durable reader of the log: every entry in order, one at a time, at least once through crashes (F4). */
+export interface EventConsumer {
+  /** Everything up to here is done. */
+  readonly offset: Offset;
+  /** Resolves when nothing is handled any more, after `stop`. */
+  readonly ended: Promise<void>;
+  /** Begins to handle entries; until then it only keeps its place. */
+  start(): void;
+  /** Ends after the entry that is being handled. */
+  stop(): void;
+  /** Goes on from `offset`, which is stored already. An entry that is being handled does not move the offset any more. */
+  seek(offset: Offset): void;
+}
+
 /** The published events, as a stream that anyone may join. `onMore` is called when there may be more to take. */
 export interface EventFeed {
-  /** Row id of the newest published event. */
-  lastPublished(): number;
-  /** From now on; one that falls behind by more than the capacity loses the oldest (C7, G2). */
+  /** Position of the newest published event. */
+  lastPublished(): Offset;
+  /** From now on; a reader that falls behind by more than the capacity loses the oldest (C7, G2). */
   live(onMore: () => void): FeedReader;
-  /**
-   * Everything after `rowId`, never skipped: read from chat.db until level, then live (F4, G3).
-   * `pacing`: the publisher waits a moment (C7) for this reader while it is level.
-   */
-  resume(rowId: number, onMore: () => void, options?: { readonly pacing?: boolean }): FeedReader;
-  /** Refuses a client's `after`: 410 above the highest row id there ever was, 503 while chat.db is away (G3). */
-  assertKnown(after: number): void;
+  /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (F4, G3). */
+  resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
+  /** The same as `resume`, with a task that handles the entries and stores how far it is. */
+  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
+  /** Refuses a client's offset: 410 above the highest row id there ever was, 503 while chat.db is away (G3). */
+  assertKnown(offset: Offset): void;
   /** One page for `GET /events` (G4). */
-  page(after: number, limit: number): readonly LogEntry[];
+  page(after: Offset, limit: number): readonly LogEntry[];
 }
 
 export interface CursorStore {
   load(): Cursor | undefined;
-  save(mark: Cursor): void;
-  /** Starts over at `mark` (first start, or the log was replaced: C4, C5), every webhook with it, in one transaction. */
-  restart(mark: Cursor): void;
+  save(cursor: Cursor): void;
+  /** Starts over at `cursor` (first start, or the log was replaced: C4, C5), every consumer with it, in one transaction. */
+  restart(cursor: Cursor): void;
 }

@@ -1,35 +1,37 @@
+import type { IncludeSet } from '../include.ts';
+import type { Offset } from '../offset.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus, WebhookTestResult } from '../webhook.ts';
 
 export interface NewWebhook {
   readonly url: string;
   readonly events: StoredWebhook['events'];
   readonly secret: string | null;
-  readonly includeDetails: boolean;
+  readonly include: IncludeSet;
 }
 
 /** How far a webhook has come, and what became of the deliveries on the way. */
 export interface WebhookStep {
   readonly id: string;
-  readonly rowId: number;
+  readonly offset: Offset;
   readonly records: readonly DeliveryRecord[];
 }
 
 export interface WebhookStore {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
-  /** Stores the webhook with its starting row id in one transaction; throws `conflict` past `limit` webhooks. */
-  add(webhook: NewWebhook, startRowId: number): StoredWebhook;
+  /** Stores the webhook with the offset it starts after in one transaction; throws `conflict` past `limit` webhooks. */
+  add(webhook: NewWebhook, start: Offset): StoredWebhook;
   /** False when there was none. */
   remove(id: string): boolean;
-  /** Sets the row id up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
-  advance(id: string, rowId: number, record?: DeliveryRecord): void;
+  /** Sets the offset up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
+  advance(id: string, offset: Offset, record?: DeliveryRecord): void;
   /** The same for several webhooks and records, oldest first, in one transaction. */
   advanceMany(steps: readonly WebhookStep[]): void;
   deliveries(id: string): readonly DeliveryRecord[];
   health(id: string): WebhookHealth;
 }
 
-/** The registered webhooks, each with its running lane (F3). */
+/** The registered webhooks, each with its running worker (F3). */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
@@ -41,8 +43,8 @@ export interface WebhookRegistry {
   status(id: string): WebhookStatus;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
-  /** Sends one `webhook.test` event, once, past the lane's queue. */
+  /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
-  /** Goes back to row id `after`, durably; throws `invalid` when that is ahead of where the webhook is. */
-  replay(id: string, after: number): StoredWebhook;
+  /** Goes back to `after`, durably; throws `invalid` when that is ahead of where the webhook is. */
+  replay(id: string, after: Offset): StoredWebhook;
 }

@@ -5,10 +5,10 @@ import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
 import type { Handlers } from '../route.ts';
 
-/** As many as are read in a few milliseconds: a long answer must not keep others waiting. */
-const ENTRIES_A_TURN = 200;
+/** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
+const BATCH_SIZE = 200;
 
-/** Events after a row id, for those who ask instead of listening (G4). */
+/** Events after an offset, for clients that ask instead of listening (G4). */
 export function eventRoutes(feed: EventFeed): Pick<Handlers, 'listEvents'> {
   return {
     async listEvents({ query }) {
@@ -16,8 +16,8 @@ export function eventRoutes(feed: EventFeed): Pick<Handlers, 'listEvents'> {
       const entries: LogEntry[] = [];
       for (let wanted = limit; wanted > 0; wanted = limit - entries.length) {
         if (entries.length > 0) await nextTurn();
-        const asked = Math.min(wanted, ENTRIES_A_TURN);
-        const some = feed.page(entries.at(-1)?.rowId ?? after, asked);
+        const asked = Math.min(wanted, BATCH_SIZE);
+        const some = feed.page(entries.at(-1)?.offset ?? after, asked);
         entries.push(...some);
         if (some.length < asked) break;
       }

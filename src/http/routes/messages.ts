@@ -27,7 +27,7 @@ export function messageRoutes(
         limit,
         offset,
         cursor,
-        includeDetails: asked.include === 'details',
+        includeDetails: asked.include.has('details'),
       });
       if (page.next === undefined) return { status: 200, body: page.items };
       const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
@@ -41,7 +41,7 @@ export function messageRoutes(
     getMessage(exchange) {
       const id = exchange.param('id');
       const { include } = readQuery(singleMessageQuery, exchange.query);
-      const options = { includeDetails: include === 'details' };
+      const options = { includeDetails: include.has('details') };
       const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id), options) : undefined;
       if (message === undefined) {
         throw new AppError('not_found', 'message_not_found', 'There is no message with this id.', {

@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { NO_INCLUDES } from '../../domain/include.ts';
 import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
 import { replayBody } from '../../wire/extras.ts';
@@ -31,8 +32,8 @@ export function webhookRoutes(
     async registerWebhook({ request }) {
       const checked = checkBody(webhookBody, await readJson(request));
       if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { url, events, secret = null, include = [] } = checked.value;
-      const webhook = webhooks.add({ url, events, secret, includeDetails: include.includes('details') });
+      const { url, events, secret = null, include = NO_INCLUDES } = checked.value;
+      const webhook = webhooks.add({ url, events, secret, include });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 

@@ -1,0 +1,23 @@
+/** What a client may ask to have added to each Message (section H). */
+export const INCLUDES = ['details'] as const;
+export type Include = (typeof INCLUDES)[number];
+
+/** A combination of includes. Equal combinations are the same object, so that caches can be kept by it. */
+export type IncludeSet = ReadonlySet<Include>;
+
+const known = new Map<string, IncludeSet>();
+
+export function includeSet(names: Iterable<Include>): IncludeSet {
+  const given = new Set(names);
+  const ordered = INCLUDES.filter((name) => given.has(name));
+  const key = ordered.join();
+  let set = known.get(key);
+  if (set === undefined) {
+    set = new Set(ordered);
+    known.set(key, set);
+  }
+  return set;
+}
+
+/** The shapes of the contract, with nothing added. */
+export const NO_INCLUDES = includeSet([]);

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../domain/ports/host.ts';
+import type { DeliveryRecord } from '../domain/webhook.ts';
+import type { PostResult } from './delivery-attempts.ts';
+
+/** The `X-Webhook-Delivery` id, which never changes (F2): UUIDv5 of the row's guid in the namespace of the webhook's id. */
+export function deliveryId(webhookId: string, guid: string): string {
+  const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
+  // RFC 9562, 5.5: the first 16 bytes, with version 5 and the variant in their places.
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex', 0, 16);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** The record of a delivery that ended. */
+export function postRecord(
+  id: string,
+  event: DeliveryRecord['event'],
+  rowId: number,
+  result: PostResult,
+  clock: Clock,
+): DeliveryRecord {
+  return {
+    id,
+    at: timestamp(clock),
+    event,
+    row_id: rowId,
+    outcome: result.outcome === 'delivered' ? 'delivered' : 'dropped',
+    attempts: result.attempts,
+    status: result.status,
+    error: result.error,
+    duration_ms: result.durationMs,
+  };
+}
+
+/** The record of a range of rows that were deleted from chat.db before they could be delivered (F4). */
+export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
+  return {
+    id: deliveryId(webhookId, `gone ${first}-${last}`),
+    at: timestamp(clock),
+    event: 'gone',
+    row_id: last,
+    outcome: 'gone',
+    attempts: 0,
+    status: null,
+    error: first === last ? `Row ${first} is no longer there.` : `Rows ${first} to ${last} are no longer there.`,
+    duration_ms: 0,
+  };
+}
+
+function timestamp(clock: Clock): string {
+  return `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+}

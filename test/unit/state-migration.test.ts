@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
+import { cursorStore } from '../../src/state/cursor.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+
+/** state.db as version 0.1.0 left it, opened by the present version. */
+function migrated(name: string): Sqlite {
+  const path = join(folder, name);
+  const old = openSqlite(path);
+  old.exec(readFileSync(new URL('../support/state-0.1.0.sql', import.meta.url), 'utf8'));
+  old.close();
+  return openStateDatabase(path);
+}
+
+test('webhooks of 0.1.0 keep their place, their includes and their deliveries', () => {
+  const database = migrated('webhooks.db');
+  const store = webhookStore(database, new FakeClock());
+  const [plain, behind] = store.list();
+  expect(plain).toEqual({
+    id: '11111111-1111-4111-8111-111111111111',
+    url: 'http://127.0.0.1:9/plain',
+    events: ['message.received'],
+    created_at: '2026-01-02T03:04:05Z',
+    secret: null,
+    include: NO_INCLUDES,
+    offset: rowOffset(900),
+  });
+  expect(behind).toMatchObject({ include: includeSet(['details']), offset: rowOffset(17), secret: 'whsec_c2VjcmV0' });
+  const id = behind?.id ?? '';
+  expect(store.health(id)).toMatchObject({ state: 'failing', consecutive_failures: 2 });
+  expect(store.deliveries(id)).toMatchObject([{ id: 'd17', row_id: 17, outcome: 'dropped', status: 500 }]);
+  store.advance(id, rowOffset(18));
+  expect(store.get(id)?.offset).toEqual(rowOffset(18));
+  database.close();
+});
+
+test('the cursor of 0.1.0 is where publishing goes on, and a replaced database still moves every webhook', () => {
+  const database = migrated('cursor.db');
+  const cursors = cursorStore(database);
+  expect(cursors.load()).toEqual({ offset: rowOffset(900), guid: 'G900', inode: '18446744073709551615' });
+  cursors.restart({ offset: rowOffset(3), guid: 'N3', inode: '5' });
+  const offsets = webhookStore(database, new FakeClock())
+    .list()
+    .map(({ offset }) => offset);
+  expect(offsets).toEqual([rowOffset(3), rowOffset(3)]);
+  database.close();
+});
+
+test('a send of 0.1.0 with an Idempotency-Key is still known', () => {
+  const database = migrated('sends.db');
+  expect(idempotencyStore(database).find('k-1', 1_767_000_000_001)).toEqual({
+    requestHash: 'hash',
+    outcome: { state: 'confirmed', rowId: 77 },
+  });
+  database.close();
+});

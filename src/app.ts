@@ -7,6 +7,7 @@ import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { Tail } from './chatdb/tail.ts';
 import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
+import { DiagnosticsRunner } from './diagnostics.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
 import type { BackendHealth } from './domain/ports/reading.ts';
 import { Channel } from './events/channel.ts';
@@ -128,6 +129,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       chatDbAccess: () => connection.access,
     });
     const status = new Status({ version, clock, health, messages: chatLog, publisher, webhooks, permissions });
+    const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
@@ -148,12 +150,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       counters,
       version,
       checkPermissions: () => status.checkPermissions(),
+      diagnose: (request) => diagnostics.run(request),
       acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
       clock,
       log,
     });
     closers.add('clients', async () => {
       await Promise.all([
+        diagnostics.close(),
         http.close(REQUESTS_END_WITHIN_MS),
         sender.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),

@@ -24,9 +24,11 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // chatdb: the uninstaller asks which staged files Messages still shows.
   installer: ['domain', 'config', 'mac', 'runtime', 'chatdb'],
   status: ['domain', 'events'],
+  diagnostics: ['domain', 'chatdb', 'mac'],
   app: [
     'domain',
     'status',
+    'diagnostics',
     'config',
     'wire',
     'chatdb',

@@ -26,7 +26,7 @@ import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { pages } from './routes/pages.ts';
-import { statusRoutes } from './routes/status.ts';
+import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
@@ -58,6 +58,7 @@ export interface HttpServerParts {
   readonly health: () => BackendHealth;
   readonly status: () => StatusReport;
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
+  readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly clock: Clock;
   readonly log: Log;
@@ -106,7 +107,7 @@ export class HttpServer implements ExchangeContext {
       ...conversationRoutes(parts.reader),
       ...webhookRoutes(parts.webhooks),
       ...eventRoutes(parts.feed),
-      ...statusRoutes(parts.status, parts.checkPermissions, () => this.#url),
+      ...statusRoutes(parts.status, parts.checkPermissions, () => this.#url, parts.diagnose),
       ...webSocketRoutes(),
       ...metricRoutes(parts.metrics, counters),
     };

@@ -40,5 +40,5 @@ export const STANDARD_TERMS = {
 export const NEEDED_TERMS = {
   commands: ['send'],
   classes: ['participant', 'account', 'chat'],
-  properties: ['id', 'service type'],
+  properties: ['id', 'enabled', 'service type'],
 } as const;

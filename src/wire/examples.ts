@@ -108,6 +108,29 @@ export const examples = {
     duration_ms: 9,
   },
   permissions,
+  diagnostics: {
+    accounts: [{ service: 'iMessage', enabled: true }],
+    live_chats: { live: 200, prefixes: { 'any;-;': 200 }, same_guid: 180, same_identifier: 195 },
+    stored_prefixes: { 'any;-;': 310, 'any;+;': 24 },
+    changes: {
+      seconds: 30,
+      data_version_changes: 1,
+      wal_events: { change: 0, rename: 2 },
+      event_to_row_ms: [1.4],
+      rows: [
+        {
+          row_id: 1207,
+          is_from_me: false,
+          seen_ms: 9120.5,
+          join_delay_ms: 0,
+          columns: ['guid', 'attributedBody', 'handle_id', 'date'],
+          error: 0,
+          attachments: [],
+        },
+      ],
+    },
+    own_addresses: ['me@example.org'],
+  },
   status: {
     version: '0.1.0',
     uptime_s: 86_400,

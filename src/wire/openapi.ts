@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { EVENT_TYPES } from '../domain/event.ts';
 import { conversationSchema } from './conversation.ts';
 import { messageDetailsSchema } from './details.ts';
+import { diagnosticsSchema } from './diagnostics.ts';
 import { eventSchema } from './event.ts';
 import { examples } from './examples.ts';
 import { permissionsSchema, replayBody, statusSchema } from './extras.ts';
@@ -19,6 +20,7 @@ type Json = Readonly<Record<string, unknown>>;
 const SCHEMAS = {
   Conversation: conversationSchema,
   Delivery: deliverySchema,
+  Diagnostics: diagnosticsSchema,
   Event: eventSchema,
   Health: healthSchema,
   Message: messageSchema,

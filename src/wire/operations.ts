@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { EVENT_TYPES } from '../domain/event.ts';
 import { conversationQuery } from './conversation.ts';
+import { diagnosticsQuery } from './diagnostics.ts';
 import { examples } from './examples.ts';
 import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
@@ -65,6 +66,18 @@ export const OPERATIONS = {
     tag: 'Service',
     summary: 'Ask macOS anew, in the agent’s own name; it may ask the person',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
+  },
+  runDiagnostics: {
+    tag: 'Service',
+    summary: 'Watch chat.db and ask Messages, for a bug report',
+    description:
+      'What only the program with the permissions can find out: `postern doctor --mac-report` makes its report of it. ' +
+      'No text, and no address but your own. A second request while one runs gets the same answer.',
+    query: diagnosticsQuery,
+    answers: {
+      200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
+    },
+    mistakes: [{ pointer: '?ask', message: 'The parameter ask must be messages.' }],
   },
   listMessages: {
     tag: 'Messages',

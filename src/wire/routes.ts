@@ -30,6 +30,7 @@ export const ROUTES = {
   listEvents: { method: 'GET', path: '/events', key: 'header' },
   getStatus: { method: 'GET', path: '/status', key: 'header' },
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header' },
+  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query' },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', isOutside: true },
 } as const satisfies Record<string, Route>;

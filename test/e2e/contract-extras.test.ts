@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { conversationSchema } from '../../src/wire/conversation.ts';
+import { diagnosticsSchema } from '../../src/wire/diagnostics.ts';
 import { eventSchema } from '../../src/wire/event.ts';
 import { examples } from '../../src/wire/examples.ts';
 import { permissionsSchema, statusSchema } from '../../src/wire/extras.ts';
@@ -55,6 +56,7 @@ test.each([
   ['webhook test', webhookTestSchema, examples.webhookTest],
   ['delivery', deliverySchema, examples.delivery],
   ['permissions', permissionsSchema, examples.permissions],
+  ['diagnostics', diagnosticsSchema, examples.diagnostics],
   ['status', statusSchema, examples.status],
 ] as const)('the documented example of a %s has its shape', (_name, schema, example) => {
   expect(() => shaped(schema as z.ZodType, example)).not.toThrow();
@@ -66,6 +68,17 @@ test('real answers have the documented shapes', async () => {
   for (const one of (await service.get('/conversations')).json as unknown[]) shaped(conversationSchema, one);
   for (const event of (await service.get('/events?after=0')).json as unknown[]) shaped(eventSchema, event);
   shaped(problemSchema, (await service.get('/nothing')).json);
+});
+
+test('diagnostics say how rows came in, and nothing that was written', async () => {
+  const asked = service.request('POST', '/diagnostics?seconds=1');
+  const row = database.message(chat, 'a secret from +15550100', from);
+  const found = shaped(diagnosticsSchema, (await asked).json);
+  expect(found.accounts).toEqual({ error: 'not_asked' });
+  expect(found.live_chats).toEqual({ error: 'not_asked' });
+  expect(found.stored_prefixes).toEqual({ 'any;-;': expect.any(Number) });
+  expect(found.changes?.rows.filter(({ row_id }) => row_id !== row)).toEqual([]);
+  expect(JSON.stringify(found)).not.toContain('secret');
 });
 
 describe('GET /events', () => {

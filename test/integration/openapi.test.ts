@@ -149,6 +149,8 @@ describe('real answers are as the document says', () => {
     await ask('getStatus', 200, {}, undefined, '?as=swiftbar');
     await ask('getStatus', 400, {}, undefined, '?as=me');
     await ask('checkPermissions', 200);
+    await ask('runDiagnostics', 200, {}, undefined, '?seconds=0');
+    await ask('runDiagnostics', 400, {}, undefined, '?ask=me');
     const sent = await ask('sendMessage', 201, {}, { recipient: '+15550100', body: 'Hello' });
     const { id, conversation_id: conversation } = sent.json as { id: string; conversation_id: string };
     await ask('sendMessage', 400, {}, { recipient: '' });

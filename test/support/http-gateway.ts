@@ -211,6 +211,14 @@ export class HttpGateway {
       counters: new Counters(),
       version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),
+      diagnose: () =>
+        Promise.resolve({
+          accounts: [],
+          live_chats: { error: 'not_asked' },
+          stored_prefixes: null,
+          changes: null,
+          own_addresses: [],
+        }),
       acceptWebSocket: () => {
         throw new Error('not used');
       },

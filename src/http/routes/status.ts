@@ -1,16 +1,25 @@
+import type { Diagnostics } from '../../domain/diagnostics.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { StatusReport } from '../../domain/status.ts';
+import { diagnosticsQuery } from '../../wire/diagnostics.ts';
 import { statusQuery } from '../../wire/extras.ts';
 import { menuText } from '../../wire/menu-text.ts';
 import { readQuery } from '../../wire/query.ts';
 import type { Handlers } from '../route.ts';
+
+/** How long chat.db is watched unless the request says otherwise. */
+const WATCH_SECONDS = 30;
+
+/** Watches chat.db for so many seconds, and asks Messages if allowed to. */
+export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
 /** The agent's account of itself, for the menu bar, the installer and the doctor (section H). */
 export function statusRoutes(
   status: () => StatusReport,
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,
-): Pick<Handlers, 'getStatus' | 'checkPermissions'> {
+  diagnose: Diagnose,
+): Pick<Handlers, 'getStatus' | 'checkPermissions' | 'runDiagnostics'> {
   return {
     getStatus({ query, request, arrival }) {
       const { as } = readQuery(statusQuery, query);
@@ -24,6 +33,11 @@ export function statusRoutes(
 
     async checkPermissions() {
       return { status: 200, body: { permissions: await checkPermissions() } };
+    },
+
+    async runDiagnostics({ query }) {
+      const { seconds = WATCH_SECONDS, ask } = readQuery(diagnosticsQuery, query);
+      return { status: 200, body: await diagnose({ seconds, asksMessages: ask === 'messages' }) };
     },
   };
 }

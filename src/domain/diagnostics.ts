@@ -1,0 +1,76 @@
+/** What a chat guid begins with: service or `any`, and the style (`-` one person, `+` a group). `other` is none of them. */
+export const GUID_PREFIXES = [
+  'any;-;',
+  'any;+;',
+  'iMessage;-;',
+  'iMessage;+;',
+  'SMS;-;',
+  'SMS;+;',
+  'RCS;-;',
+  'RCS;+;',
+  'other',
+] as const;
+export type GuidPrefix = (typeof GUID_PREFIXES)[number];
+export type PrefixCounts = Readonly<Partial<Record<GuidPrefix, number>>>;
+
+export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
+
+/** Why Messages said nothing: `not_asked` because macOS might have asked the person, else the number of the AppleScript error. */
+export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
+
+export interface AccountDiagnostics {
+  readonly service: (typeof ACCOUNT_SERVICES)[number];
+  readonly enabled: boolean;
+}
+
+/** Messages' own list of chats beside the one in chat.db. */
+export interface LiveChatDiagnostics {
+  readonly live: number;
+  readonly prefixes: PrefixCounts;
+  /** Live ids that are a chat guid in chat.db letter by letter. */
+  readonly same_guid: number;
+  /** Live ids whose style and identifier some chat in chat.db has, under whatever prefix. */
+  readonly same_identifier: number;
+}
+
+/** One row that appeared while chat.db was watched. No value of it, only which columns have one. */
+export interface NewRow {
+  readonly row_id: number;
+  readonly is_from_me: boolean;
+  /** Milliseconds from the beginning of the watch until the row could be read. */
+  readonly seen_ms: number;
+  /** Milliseconds from then until it belonged to a chat; null when it did not while it was watched. */
+  readonly join_delay_ms: number | null;
+  /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
+  readonly columns: readonly string[];
+  readonly error: number;
+  /** Where the files of its attachments are, at the end of the watch. */
+  readonly attachments: readonly AttachmentPlace[];
+}
+
+/** `staged`: the copy that Postern made for sending; `messages`: another place in Messages' own folder. */
+export const ATTACHMENT_PLACES = ['staged', 'messages', 'elsewhere', 'none'] as const;
+export type AttachmentPlace = (typeof ATTACHMENT_PLACES)[number];
+
+/** How changes of chat.db were noticed over some seconds. */
+export interface ChangeDiagnostics {
+  readonly seconds: number;
+  /** How often `PRAGMA data_version` was another one. */
+  readonly data_version_changes: number;
+  /** Events of a watch on the -wal by kind; null when it could not be watched. */
+  readonly wal_events: { readonly change: number; readonly rename: number } | null;
+  /** For each event that a commit followed: milliseconds until the commit could be read. */
+  readonly event_to_row_ms: readonly number[];
+  readonly rows: readonly NewRow[];
+}
+
+/** Answer of `POST /api/v1/diagnostics`: what only the program with the permissions can find out. */
+export interface Diagnostics {
+  readonly accounts: readonly AccountDiagnostics[] | ScriptFailure;
+  readonly live_chats: LiveChatDiagnostics | ScriptFailure;
+  /** Chat guids in chat.db by prefix; null when it cannot be read. */
+  readonly stored_prefixes: PrefixCounts | null;
+  readonly changes: ChangeDiagnostics | null;
+  /** Addresses under which this Mac has sent or received, most recent first. */
+  readonly own_addresses: readonly string[];
+}

@@ -124,7 +124,7 @@ export class DiagnosticReader {
         } catch (error) {
           isOver = true;
           watcher?.close();
-          reject(error as Error);
+          reject(new Error('chat.db cannot be read any more', { cause: error }));
         }
       };
       const lookAfterEvent = (): void => {

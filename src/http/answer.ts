@@ -22,6 +22,23 @@ export interface AnswerStream {
 /** The headers of an answer while it is being made. */
 export type Headers = Record<string, string | number>;
 
+/** What is larger is sent in slices, so that it can be seen whether the client takes it. */
+const MAX_WHOLE_BYTES = 128 * 1024;
+const SLICE_BYTES = 64 * 1024;
+
+/** The slices of a large body share its memory; undefined for a small one. */
+export function inSlices(body: string | Buffer | undefined): AnswerStream | undefined {
+  if (body === undefined || body.length <= MAX_WHOLE_BYTES) return undefined;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return {
+    bytes: bytes.length,
+    async *read() {
+      for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
 /** Adds the answer's own headers to those collected so far, and gives the text of its body. */
 export function complete(answer: Answer, headers: Headers): string | Buffer | undefined {
   if (answer.stream !== undefined) headers['Content-Length'] = answer.stream.bytes;

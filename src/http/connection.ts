@@ -9,10 +9,6 @@ import { problemAnswer } from './problem.ts';
 /** Answers what never became a request: Node's parser gave up on it or ran out of time, or it was a CONNECT. */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  if (code === 'ECONNRESET' || socket.destroyed) {
-    socket.destroy();
-    return;
-  }
   // The parser complains again about whatever still arrives.
   if (!socket.writable) return;
   const requestId = randomUUID();

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
-import { type Answer, type AnswerStream, complete, type Headers, rawAnswer } from './answer.ts';
+import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { problemAnswer } from './problem.ts';
 
 /** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
@@ -49,6 +49,8 @@ export class Exchange {
   readonly #context: ExchangeContext;
   readonly #output: ServerResponse | Duplex;
   readonly #startedAtMs: number;
+  #isAbandoned = false;
+  #stopReading: (() => void) | undefined;
 
   constructor(
     context: ExchangeContext,
@@ -86,10 +88,16 @@ export class Exchange {
     const text = complete(answer, headers);
     const output = this.#output;
     if ('writeHead' in output) {
+      if (this.#isAbandoned) {
+        void answer.stream?.close();
+        this.done(answer.status);
+        return;
+      }
       if (this.#context.isClosing) headers.Connection = 'close';
       output.writeHead(answer.status, headers);
-      if (answer.stream === undefined) output.end(text);
-      else void this.#pour(answer.stream, output);
+      const stream = answer.stream ?? inSlices(text);
+      if (stream === undefined) output.end(text);
+      else void this.#pour(stream, output);
     } else {
       endSocket(output, rawAnswer(answer.status, headers, text), this.#context.clock);
     }
@@ -103,11 +111,21 @@ export class Exchange {
       if (this.method === 'HEAD' || stream.bytes === 0) {
         await stream.close();
         response.end();
-      } else await pipeline(stream.read(), response);
+      } else {
+        const controller = new AbortController();
+        this.#stopReading = () => controller.abort();
+        await pipeline(stream.read(), response, { signal: controller.signal });
+      }
     } catch (error) {
       this.#context.log.debug('an answer was not read to its end', { requestId: this.id, error });
       response.destroy();
     }
+  }
+
+  /** The connection is gone: whatever is still read for the answer is closed. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#stopReading?.();
   }
 
   /** Answers with the problem that `error` is. */

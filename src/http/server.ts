@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
+import { errorCode } from '../domain/errors.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
@@ -18,6 +19,7 @@ import { API, ROUTES } from '../wire/routes.ts';
 import { refuseUnreadable, withoutUpgrade } from './connection.ts';
 import { Door, type DoorSettings } from './door.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { Pipelines } from './pipeline.ts';
 import { Router } from './route.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
@@ -86,9 +88,8 @@ export class HttpServer implements ExchangeContext {
   readonly #timeouts: HttpTimeouts;
   /** One for the port, and one for the Unix socket where there is one. */
   readonly #servers: Server[] = [];
+  readonly #pipelines: Pipelines;
   #url = '';
-  #running = 0;
-  #onIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
@@ -99,6 +100,7 @@ export class HttpServer implements ExchangeContext {
     this.log = parts.log;
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
+    this.#pipelines = new Pipelines(parts);
     this.#door = new Door({ settings, apiKey, openPaths: new Set(open.keys()) });
     const handlers = {
       ...healthRoutes(parts.health),
@@ -160,8 +162,7 @@ export class HttpServer implements ExchangeContext {
         server.close();
         server.closeIdleConnections();
       }
-      this.#onIdle = finish;
-      if (this.#running === 0) finish();
+      this.#pipelines.whenIdle(finish);
     });
     return this.#closing;
   }
@@ -179,26 +180,32 @@ export class HttpServer implements ExchangeContext {
     // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
     Object.assign(server, { httpAllowHalfOpen: true });
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
-      this.#running += 1;
-      response.once('close', this.#onAnswered);
-      void this.#receive(new Exchange(this, request, response, arrival), response);
+      this.#pipelines.of(request.socket).add(response, () => {
+        const exchange = new Exchange(this, request, response, arrival);
+        void this.#receive(exchange, response);
+        return exchange;
+      });
     };
     server.on('request', receive);
     // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      if (isHandshake(request)) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
-      else withoutUpgrade(server, request, socket, head);
+      this.#pipelines.of(socket).whenAnswered(() => {
+        // The answers before it may have left the time limit of an idle connection.
+        socket.setTimeout(0);
+        if (isHandshake(request))
+          void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
+        else withoutUpgrade(server, request, socket, head);
+      });
     });
-    server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseUnreadable(this, socket));
-    server.on('clientError', (error: unknown, socket: Duplex) => refuseUnreadable(this, socket, error));
+    const refuse = (socket: Socket, error?: unknown): void => {
+      if (errorCode(error) === 'ECONNRESET') socket.destroy();
+      else this.#pipelines.of(socket).whenAnswered(() => refuseUnreadable(this, socket, error));
+    };
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket));
+    server.on('clientError', (error: unknown, socket: Socket) => refuse(socket, error));
     return server;
   }
-
-  readonly #onAnswered = (): void => {
-    this.#running -= 1;
-    if (this.#running === 0) this.#onIdle?.();
-  };
 
   async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
     try {

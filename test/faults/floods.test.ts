@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { KEY, type Service } from '../support/service.ts';
+import { openFiles, Stage } from './stage.ts';
+
+let stage: Stage;
+const clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await stage.end();
+});
+
+const MAX_GROWTH_MIB = 50;
+const MAX_HEALTH_MS = 1000;
+
+/** Largest resident memory of a process since `resetPeak`, in MiB. */
+function peakMiB(pid: number): number {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+/** From now on the peak is counted again (proc(5), clear_refs). */
+function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** Writes `text` on a connection of its own and never reads. */
+function flood(service: Service, text: string): Socket {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.pause();
+  socket.write(text);
+  clients.push(socket);
+  return socket;
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\n\r\n`;
+
+/** Memory and health while `begin` is on: both stay far below what one request a flood would cost. */
+async function expectUnimpressed(service: Service, begin: () => void): Promise<void> {
+  // What is made once is made before.
+  for (const path of ['/health', '/messages?limit=200']) await service.get(path);
+  for (const path of ['/docs/swagger-ui-bundle.js', '/openapi.json']) {
+    await (await fetch(`http://127.0.0.1:${service.port}${path}`)).arrayBuffer();
+  }
+  resetPeak(service.pid);
+  const before = peakMiB(service.pid);
+  begin();
+  let slowestMs = 0;
+  for (let count = 0; count < 40; count += 1) {
+    const startedAtMs = performance.now();
+    expect((await service.get('/health')).status).toBe(200);
+    slowestMs = Math.max(slowestMs, performance.now() - startedAtMs);
+  }
+  const growth = peakMiB(service.pid) - before;
+  console.log(`peak of resident memory +${growth.toFixed(1)} MiB, slowest health ${slowestMs.toFixed(0)} ms`);
+  expect(growth).toBeLessThan(MAX_GROWTH_MIB);
+  expect(slowestMs).toBeLessThan(MAX_HEALTH_MS);
+}
+
+test('2,000 pipelined requests for a large page, never read, take neither memory nor time', async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
+  await expectUnimpressed(service, () => {
+    flood(service, text);
+    flood(service, text);
+  });
+});
+
+test('600 pipelined requests for the OpenAPI document take no time', async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  await expectUnimpressed(service, () => {
+    flood(service, 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(600));
+  });
+});
+
+test('10 connections with 1,000 pipelined requests each, never read: only so many wait', async () => {
+  stage = new Stage();
+  const service = await stage.start();
+  const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
+  await expectUnimpressed(service, () => {
+    for (let client = 0; client < 10; client += 1) flood(service, text);
+  });
+});
+
+test('2,000 pipelined lists with a key, never read', async () => {
+  stage = new Stage();
+  for (let row = 0; row < 200; row += 1) stage.database.message(1, 'x'.repeat(1000), { handle_id: 1 });
+  const service = await stage.start();
+  await expectUnimpressed(service, () => {
+    flood(service, get('/api/v1/messages?limit=200').repeat(2000));
+  });
+});
+
+test('200 downloads read by half', async () => {
+  stage = new Stage();
+  const file = join(dirname(stage.path), 'Attachments/a.bin');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, '');
+  truncateSync(file, 64 * 1024 * 1024);
+  const rowId = stage.database.message(1, 'a file', { handle_id: 1 });
+  stage.database.attach(rowId, file);
+  const service = await stage.start();
+  const files = openFiles(service.pid);
+  await expectUnimpressed(service, () => {
+    for (let client = 0; client < 200; client += 1) flood(service, get(`/api/v1/messages/${rowId}/attachments/0`));
+  });
+  await eventually(() => openFiles(service.pid) >= files + 200);
+  for (const client of clients) client.destroy();
+  await eventually(() => openFiles(service.pid) <= files + 5);
+});

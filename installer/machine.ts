@@ -9,6 +9,8 @@ export interface Machine {
   readonly arch: string;
   readonly uid: number;
   readonly home: string;
+  /** Where files may lie for a while. */
+  readonly temporaryFolder: string;
   /** The Node that runs the installer. */
   readonly execPath: string;
   /** Folders in which programs are looked up, in order. */

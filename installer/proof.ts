@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { openSqlite } from '../src/runtime/sqlite.ts';
+import { openSqlite, sqliteLibrary } from '../src/runtime/sqlite.ts';
 
 /**
  * Run once by the installer, on the private Node, in the folder of a new version: loads every library and
@@ -12,14 +12,23 @@ const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync
 
 for (const name of Object.keys(dependencies)) await import(name);
 openSqlite(':memory:').close();
-process.stdout.write(`${Object.keys(dependencies).length} libraries load on Node ${process.versions.node}.\n`);
+process.stdout.write(
+  `${Object.keys(dependencies).length} libraries load on Node ${process.versions.node}; SQLite is that of ${sqliteLibrary}.\n`,
+);
 
-for (const name of Object.keys(optionalDependencies)) {
+const missing: string[] = [];
+for (const name of Object.keys(optionalDependencies)) if (!(await loads(name))) missing.push(name);
+if (missing.length > 0) {
+  process.stdout.write(`Not built on this machine: ${missing.join(', ')}. Postern works without.\n`);
+}
+
+async function loads(name: string): Promise<boolean> {
+  // It loads its compiled part only with the first database.
+  if (name === 'better-sqlite3') return sqliteLibrary === name;
   try {
     await import(name);
+    return true;
   } catch {
-    process.stdout.write(
-      `${name} could not be built here (it needs the Xcode command line tools); Postern does without.\n`,
-    );
+    return false;
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../../installer/install.ts';
@@ -17,6 +18,7 @@ export function thisMachine({ around, say }: Context): Machine {
     arch: process.arch,
     uid: process.getuid?.() ?? 0,
     home: around.homeFolder,
+    temporaryFolder: tmpdir(),
     execPath: process.execPath,
     path: (around.env.PATH ?? '').split(delimiter).filter(Boolean),
     run: commandRunner(around.env),

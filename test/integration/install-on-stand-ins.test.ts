@@ -73,6 +73,24 @@ describe('a first installation', () => {
     expect(mac.asked.filter(([name]) => name === 'codesign').flat()).not.toContain('runtime');
   });
 
+  test('builds native libraries from source, in a folder without a space', async () => {
+    const mac = await newMac();
+    await install(mac.machine(), mac.options());
+    expect(mac.asked).toContainEqual(['npm', 'ci', '--omit=dev', '--no-audit', '--no-fund']);
+    expect(readFileSync(join(mac.folder, 'npm-ci-from-source'), 'utf8')).toBe('true');
+    expect(readFileSync(join(mac.folder, 'npm-ci-folder'), 'utf8')).toMatch(/^\S+\/postern-libraries-\w+\n$/);
+    expect(mac.said.join('\n')).toContain('built from source');
+  });
+
+  test('leaves native libraries out where there is no compiler, and says so', async () => {
+    const mac = await newMac();
+    mac.keep('no-compiler');
+    await install(mac.machine(), mac.options());
+    expect(mac.asked).toContainEqual(['npm', 'ci', '--omit=dev', '--omit=optional', '--no-audit', '--no-fund']);
+    expect(mac.said.join('\n')).toContain('this Mac has no compiler (xcode-select --install brings one)');
+    expect(await health(mac)).toMatchObject({ version: '0.1.0' });
+  });
+
   test('says why before each launchctl call that changes something', async () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());

@@ -153,6 +153,22 @@ describe('where better-sqlite3 cannot be loaded', () => {
     expect(errors).toBe('');
   });
 
+  const isBuiltForNode22 = process.versions.modules === '127';
+  (isBuiltForNode22 ? test.skip : onNode22)(
+    'the installer says which one the agent uses, and what is not built',
+    () => {
+      const proof = spawnSync(node22 ?? 'missing', ['dist/installer/proof.js'], {
+        cwd: ROOT,
+        encoding: 'utf8',
+        env: environment(),
+      });
+      expect(proof.stdout).toMatch(/^\d+ libraries load on Node 22\.23\.2; SQLite is that of node:sqlite\.\n/);
+      expect(proof.stdout).toContain('Not built on this machine: better-sqlite3, ');
+      expect(proof.stderr).toBe('');
+      expect(proof.status).toBe(0);
+    },
+  );
+
   onNode22('only the warning that SQLite is experimental is left out', () => {
     const module = new URL('../../dist/src/runtime/sqlite/node.js', import.meta.url).href;
     const script = `const { loadNodeSqlite } = await import('${module}');

@@ -76,6 +76,7 @@ export class StandInMac {
       arch: 'arm64',
       uid: 501,
       home: this.home,
+      temporaryFolder: this.folder,
       execPath: this.keep('own-node', machFile()),
       path: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'],
       run: this.run,
@@ -128,6 +129,7 @@ export class StandInMac {
     };
     put('package.json', JSON.stringify({ name: 'postern', version, type: 'module' }));
     put('package-lock.json', '{}');
+    put('.npmrc', 'fund=false\n');
     put('dist/main.js', readFileSync(join(STAND_INS, 'gateway.mjs')));
     put('dist/installer/proof.js', 'console.log("2 libraries load.");');
     const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' });

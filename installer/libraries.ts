@@ -1,0 +1,109 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
+import { AppError, errorCode } from '../src/domain/errors.ts';
+import type { Layout } from './layout.ts';
+import type { Machine } from './machine.ts';
+
+/** What npm reads. */
+const DESCRIPTION = ['package.json', 'package-lock.json', '.npmrc'];
+const INSTALL_LIMIT_MS = 15 * 60_000;
+
+/**
+ * Installs the libraries of the project in `folder` with the private Node. Nothing prebuilt is downloaded: native
+ * libraries are built from source where there is a compiler, and left out elsewhere.
+ */
+export async function installLibraries(machine: Machine, layout: Layout, folder: string): Promise<void> {
+  const workshop = mkdtempSync(join(folderWithoutSpaces(machine), 'postern-libraries-'));
+  try {
+    for (const file of DESCRIPTION) copyFileSync(join(folder, file), join(workshop, file));
+    await runNpm(machine, layout, workshop, await hasCompiler(machine));
+    removeSourceMaps(join(workshop, 'node_modules'));
+    move(join(workshop, 'node_modules'), join(folder, 'node_modules'));
+  } finally {
+    rmSync(workshop, { recursive: true, force: true });
+  }
+}
+
+/** The makefiles of native libraries break in a path with a space, such as `Application Support`. */
+function folderWithoutSpaces({ temporaryFolder }: Machine): string {
+  return /\s/.test(temporaryFolder) ? '/tmp' : temporaryFolder;
+}
+
+/** Looking for `cc` itself would open the dialog that offers to install the developer tools. */
+async function hasCompiler({ run }: Machine): Promise<boolean> {
+  return (await run('xcode-select', ['-p'])).code === 0;
+}
+
+async function runNpm(machine: Machine, layout: Layout, folder: string, isCompiling: boolean): Promise<void> {
+  machine.say(
+    isCompiling
+      ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
+      : 'Installing the libraries, without the native ones: this Mac has no compiler (xcode-select --install brings one). SQLite then comes with the private Node.',
+  );
+  // A program called `node`, first on PATH, is what npm and the builds it starts run on.
+  const programs = join(folder, '.programs');
+  mkdirSync(programs);
+  symlinkSync(layout.executable, join(programs, 'node'));
+  const script = npmScript(machine.path);
+  const args = ['ci', '--omit=dev', ...(isCompiling ? [] : ['--omit=optional']), '--no-audit', '--no-fund'];
+  const [command, rest] = script === undefined ? ['npm', args] : [layout.executable, [script, ...args]];
+  const result = await machine.run(command, rest, {
+    cwd: folder,
+    timeoutMs: INSTALL_LIMIT_MS,
+    env: {
+      PATH: [programs, ...machine.path].join(delimiter),
+      // prebuild-install would otherwise download a binary that no lock file pins.
+      npm_config_build_from_source: 'true',
+    },
+  });
+  if (result.code === 0) return;
+  const isDiskFull = /ENOSPC|no space left/i.test(result.stderr);
+  throw new AppError('unavailable', isDiskFull ? 'disk_full' : 'libraries_failed', lastLines(result.stderr), {
+    hint: isDiskFull
+      ? 'The disk is full. Nothing was changed: make room (about 500 MB) and run the installation again.'
+      : 'npm could not install the libraries; nothing was changed. Run the installation again when the network is there.',
+  });
+}
+
+/** What only a debugger reads, some 10 MB of it. Never through a link: what is linked is somebody else's. */
+function removeSourceMaps(modules: string): void {
+  if (!lstatSync(modules).isDirectory()) return;
+  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && entry.name.endsWith('.map')) rmSync(join(entry.parentPath, entry.name));
+  }
+}
+
+/** The temporary folder may be on another volume. */
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (errorCode(error) !== 'EXDEV') throw error;
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+/** npm's own script, when the `npm` on PATH is a link to it: version managers put a program of their own there. */
+function npmScript(path: readonly string[]): string | undefined {
+  const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));
+  if (npm === undefined) return undefined;
+  const script = realpathSync(npm);
+  return basename(script) === 'npm-cli.js' ? script : undefined;
+}
+
+/** The end of what a program said. */
+export function lastLines(text: string): string {
+  return text.trim().split('\n').slice(-5).join('\n  ') || 'it said nothing.';
+}

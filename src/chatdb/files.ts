@@ -1,5 +1,5 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 
 /** The files of a database as they lie on disk, looked at without opening any (B1). */
 export interface Files {
@@ -21,17 +21,9 @@ export function lookAtFiles(configuredPath: string): Files {
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
   // SQLite would wait at a pipe until somebody writes to it, and the whole process with it.
-  if (database.isFIFO()) {
-    throw new AppError('unavailable', 'chat_db_unavailable', 'At the configured path lies a pipe, not a file.', {
-      hint: 'Check backend.chat_db_path.',
-    });
-  }
+  if (database.isFIFO()) throw problem('chat_db_is_pipe');
   // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
-  if (database.isFile() && database.size === 0n) {
-    throw new AppError('unavailable', 'chat_db_unavailable', 'The file at the configured path is empty.', {
-      hint: 'Open Messages and sign in once, or check backend.chat_db_path.',
-    });
-  }
+  if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
   return {
     path,
     database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,

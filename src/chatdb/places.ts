@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import { type Instant, LARGEST_INTEGER, toNanoseconds } from './instants.ts';
 
 /** A place as SQL compares it: date first, then row id. In nanoseconds since 2001. */
@@ -45,11 +45,7 @@ export function cursorOf(place: Place): string {
 /** Throws AppError `invalid` for what `cursorOf` never gave. */
 export function rangeAtCursor(range: Range, order: Order, cursor: string): Range {
   const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
-  if (date === '') {
-    throw new AppError('invalid', 'invalid_cursor', 'The cursor is not one that this service gave.', {
-      mistakes: [{ pointer: '?cursor', message: 'is not a cursor of this list' }],
-    });
-  }
+  if (date === '') throw problem('invalid_cursor');
   const bound = { date: BigInt(date), rowId: BigInt(rowId) };
   if (order === 'desc') return { ...range, before: bound };
   return bound.date > range.after.date ? { ...range, after: bound } : range;

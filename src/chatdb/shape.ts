@@ -1,4 +1,5 @@
-import { AppError } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
 /** What this database has. Found by looking, never by the version of macOS (B1). */
@@ -84,7 +85,5 @@ function names(sqlite: Sqlite, pragma: string, at: number): string[] {
 }
 
 function missing(what: string): AppError {
-  return new AppError('unavailable', 'chat_db_unavailable', `The Messages database has no ${what}.`, {
-    hint: 'Check that backend.chat_db_path names the chat.db of Messages.',
-  });
+  return problem('chat_db_incomplete', { what });
 }

@@ -1,24 +1,26 @@
-/** Kinds of failure a client can be told about; `http/problem.ts` maps each to one status. */
-export type ErrorKind =
-  | 'invalid' // 400
-  | 'unauthorized' // 401
-  | 'forbidden' // 403
-  | 'not_found' // 404
-  | 'method_not_allowed' // 405
-  | 'timeout' // 408
-  | 'conflict' // 409
-  | 'gone' // 410
-  | 'too_large' // 413
-  | 'unsupported_media_type' // 415
-  | 'range_not_satisfiable' // 416
-  | 'unprocessable' // 422
-  | 'upgrade_required' // 426
-  | 'rate_limited' // 429
-  | 'headers_too_large' // 431
-  | 'internal' // 500
-  | 'refused' // 502, Messages said no
-  | 'unavailable' // 503
-  | 'unknown_outcome'; // 504, may or may not have happened
+/** Kinds of failure and their statuses: the way before the catalogue of problems. */
+const KINDS = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  timeout: 408,
+  conflict: 409,
+  gone: 410,
+  too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  unprocessable: 422,
+  upgrade_required: 426,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal: 500,
+  refused: 502,
+  unavailable: 503,
+  unknown_outcome: 504,
+} as const;
+export type ErrorKind = keyof typeof KINDS;
 
 /** One mistake in what was sent. `pointer` is a JSON pointer into the body, or `?name` for a query parameter. */
 export interface Mistake {
@@ -27,6 +29,8 @@ export interface Mistake {
 }
 
 export interface AppErrorOptions {
+  /** HTTP status; 500 if it is absent. */
+  readonly status?: number;
   /** What the reader can do about it, one sentence. */
   readonly hint?: string;
   readonly mistakes?: readonly Mistake[];
@@ -38,26 +42,36 @@ export interface AppErrorOptions {
 }
 
 /**
- * A failure with a meaning. `code` is stable and snake_case; `message` is a sentence for a person and
- * never holds a key, a message body or a full address.
+ * A failure with a meaning, for a client of the API or for the person at the command line. `code` is stable and
+ * snake_case; `message` is a sentence that never holds a key, a message body or a full address.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
-  readonly kind: ErrorKind;
+  /** HTTP status, when a client is told. */
+  readonly status: number;
   readonly code: string;
   readonly hint: string | undefined;
   readonly mistakes: readonly Mistake[];
   readonly extra: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: ErrorKind, code: string, message: string, options: AppErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.kind = kind;
-    this.code = code;
+  constructor(code: string, message: string, options?: AppErrorOptions);
+  constructor(kind: ErrorKind, code: string, message: string, options?: AppErrorOptions);
+  constructor(...given: readonly [string, string, (string | AppErrorOptions)?, AppErrorOptions?]) {
+    const [first, second, third] = given;
+    const isOld = typeof third === 'string';
+    const options = (isOld ? given[3] : third) ?? {};
+    super(isOld ? third : second, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = options.status ?? (isOld ? KINDS[first as ErrorKind] : 500);
+    this.code = isOld ? second : first;
     this.hint = options.hint;
     this.mistakes = options.mistakes ?? [];
     this.extra = options.extra ?? {};
     this.headers = options.headers ?? {};
+  }
+
+  get kind(): ErrorKind {
+    return (Object.keys(KINDS) as ErrorKind[]).find((kind) => KINDS[kind] === this.status) ?? 'internal';
   }
 }
 

@@ -97,7 +97,7 @@ export class Consumer<Outcome> implements EventConsumer {
         // A consumer that is far behind lets requests and other consumers run.
         else if (this.#taken.length === BATCH_SIZE) await new Promise<void>((resolve) => void setImmediate(resolve));
       } catch (error) {
-        const isAway = isAppError(error) && error.kind === 'unavailable';
+        const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
         if (!isAway) this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
         await this.#more(RETRY_MS);
       }

@@ -1,4 +1,3 @@
-import { AppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
 import { isAfter, latest, type Offset } from '../domain/offset.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   ResumeOptions,
 } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
 import type { Channel, Member } from './channel.ts';
 import { Consumer } from './consumer.ts';
 
@@ -84,10 +84,7 @@ export class Feed implements EventFeed {
     const { highestRowId } = this.#messages.identity(offset);
     const highest = Math.max(highestRowId, this.#channel.last.rowId);
     if (offset.rowId <= highest) return;
-    throw new AppError('gone', 'after_unknown', `There is no row ${offset.rowId}: the highest row id is ${highest}.`, {
-      hint: 'The messages database was probably replaced. Start again without "after", or with the highest row id.',
-      extra: { highest_row_id: highest },
-    });
+    throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
   }
 
   page(after: Offset, limit: number): readonly LogEntry[] {

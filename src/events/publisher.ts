@@ -104,7 +104,7 @@ export class Publisher {
       this.#isFailing = false;
     } catch (error) {
       this.#wasAway = true;
-      if (isAppError(error) && error.kind === 'unavailable') return;
+      if (isAppError(error) && error.code === 'chat_db_unavailable') return;
       this.#isFailing = true;
       this.#parts.log.error('could not publish new rows, retrying', { error });
       this.#cancelWake?.();

@@ -1,27 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import getRawBody from 'raw-body';
-import { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 
 /** Decision E2. */
 const MAX_BYTES = 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The JSON a request carries. Throws `unsupported_media_type`, `too_large`, or `invalid` saying what is wrong. */
+/** The JSON a request carries. Throws the problem that says what is wrong with it. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   checkMediaType(request);
   const bytes = await readBytes(request);
-  if (bytes.length === 0) throw invalidBody('missing_body', 'The request has no body: it must be a JSON object.');
+  if (bytes.length === 0) throw problem('missing_body');
   return parse(decode(bytes));
 }
 
 function checkMediaType({ headers }: IncomingMessage): void {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers;
   if ((type === undefined || isJsonInUtf8(type)) && encoding === 'identity') return;
-  throw new AppError('unsupported_media_type', 'unsupported_media_type', 'The body must be JSON in UTF-8.', {
-    hint: 'Send it uncompressed with the header Content-Type: application/json.',
-    headers: { Accept: 'application/json' },
-  });
+  throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/json' } });
 }
 
 /** Parameters other than the charset say nothing about JSON (RFC 8259, 11). */
@@ -41,10 +38,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     // The rest is read and forgotten: closing in the middle of it could cost the client the answer.
     request.resume();
     const { type } = error as { type?: unknown };
-    if (type === 'entity.too.large') {
-      throw new AppError('too_large', 'body_too_large', 'The body must not be larger than 1 MiB.', { cause: error });
-    }
-    throw invalidBody('incomplete_body', 'The body did not arrive completely.', error);
+    throw problem(type === 'entity.too.large' ? 'body_too_large' : 'incomplete_body', {}, { cause: error });
   }
 }
 
@@ -52,7 +46,7 @@ function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw invalidBody('invalid_json', 'The body is not valid UTF-8.', cause);
+    throw problem('invalid_utf8', {}, { cause });
   }
 }
 
@@ -63,10 +57,6 @@ function parse(text: string): unknown {
     // The engine's own message quotes the body, which belongs in no log and no answer.
     const position = /position (\d+)/.exec(String(cause))?.[1];
     const where = position === undefined ? '' : ` at position ${position}`;
-    throw invalidBody('invalid_json', `The body is not valid JSON${where}.`, cause);
+    throw problem('invalid_json', { where }, { cause });
   }
-}
-
-function invalidBody(code: string, message: string, cause?: unknown): AppError {
-  return new AppError('invalid', code, message, { mistakes: [{ pointer: '', message }], cause });
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { AppError, errorCode } from '../domain/errors.ts';
+import { type AppError, errorCode } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import { complete, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem.ts';
@@ -21,16 +22,16 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
 /** By the codes of Node's HTTP server and its parser. */
 function refusal(code: string | undefined): AppError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new AppError('timeout', 'request_timeout', 'The request did not arrive in time.');
+    return problem('request_timeout');
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new AppError('headers_too_large', 'headers_too_large', 'The URL and the headers must not exceed 16 KiB.');
+    return problem('headers_too_large');
   }
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    return new AppError('too_large', 'body_too_large', 'The chunk extensions of the body are too large.');
+    return problem('chunk_extensions_too_large');
   }
-  if (code === 'CONNECT') return new AppError('invalid', 'invalid_request', 'This service is no proxy.');
-  return new AppError('invalid', 'invalid_http', 'The request is not valid HTTP.');
+  if (code === 'CONNECT') return problem('connect_not_supported');
+  return problem('invalid_http');
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import type { Arrival } from './exchange.ts';
 
 export interface GuardSettings {
@@ -30,9 +31,7 @@ export class Guard {
     const host = onlyHost(request);
     if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
       return;
-    throw new AppError('forbidden', 'host_not_allowed', 'The service does not answer to this host name.', {
-      hint: 'Use localhost or 127.0.0.1, or add the name to server.allowed_hosts.',
-    });
+    throw problem('host_not_allowed');
   }
 
   source(request: IncomingMessage): Source {
@@ -51,9 +50,7 @@ export class Guard {
 export const SOCKET_GUARD: Pick<Guard, 'checkHost' | 'source'> = {
   checkHost(request) {
     if (onlyHost(request) === 'localhost') return;
-    throw new AppError('forbidden', 'host_not_allowed', 'On the Unix socket the Host must be localhost.', {
-      hint: 'Use a URL that begins with http://localhost/.',
-    });
+    throw problem('host_on_socket');
   },
   source: ({ headers }) =>
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
@@ -63,9 +60,7 @@ export const SOCKET_GUARD: Pick<Guard, 'checkHost' | 'source'> = {
 function onlyHost(request: IncomingMessage): string | undefined {
   const host = request.headers.host?.toLowerCase();
   if (!isHostMalformed(request, host)) return host;
-  throw new AppError('invalid', 'invalid_host', 'The request must have exactly one Host header.', {
-    mistakes: [{ pointer: 'Host', message: 'There must be exactly one Host header.' }],
-  });
+  throw problem('invalid_host');
 }
 
 /** Missing in HTTP/1.1, or there twice (RFC 9112, 3.2). */
@@ -91,10 +86,5 @@ function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
 
 /** Said to a strange web page. */
 export function originNotAllowed(arrival: Arrival): AppError {
-  return new AppError('forbidden', 'origin_not_allowed', 'This web page may not use the service.', {
-    hint:
-      arrival === 'socket'
-        ? 'Web pages use the port: leave Origin and Sec-Fetch-Site out on the Unix socket.'
-        : 'Add its origin to server.allowed_origins if it should.',
-  });
+  return problem(arrival === 'socket' ? 'origin_on_socket' : 'origin_not_allowed');
 }

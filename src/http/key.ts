@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 
 /** Decision E6: compared over digests, so that neither content nor length shows in the time it takes. */
 export class Key {
@@ -47,8 +48,5 @@ function decoded(text: string): string | undefined {
 
 /** The same for a missing key and a wrong one (E6). */
 export function unauthorized(): AppError {
-  return new AppError('unauthorized', 'unauthorized', 'The API key is missing or wrong.', {
-    hint: 'Send the api_key of config.toml in the header X-API-Key; a WebSocket sends it as ?api_key= in its URL.',
-    headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' },
-  });
+  return problem('unauthorized', {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
 }

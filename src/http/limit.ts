@@ -1,7 +1,7 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
 // Not by the package's name: that loads its 30 other stores too.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
-import { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
 const WINDOW_S = 60;
@@ -27,9 +27,7 @@ export class Limit {
     } catch (refusal) {
       if (!isRefusal(refusal)) throw refusal;
       const seconds = this.#tell(headers, refusal);
-      throw new AppError('rate_limited', 'rate_limited', `Too many requests: try again in ${seconds} s.`, {
-        headers: { 'Retry-After': String(seconds) },
-      });
+      throw problem('rate_limited', { seconds }, { headers: { 'Retry-After': String(seconds) } });
     }
   }
 

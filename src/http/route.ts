@@ -1,5 +1,6 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
-import { AppError } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 import { parseQuery } from '../wire/query.ts';
 import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
 import type { Answer } from './answer.ts';
@@ -27,7 +28,7 @@ export class Router {
       settings: { xPoweredBy: false },
       // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
       applyExtensions: (_request, _response, next) => next?.(),
-      noMatchHandler: ({ exchange }) => exchange.fail(new AppError('not_found', 'not_found', 'There is no such path.')),
+      noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
     for (const [path, methods] of byPath(handlers)) {
@@ -81,10 +82,8 @@ function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Han
 }
 
 function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
-  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  return new AppError('method_not_allowed', 'method_not_allowed', `This path allows ${allowed.join(', ')}.`, {
-    headers: { Allow: allowed.join(', ') },
-  });
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+  return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
 }
 
 /** tinyhttp is only given what it can decode: a path, in percent-encoded UTF-8, without NUL. */
@@ -94,9 +93,5 @@ function checkPath(path: string): void {
   } catch {
     // Malformed percent-encoding.
   }
-  throw new AppError(
-    'invalid',
-    'invalid_path',
-    'The path is not one: it must begin with / and be percent-encoded UTF-8.',
-  );
+  throw problem('invalid_path');
 }

@@ -1,5 +1,6 @@
-import { AppError, type ErrorKind } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
 import type { RunOutcome } from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
 
 /** Not running. Only this one is tried once more (decision D2). */
 export const NOT_RUNNING = -600;
@@ -18,42 +19,18 @@ type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
  */
 export function sendFailure(failure: Failure, partsSent: readonly string[]): AppError {
   const extra = partsSent.length === 0 ? {} : { parts_sent: partsSent };
-  if (failure.kind === 'killed') return unknownOutcome('unknown_outcome', extra);
+  if (failure.kind === 'killed') return problem('send_outcome_unknown', {}, { extra });
   if (failure.kind === 'not_started') {
-    return new AppError('unavailable', 'messages_unavailable', `osascript could not be started (${failure.message}).`, {
-      hint: 'Check backend.osascript_path in config.toml.',
-      extra,
-    });
+    return problem('osascript_not_started', { reason: failure.message }, { extra });
   }
   const { number } = failure;
   const numbered = { ...extra, messages_error: number };
-  if (number !== null && UNKNOWN.includes(number)) return unknownOutcome('unknown_outcome', numbered);
+  if (number !== null && UNKNOWN.includes(number)) return problem('send_outcome_unknown', {}, { extra: numbered });
   if (number !== null && NOT_ALLOWED.includes(number)) {
-    return new AppError('unavailable', 'messages_unavailable', 'Postern is not allowed to control Messages.', {
-      hint: 'In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
-      extra: numbered,
-    });
+    return problem('automation_not_allowed', {}, { extra: numbered });
   }
   if (number !== null && CANNOT_RUN.includes(number)) {
-    return new AppError('unavailable', 'messages_unavailable', 'Messages cannot be run.', {
-      hint: 'Log in at the Mac, open Messages and sign in.',
-      extra: numbered,
-    });
+    return problem('messages_not_running', {}, { extra: numbered });
   }
-  const shown = number === null ? '' : ` (error ${number})`;
-  return new AppError('refused', 'send_failed', `Messages refused to send${shown}.`, {
-    hint: 'Check the recipient, and that Messages is signed in to the service it is reached by.',
-    extra: numbered,
-  });
-}
-
-/** 504 when it just happened, 409 when an earlier run is asked about (decision D9). */
-export function unknownOutcome(
-  kind: Extract<ErrorKind, 'unknown_outcome' | 'conflict'>,
-  extra: Readonly<Record<string, unknown>> = {},
-): AppError {
-  return new AppError(kind, 'send_outcome_unknown', 'It is not known whether the message was sent.', {
-    hint: 'Look in Messages before sending it again.',
-    extra,
-  });
+  return problem('send_failed', { number: number === null ? '' : ` (error ${number})` }, { extra: numbered });
 }

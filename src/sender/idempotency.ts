@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { AppError, type ErrorKind, errorCode, isAppError } from '../domain/errors.ts';
+import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../domain/ports/sending.ts';
-import { unknownOutcome } from './failure.ts';
+import { namesOf, PROBLEMS, problem } from '../domain/problems.ts';
 
 /** An outcome that may be given again. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
@@ -24,12 +24,8 @@ export class Idempotency {
   /** Lets a send with this key wait its turn; throws 409 while another does. Nothing is stored yet. */
   enter(key: string, requestHash: string): Cancel {
     const other = this.#inFlight.get(key);
-    if (other !== undefined && other !== requestHash) throw keyReused();
-    if (other !== undefined) {
-      throw new AppError('conflict', 'send_in_progress', 'A send with this Idempotency-Key is still running.', {
-        hint: 'Ask again with the same key in a few seconds.',
-      });
-    }
+    if (other !== undefined && other !== requestHash) throw problem('idempotency_key_reused');
+    if (other !== undefined) throw problem('send_in_progress');
     this.#inFlight.set(key, requestHash);
     return () => void this.#inFlight.delete(key);
   }
@@ -53,8 +49,8 @@ export class Idempotency {
 
   /** The same for a send that failed. A failure nobody foresaw leaves it open whether something went out. */
   keepFailure(key: string, error: unknown): void {
-    const problem = isAppError(error) ? error : unknownOutcome('unknown_outcome');
-    this.#finish(key, { state: 'problem', problem: toText(problem) });
+    const failure = isAppError(error) ? error : problem('send_outcome_unknown');
+    this.#finish(key, { state: 'problem', problem: toText(failure) });
   }
 
   #finish(key: string, outcome: StoredOutcome): void {
@@ -68,7 +64,7 @@ export class Idempotency {
 }
 
 function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
-  if (earlier.requestHash !== requestHash) throw keyReused();
+  if (earlier.requestHash !== requestHash) throw problem('idempotency_key_reused');
   const { outcome } = earlier;
   switch (outcome.state) {
     case 'confirmed':
@@ -79,7 +75,7 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
     // In flight it is not, so `running` is a send whose outcome could not be stored.
     case 'running':
     case 'interrupted':
-      throw unknownOutcome('conflict');
+      throw problem('send_interrupted');
   }
 }
 
@@ -90,32 +86,16 @@ export function requestHash({ recipient, body, attachments }: SendRequest): stri
     .digest('hex');
 }
 
-function keyReused(): AppError {
-  return new AppError('unprocessable', 'idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
-    hint: 'Use a new key for every message.',
-  });
+function toText({ status, code, message, hint, extra }: AppError): string {
+  return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** How a problem is stored. */
-interface StoredProblem {
-  readonly kind: ErrorKind;
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly extra: Readonly<Record<string, unknown>>;
-}
-
-function toText({ kind, code, message, hint, extra }: AppError): string {
-  return JSON.stringify({
-    kind,
-    code,
-    message,
-    ...(hint === undefined ? {} : { hint }),
-    extra,
-  } satisfies StoredProblem);
-}
-
+/** Version 0.1 stored no status; the code tells it. */
 function toError(text: string): AppError {
-  const { kind, code, message, ...options } = JSON.parse(text) as StoredProblem;
-  return new AppError(kind, code, message, { ...options, headers: { 'Idempotent-Replayed': 'true' } });
+  const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
+  const name = namesOf(stored.code).at(-1);
+  const status = stored.status ?? (name === undefined ? 500 : PROBLEMS[name].status);
+  const { hint, extra } = stored;
+  const headers = { 'Idempotent-Replayed': 'true' };
+  return new AppError(stored.code, stored.message, { status, ...(hint !== undefined && { hint }), extra, headers });
 }

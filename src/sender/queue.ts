@@ -1,4 +1,5 @@
-import { AppError } from '../domain/errors.ts';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
 
 /** Decision D4. */
 const MOST_WAITING = 100;
@@ -49,14 +50,9 @@ export class SerialQueue {
 }
 
 function full(): AppError {
-  return new AppError('unavailable', 'send_queue_full', `More than ${MOST_WAITING} sends are waiting already.`, {
-    hint: 'Nothing was sent. Try again later.',
-    headers: { 'Retry-After': RETRY_AFTER_SECONDS },
-  });
+  return problem('send_queue_full', { max: MOST_WAITING }, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
 }
 
 function shuttingDown(): AppError {
-  return new AppError('unavailable', 'shutting_down', 'The service is shutting down.', {
-    hint: 'Nothing was sent. Try again when it runs again.',
-  });
+  return problem('shutting_down', {}, { hint: 'Nothing was sent. Try again when it is running again.' });
 }

@@ -1,4 +1,4 @@
-import { AppError, isAppError, type Mistake } from '../domain/errors.ts';
+import { isAppError, type Mistake } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type {
@@ -11,6 +11,7 @@ import type {
   SendRequest,
   SendResult,
 } from '../domain/ports/sending.ts';
+import { invalidRequest } from '../domain/problems.ts';
 import { type AttachmentRules, attachmentMistakes } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
 import { NOT_RUNNING, sendFailure } from './failure.ts';
@@ -116,7 +117,7 @@ export class Sender implements MessageSender {
       ? [{ pointer: '/body', message: 'There is nothing to send.' }]
       : await this.attachmentMistakes(attachments);
     if (mistakes.length === 0) return;
-    throw new AppError('invalid', 'invalid_request', 'This message cannot be sent.', { mistakes });
+    throw invalidRequest(mistakes);
   }
 
   async #sendOnce(request: SendRequest, key: string, hash: string): Promise<SendResult> {
@@ -196,7 +197,7 @@ export class Sender implements MessageSender {
     if (outcome.kind === 'done') return expectation;
     const failure = sendFailure(outcome, partsSent);
     // One that may have gone out keeps its claim, so that its row is not taken for a later send's.
-    if (failure.kind !== 'unknown_outcome') this.#confirmations.drop(expectation);
+    if (failure.code !== 'send_outcome_unknown') this.#confirmations.drop(expectation);
     throw failure;
   }
 

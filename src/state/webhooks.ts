@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
 import { type Include, includeSet } from '../domain/include.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
+import { problem } from '../domain/problems.ts';
 import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
@@ -94,11 +94,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
         offset: start,
       };
       database.transaction(() => {
-        if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) {
-          throw new AppError('conflict', 'too_many_webhooks', `There are ${MAX_WEBHOOKS} webhooks already.`, {
-            hint: 'Delete one that is no longer needed.',
-          });
-        }
+        if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
         insert.run(
           stored.id,
           stored.url,

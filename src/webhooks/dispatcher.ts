@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../domain/errors.ts';
 import { isAfter, type Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
+import { invalidRequest, problem } from '../domain/problems.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import type { EventJson } from '../wire/event-json.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
@@ -52,7 +52,7 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   add(webhook: NewWebhook): StoredWebhook {
-    if (this.#closing !== undefined) throw shuttingDown();
+    if (this.#closing !== undefined) throw problem('shutting_down');
     const { store, feed } = this.#parts;
     const stored = store.add(webhook, feed.lastPublished());
     this.#open(stored);
@@ -97,8 +97,8 @@ export class Dispatcher implements WebhookRegistry {
     const { store, clock } = this.#parts;
     const result = await sending.result;
     const now = store.get(id);
-    if (now === undefined) throw notFound();
-    if (result.outcome === 'interrupted') throw shuttingDown();
+    if (now === undefined) throw problem('webhook_not_found');
+    if (result.outcome === 'interrupted') throw problem('shutting_down');
     const offset = this.#workers.get(id)?.offset ?? now.offset;
     this.#progress.note(id, offset, postRecord(testId, 'webhook.test', offset.rowId, result, clock));
     return {
@@ -116,7 +116,7 @@ export class Dispatcher implements WebhookRegistry {
     const offset = this.#workers.get(id)?.offset ?? webhook.offset;
     if (isAfter(after, offset)) {
       const message = `"after" must be a row id from 0 to ${offset.rowId}, where the webhook is now.`;
-      throw new AppError('invalid', 'invalid_request', message, { mistakes: [{ pointer: '/after', message }] });
+      throw invalidRequest([{ pointer: '/after', message }]);
     }
     this.#progress.flush();
     this.#parts.store.advance(id, after);
@@ -154,15 +154,7 @@ export class Dispatcher implements WebhookRegistry {
 
   #existing(id: string): StoredWebhook {
     const webhook = this.#parts.store.get(id);
-    if (webhook === undefined) throw notFound();
+    if (webhook === undefined) throw problem('webhook_not_found');
     return webhook;
   }
-}
-
-function notFound(): AppError {
-  return new AppError('not_found', 'webhook_not_found', 'There is no webhook with this id.');
-}
-
-function shuttingDown(): AppError {
-  return new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AppError, type Mistake } from '../domain/errors.ts';
+import type { Mistake } from '../domain/errors.ts';
 
 /** What a check of something from outside says: the value as the program uses it, or every mistake in it. */
 export type Checked<Value> =
@@ -15,12 +15,4 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknow
 
 function mistake(path: readonly PropertyKey[], message: string): Mistake {
   return { pointer: path.map((step) => `/${String(step)}`).join(''), message };
-}
-
-/** The refusal (400) that names every mistake. */
-export function invalidRequest(mistakes: readonly Mistake[]): AppError {
-  const [first, ...others] = mistakes;
-  const message =
-    first !== undefined && others.length === 0 ? first.message : `The request has ${mistakes.length} mistakes.`;
-  return new AppError('invalid', 'invalid_request', message, { mistakes });
 }

@@ -1,16 +1,7 @@
-import { STATUS_CODES } from 'node:http';
-import type { Mistake } from '../domain/errors.ts';
+import type { AppError, AppErrorOptions } from '../domain/errors.ts';
+import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../domain/problems.ts';
 import type { Operation } from './operations.ts';
-import type { Problem } from './problem.ts';
-import {
-  EVERYWHERE,
-  OF_A_BODY,
-  OF_NO_OPERATION,
-  REFUSALS,
-  type Refusal,
-  type RefusalName,
-  STATUS_MEANINGS,
-} from './refusals.ts';
+import { type Problem, problemDocument } from './problem.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -19,36 +10,80 @@ interface Place {
   readonly hasParameterInPath: boolean;
 }
 
+/** Problems of every operation. */
+const EVERYWHERE: readonly ProblemName[] = [
+  'invalid_request',
+  'invalid_host',
+  'host_not_allowed',
+  'host_on_socket',
+  'origin_not_allowed',
+  'origin_on_socket',
+  'rate_limited',
+];
+
+/** Problems of operations that read a body. */
+const OF_A_BODY: readonly ProblemName[] = [
+  'missing_body',
+  'invalid_json',
+  'invalid_utf8',
+  'incomplete_body',
+  'body_too_large',
+  'chunk_extensions_too_large',
+  'unsupported_media_type',
+];
+
+/** Errors not tied to an operation: unknown path, malformed HTTP, internal error. */
+const OF_NO_OPERATION: readonly ProblemName[] = [
+  'not_found',
+  'method_not_allowed',
+  'invalid_http',
+  'connect_not_supported',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+];
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: 'Something in the request is wrong; `errors` names every mistake.',
+  401: 'The key is missing or wrong.',
+  403: 'The host name or the web page of the request is not allowed.',
+  404: 'Not found.',
+  409: 'Conflict with the present state.',
+  410: 'That row id is above every row.',
+  413: 'The body is over 1 MiB.',
+  415: 'The body is not JSON.',
+  416: 'Range not satisfiable.',
+  422: 'The Idempotency-Key was used for another request.',
+  426: 'This path accepts WebSocket connections only.',
+  429: 'Too many requests in the current minute; `Retry-After` says how long to wait.',
+  502: 'Messages refused to send; its error number is in `messages_error`.',
+  503: 'Not possible now; try again later.',
+  504: 'It is not known whether the message was sent: check before sending again.',
+};
+
 const CONTENT_TYPE = 'application/problem+json';
 const SCHEMA = { $ref: '#/components/schemas/Problem' };
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
-/** The answers by which an operation is refused, by status, each with the codes it can have. */
+/** The problems of an operation, by status, each with the codes it can have. */
 export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
-  const names: readonly RefusalName[] = [
+  const names: readonly ProblemName[] = [
     ...EVERYWHERE,
     ...(place.hasKey ? (['unauthorized'] as const) : []),
     ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,
   ];
-  const statusOf = (name: RefusalName): number => REFUSALS[name].status;
-  const statuses = [...new Set(names.map(statusOf))].sort((one, other) => one - other);
+  const byStatus: Record<number, ProblemName[]> = {};
+  for (const name of names) byStatus[PROBLEMS[name].status] = [...(byStatus[PROBLEMS[name].status] ?? []), name];
   return Object.fromEntries(
-    statuses.map((status) => [
-      status,
-      responseOf(
-        status,
-        names.filter((name) => statusOf(name) === status),
-        mistakes,
-      ),
-    ]),
+    Object.entries(byStatus).map(([status, some]) => [status, responseOf(Number(status), some, mistakes)]),
   );
 }
 
-/** What comes of a request that is for no operation, or when HTTP itself went wrong, or the service did. */
+/** What the document says of requests that reach no operation. */
 export function otherProblems(): Json {
-  const statuses = OF_NO_OPERATION.map((name) => `${REFUSALS[name].status} \`${name}\``).join(', ');
+  const statuses = OF_NO_OPERATION.map((name) => `${PROBLEMS[name].status} \`${exampleOf(name).code}\``).join(', ');
   return {
     description: `Anything else: ${statuses}.`,
     content: { [CONTENT_TYPE]: { schema: SCHEMA, examples: Object.fromEntries(OF_NO_OPERATION.map(referenceTo)) } },
@@ -57,43 +92,22 @@ export function otherProblems(): Json {
 
 /** Every problem by its name, for the answers to refer to. */
 export function problemExamples(): Json {
-  return Object.fromEntries(
-    (Object.keys(REFUSALS) as RefusalName[]).map((name) => [
-      name,
-      { summary: REFUSALS[name].detail, value: problemOf(name) },
-    ]),
-  );
+  const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
+  return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));
 }
 
-/** The problem document that a refusal is answered with. */
-export function problemOf(name: RefusalName, mistakes?: readonly Mistake[]): Problem {
-  const refusal: Refusal = REFUSALS[name];
-  const [first, ...others] = mistakes ?? [];
-  const detail =
-    first === undefined
-      ? refusal.detail
-      : others.length === 0
-        ? first.message
-        : `The request has ${others.length + 1} mistakes.`;
-  const errors = mistakes ?? refusal.errors;
-  return {
-    type: 'about:blank',
-    title: STATUS_CODES[refusal.status] ?? '',
-    status: refusal.status,
-    detail,
-    code: refusal.code ?? name,
-    error: detail,
-    ...(errors !== undefined && { errors }),
-    ...(refusal.hint !== undefined && { hint: refusal.hint }),
-    ...refusal.extra,
-  };
+/** The problem as a client is given it, with the catalogue's example values. */
+function exampleOf(name: ProblemName): Problem {
+  const { example, extra = {} }: ProblemText = PROBLEMS[name];
+  const make = problem as (name: ProblemName, values: ProblemText['example'], options: AppErrorOptions) => AppError;
+  return problemDocument(make(name, example, { extra }));
 }
 
-function responseOf(status: number, names: readonly RefusalName[], mistakes: Operation['mistakes']): Json {
-  const codes = [...new Set(names.map((name) => problemOf(name).code))];
+function responseOf(status: number, names: readonly ProblemName[], mistakes: Operation['mistakes']): Json {
+  const codes = [...new Set(names.map((name) => exampleOf(name).code))];
   const hasToWait = status === 429 || names.includes('send_queue_full');
   return {
-    description: `${STATUS_MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
+    description: `${MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
     ...(hasToWait && { headers: RETRY_AFTER }),
     content: {
       [CONTENT_TYPE]: {
@@ -101,7 +115,7 @@ function responseOf(status: number, names: readonly RefusalName[], mistakes: Ope
         examples: Object.fromEntries(
           names.map((name) =>
             name === 'invalid_request' && mistakes !== undefined
-              ? [name, { summary: 'Every mistake is named.', value: problemOf(name, mistakes) }]
+              ? [name, { summary: 'Every mistake is named.', value: problemDocument(invalidRequest(mistakes)) }]
               : referenceTo(name),
           ),
         ),
@@ -110,6 +124,6 @@ function responseOf(status: number, names: readonly RefusalName[], mistakes: Ope
   };
 }
 
-function referenceTo(name: RefusalName): [string, Json] {
+function referenceTo(name: ProblemName): [string, Json] {
   return [name, { $ref: `#/components/examples/${name}` }];
 }

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { EVENT_TYPES } from '../domain/event.ts';
+import { namesOf, type ProblemName } from '../domain/problems.ts';
 import { conversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
 import { examples } from './examples.ts';
 import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
-import type { RefusalName } from './refusals.ts';
 import type { RouteId } from './routes.ts';
 import { webhookBody } from './webhook.ts';
 
@@ -21,7 +21,7 @@ export interface Operation {
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
   /** How it can be refused, besides what every operation, and every one with a key or a body, can answer. */
-  readonly problems?: readonly RefusalName[];
+  readonly problems?: readonly ProblemName[];
   /** Examples of what can be wrong with the request. */
   readonly mistakes?: readonly Mistake[];
 }
@@ -38,6 +38,7 @@ export interface OperationAnswer {
 }
 
 const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
+const CHAT_DB = namesOf('chat_db_unavailable');
 const MADE = { Location: 'Path of what was made.' };
 const RANGE = {
   name: 'Range',
@@ -86,7 +87,7 @@ export const OPERATIONS = {
     answers: {
       200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
     },
-    problems: ['invalid_cursor', 'chat_db_unavailable'],
+    problems: ['invalid_cursor', ...CHAT_DB],
     mistakes: [
       { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
       { pointer: '?include', message: 'The parameter include must be details.' },
@@ -123,7 +124,7 @@ export const OPERATIONS = {
       'send_interrupted',
       'idempotency_key_reused',
       'send_failed',
-      'messages_unavailable',
+      ...namesOf('messages_unavailable'),
       'send_queue_full',
       'shutting_down',
       'send_outcome_unknown',
@@ -138,7 +139,7 @@ export const OPERATIONS = {
     summary: 'One message',
     query: singleMessageQuery,
     answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
-    problems: ['message_not_found', 'chat_db_unavailable'],
+    problems: ['message_not_found', ...CHAT_DB],
     mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
   },
   getAttachment: {
@@ -149,7 +150,7 @@ export const OPERATIONS = {
       200: { description: 'The whole file, in its own type.', type: '*/*' },
       206: { description: 'The asked range of it.', type: '*/*' },
     },
-    problems: ['attachment_not_found', 'range_not_satisfiable', 'chat_db_unavailable'],
+    problems: ['attachment_not_found', 'range_not_satisfiable', ...CHAT_DB],
   },
   listConversations: {
     tag: 'Conversations',
@@ -164,21 +165,21 @@ export const OPERATIONS = {
         headers: NEXT,
       },
     },
-    problems: ['chat_db_unavailable'],
+    problems: [...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
   },
   getConversation: {
     tag: 'Conversations',
     summary: 'One conversation, by any spelling of its id',
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
-    problems: ['conversation_not_found', 'chat_db_unavailable'],
+    problems: ['conversation_not_found', ...CHAT_DB],
   },
   listEvents: {
     tag: 'Events',
     summary: 'Events after a row id, in row id order',
     query: eventsQuery,
     answers: { 200: { description: 'One page.', schema: 'Event', isList: true, example: [examples.event] } },
-    problems: ['after_unknown', 'chat_db_unavailable'],
+    problems: ['after_unknown', ...CHAT_DB],
     mistakes: [{ pointer: '?after', message: 'The parameter after is required: a row id, 0 for everything.' }],
   },
   openWebSocket: {
@@ -191,7 +192,7 @@ export const OPERATIONS = {
       ...webSocketQuery.shape,
     }),
     answers: { 101: { description: 'The connection is a WebSocket now.' } },
-    problems: ['bad_handshake', 'after_unknown', 'upgrade_required', 'chat_db_unavailable', 'shutting_down'],
+    problems: ['bad_handshake', 'after_unknown', 'upgrade_required', ...CHAT_DB, 'shutting_down'],
     mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
   },
   listWebhooks: {

@@ -1,5 +1,6 @@
+import { STATUS_CODES } from 'node:http';
 import * as z from 'zod';
-import type { Mistake } from '../domain/errors.ts';
+import type { AppError, Mistake } from '../domain/errors.ts';
 import { shapeOf } from './shape.ts';
 
 /** Every answer of 400 and above (E1, RFC 9457). */
@@ -43,3 +44,19 @@ export const problemSchema = shapeOf<Problem>()(
     })
     .meta({ id: 'Problem' }),
 );
+
+/** What a client is told of a failure. Bad input names its mistakes, even when there is one and it concerns the whole. */
+export function problemDocument({ status, code, message, hint, mistakes, extra }: AppError): Problem {
+  const errors = status === 400 && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? '',
+    status,
+    detail: message,
+    code,
+    error: message,
+    ...(errors.length > 0 && { errors }),
+    ...(hint !== undefined && { hint }),
+    ...extra,
+  };
+}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
+import { invalidRequest } from '../domain/problems.ts';
 import { parseInstant } from './instant.ts';
-import { invalidRequest } from './mistakes.ts';
 
 /**
  * Decodes a raw query string. A raw `+` is a plus in every parameter (B11): people paste addresses as they

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { AppError, isAppError } from '../domain/errors.ts';
+import { isAppError } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
 import type { EventJson } from '../wire/event-json.ts';
 import { webSocketQuery } from '../wire/extras.ts';
 import { readQuery } from '../wire/query.ts';
@@ -60,10 +61,8 @@ export class Hub {
     this.#parts = parts;
     this.#server.on('wsClientError', (error) => {
       // Emitted inside handleUpgrade: what is thrown here comes out of `accept`.
-      throw new AppError('invalid', 'bad_handshake', `Invalid WebSocket handshake: ${error.message}.`, {
-        headers: { 'Sec-WebSocket-Version': '13, 8' },
-        cause: error,
-      });
+      const headers = { 'Sec-WebSocket-Version': '13, 8' };
+      throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });
   }
 
@@ -74,9 +73,7 @@ export class Hub {
 
   /** Upgrades a request that access control has admitted. Throws an AppError before anything was answered (G1, G3). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void {
-    if (this.#closing !== undefined) {
-      throw new AppError('unavailable', 'shutting_down', 'The service is shutting down.');
-    }
+    if (this.#closing !== undefined) throw problem('shutting_down');
     const { after, include } = readQuery(webSocketQuery, query);
     if (after !== undefined) this.#parts.feed.assertKnown(after);
     const frames = this.#framesOf(include);
@@ -157,7 +154,7 @@ export class Hub {
     try {
       client.serve();
     } catch (error) {
-      if (isAppError(error) && error.kind === 'unavailable') {
+      if (isAppError(error) && error.code === 'chat_db_unavailable') {
         this.#waiting.add(client);
         this.#cancelAgain ??= this.#parts.clock.after(RETRY_MS, () => this.#wakeWaiting());
         return;

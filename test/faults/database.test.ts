@@ -111,7 +111,7 @@ describe('chat.db goes away and comes back', () => {
     let meanwhile: number;
     try {
       await once(inItsPlace, 'listening');
-      await expectAway(/may not be opened.*Full Disk Access/);
+      await expectAway(/no permission.*Full Disk Access/);
       meanwhile = write(); // Messages writes on through what it has open
     } finally {
       await new Promise((resolve) => inItsPlace.close(resolve));

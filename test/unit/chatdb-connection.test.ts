@@ -107,7 +107,7 @@ describe('the connection', () => {
     execFileSync('mkfifo', [path]);
     const { connection } = connect(path);
     expect(connection.look()).toBe('away');
-    expect(connection.health().message).toMatch(/a pipe.*chat_db_path/);
+    expect(connection.health().message).toMatch(/chat_db_path is a named pipe/);
   });
 
   test('opens by itself for a read that comes first', () => {
@@ -267,7 +267,7 @@ describe('the connection', () => {
     writeFileSync(path, 'no database '.repeat(1000));
     const { connection } = connect(path);
     expect(connection.look()).toBe('away');
-    expect(connection.health().message).toContain('damaged or no SQLite database');
+    expect(connection.health().message).toContain('damaged or not an SQLite database');
     rmSync(path);
     write(path, ['A']);
     expect(connection.look()).toBe('changed');
@@ -330,12 +330,12 @@ describe('the connection', () => {
   });
 
   test.each([
-    ['EPERM', 'may not be opened', 'Full Disk Access'],
-    ['SQLITE_CANTOPEN', 'may not be opened', 'Full Disk Access'],
-    ['SQLITE_AUTH', 'may not be opened', 'Full Disk Access'],
-    ['SQLITE_BUSY_RECOVERY', 'is locked', 'goes on by itself'],
+    ['EPERM', 'no permission', 'Full Disk Access'],
+    ['SQLITE_CANTOPEN', 'no permission', 'Full Disk Access'],
+    ['SQLITE_AUTH', 'no permission', 'Full Disk Access'],
+    ['SQLITE_BUSY_RECOVERY', 'is locked', 'continues by itself'],
     ['SQLITE_CORRUPT_VTAB', 'damaged', 'Messages itself'],
-    ['SQLITE_IOERR', 'cannot be read', 'SQLITE_IOERR'],
+    ['SQLITE_IOERR', 'cannot be read (SQLITE_IOERR)', 'keeps trying'],
   ])('explains %s', (code, message, hint) => {
     const error = toUnavailable(Object.assign(new Error('x'), { code }));
     expect(error).toMatchObject({ kind: 'unavailable', code: 'chat_db_unavailable' });

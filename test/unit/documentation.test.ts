@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { metricRoutes } from '../../src/http/routes/metrics.ts';
 import { Counters } from '../../src/runtime/counters.ts';
-import { REFUSALS, type Refusal } from '../../src/wire/refusals.ts';
+import { openApi } from '../../src/wire/openapi.ts';
 
 /** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
 function rows(page: string): string[][] {
@@ -26,8 +27,17 @@ test('docs/api.md has every code, beside its status, and no other', () => {
   const written = rows('api.md')
     .filter(([status]) => /^\d{3}$/.test(status ?? ''))
     .flatMap(([status, codes]) => quoted(codes).map((code) => `${status} ${code}`));
-  const entries: [string, Refusal][] = Object.entries(REFUSALS);
-  expect(written.sort()).toEqual(entries.map(([name, { status, code = name }]) => `${status} ${code}`).sort());
+  const entries: [string, ProblemText][] = Object.entries(PROBLEMS);
+  const known = new Set(entries.map(([name, { status, code = name }]) => `${status} ${code}`));
+  expect(written.sort()).toEqual([...known].sort());
+});
+
+test('every problem that the OpenAPI document shows is a whole sentence', () => {
+  const { components } = openApi('1.2.3') as { components: { examples: Record<string, { summary: string }> } };
+  const sentences = Object.values(components.examples).map(({ summary }) => summary);
+  expect(sentences.filter((text) => !/^(?:[A-Z]|backend\.)[^{}]+\.$/.test(text) || text.includes('undefined'))).toEqual(
+    [],
+  );
 });
 
 test('docs/configuration.md has every key, and no other', () => {

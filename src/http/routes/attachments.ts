@@ -1,5 +1,5 @@
-import { AppError } from '../../domain/errors.ts';
 import type { AttachmentReader } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
 import type { Handlers } from '../route.ts';
 
@@ -11,18 +11,15 @@ export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 
       const isPlace = /^[1-9]\d{0,14}$/.test(id) && /^\d{1,4}$/.test(n);
       const file = isPlace ? await attachments.open(Number(id), Number(n)) : undefined;
       if (file === undefined) {
-        throw new AppError('not_found', 'attachment_not_found', 'There is no such attachment on this machine.', {
-          hint: 'Attachments are counted from 0; one that is only in iCloud must be downloaded in Messages first.',
-        });
+        throw problem('attachment_not_found');
       }
       // No answer carries a validator, so a condition on one is never met and the whole file follows (RFC 9110, 13.1.5).
       const asked = exchange.header('if-range') === undefined ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);
       if (range === 'unsatisfiable') {
         await file.close();
-        throw new AppError('range_not_satisfiable', 'range_not_satisfiable', `The file has ${file.bytes} bytes.`, {
-          headers: { 'Content-Range': `bytes */${file.bytes}` },
-        });
+        const headers = { 'Content-Range': `bytes */${file.bytes}` };
+        throw problem('range_not_satisfiable', { bytes: file.bytes }, { headers });
       }
       const { start, end } = range ?? { start: 0, end: file.bytes - 1 };
       return {

@@ -1,5 +1,5 @@
-import { AppError } from '../../domain/errors.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
 import { conversationQuery } from '../../wire/conversation.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
@@ -24,9 +24,7 @@ export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listC
     async getConversation(exchange) {
       const conversation = await reader.conversation(exchange.param('id'));
       if (conversation === undefined) {
-        throw new AppError('not_found', 'conversation_not_found', 'There is no conversation with this id.', {
-          hint: 'The id is the whole chat guid that a list of conversations shows.',
-        });
+        throw problem('conversation_not_found');
       }
       return { status: 200, body: conversation };
     },

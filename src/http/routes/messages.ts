@@ -1,9 +1,10 @@
-import { AppError, isAppError, type Mistake } from '../../domain/errors.ts';
+import { isAppError, type Mistake } from '../../domain/errors.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
 import type { MessageSender, SendResult } from '../../domain/ports/sending.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
-import { checkBody, invalidRequest } from '../../wire/mistakes.ts';
+import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { readJson } from '../body.ts';
@@ -44,9 +45,7 @@ export function messageRoutes(
       const options = { includeDetails: include.has('details') };
       const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id), options) : undefined;
       if (message === undefined) {
-        throw new AppError('not_found', 'message_not_found', 'There is no message with this id.', {
-          hint: 'The id is the row id that a list of messages shows.',
-        });
+        throw problem('message_not_found');
       }
       return { status: 200, body: message };
     },

@@ -1,9 +1,9 @@
-import { AppError } from '../../domain/errors.ts';
 import { NO_INCLUDES } from '../../domain/include.ts';
 import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
 import { replayBody } from '../../wire/extras.ts';
-import { checkBody, invalidRequest } from '../../wire/mistakes.ts';
+import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
 import { webhookBody } from '../../wire/webhook.ts';
 import { readJson } from '../body.ts';
@@ -23,7 +23,7 @@ export function webhookRoutes(
 > {
   const withStatus = (id: string): Webhook & WebhookStatus => {
     const webhook = webhooks.get(id);
-    if (webhook === undefined) throw notFound();
+    if (webhook === undefined) throw problem('webhook_not_found');
     return { ...shown(webhook), ...webhooks.status(id) };
   };
   return {
@@ -54,13 +54,9 @@ export function webhookRoutes(
 
     async deleteWebhook(exchange) {
       if (await webhooks.remove(exchange.param('id'))) return { status: 204 };
-      throw notFound();
+      throw problem('webhook_not_found');
     },
   };
-}
-
-function notFound(): AppError {
-  return new AppError('not_found', 'webhook_not_found', 'There is no webhook with this id.');
 }
 
 /** What the contract shows of a webhook: not its secret. */

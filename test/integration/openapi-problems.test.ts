@@ -2,25 +2,32 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import { openApi } from '../../src/wire/openapi.ts';
-import { problemOf } from '../../src/wire/openapi-problems.ts';
 import type { Problem } from '../../src/wire/problem.ts';
-import { REFUSALS, type RefusalName } from '../../src/wire/refusals.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
 import { eventually } from '../support/eventually.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** These need a broken line, a minute of waiting, an end in the middle or a mistake of ours; other tests see to them. */
-const NOT_PROVOKED_HERE = ['incomplete_body', 'request_timeout', 'internal_error', 'shutting_down'];
+/** These need a broken connection, a minute of waiting, an end in the middle or a defect of ours; other tests cover them. */
+const NOT_PROVOKED_HERE = ['400 incomplete_body', '408 request_timeout', '500 internal_error', '503 shutting_down'];
 const JSON_BODY = { 'content-type': 'application/json' };
 
-interface Responses {
-  readonly [status: string]: { readonly content?: Readonly<Record<string, { readonly examples?: object }>> };
+interface Response {
+  readonly content: { readonly 'application/problem+json': { readonly examples: Readonly<Record<string, Example>> } };
 }
-const { paths } = openApi('1.2.3') as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>;
+interface Example {
+  readonly $ref?: string;
+  readonly value?: Problem;
+}
+const { paths, components } = openApi('1.2.3') as {
+  readonly paths: Record<string, Record<string, { readonly responses: Record<string, Response> }>>;
+  readonly components: {
+    readonly responses: { readonly OtherProblem: Response };
+    readonly examples: Record<string, Example>;
+  };
 };
 
 const nowhere = temporaryFolder();
@@ -40,18 +47,17 @@ afterAll(async () => {
 /** Numbers differ from case to case; the words do not. */
 const wordsOf = (problem: unknown): string => JSON.stringify(problem).replaceAll(/\d+/g, '0');
 
-/** The answer is the example of that name, word for word, and the operation says that it may come. */
-function expectRefusal(name: RefusalName, id: RouteId | undefined, answer: { readonly json: unknown }): void {
-  const { errors } = answer.json as Problem;
-  const ofOperation = name === 'invalid_request' && id !== undefined ? errors : undefined;
-  expect(wordsOf(answer.json)).toBe(wordsOf(problemOf(name, ofOperation)));
-  provoked.add(name);
-  if (id === undefined) return;
-  const response = paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()]?.responses[REFUSALS[name].status];
-  expect([id, Object.keys(response?.content?.['application/problem+json']?.examples ?? {})]).toEqual([
-    id,
-    expect.arrayContaining([name]),
-  ]);
+/** The answer has this code, and reads as an example that the document shows for the operation. */
+function expectProblem(code: string, id: RouteId | undefined, answer: { readonly json: unknown }): void {
+  const problem = answer.json as Problem;
+  expect(problem.code).toBe(code);
+  provoked.add(`${problem.status} ${code}`);
+  const ofOperation = id && paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()]?.responses[problem.status];
+  const { examples } = (ofOperation ?? components.responses.OtherProblem).content['application/problem+json'];
+  const shown = Object.values(examples).map(
+    ({ $ref = '', value }) => value ?? components.examples[$ref.split('/').at(-1) ?? '']?.value,
+  );
+  expect(shown.map(wordsOf)).toContain(wordsOf(problem));
 }
 
 /** What comes back for these very bytes. */
@@ -68,21 +74,21 @@ async function raw(lines: readonly string[]): Promise<{ readonly json: unknown }
 const send = (body = 'Hello', key?: string) =>
   service.post('/messages', { recipient: '+15550100', body }, key === undefined ? {} : { 'idempotency-key': key });
 
-describe('a refusal reads as its example in the OpenAPI document', () => {
-  test('at the door', async () => {
-    expectRefusal('invalid_request', undefined, await service.get('/messages?limit=%zz'));
-    expectRefusal('unauthorized', 'getMetrics', await service.get('/messages', { 'x-api-key': 'wrong' }));
-    expectRefusal('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
-    expectRefusal('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
-    expectRefusal('invalid_host', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1']));
-    expectRefusal('invalid_http', undefined, await raw(['Hello!']));
-    expectRefusal('headers_too_large', undefined, await raw(['GET / HTTP/1.1', `X: ${'x'.repeat(20_000)}`]));
-    expectRefusal('invalid_path', 'getMessage', await service.get('/messages/%zz'));
-    expectRefusal('not_found', undefined, await service.get('/nothing'));
-    expectRefusal('method_not_allowed', undefined, await service.request('PUT', '/conversations', {}));
-    expectRefusal('upgrade_required', 'openWebSocket', await service.get(`/ws?api_key=${KEY}`));
+describe('a problem reads as its example in the OpenAPI document', () => {
+  test('of access control and routing', async () => {
+    expectProblem('invalid_request', 'getConversation', await service.get('/conversations/x?limit=%zz'));
+    expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }));
+    expectProblem('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
+    expectProblem('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
+    expectProblem('invalid_host', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1']));
+    expectProblem('invalid_http', undefined, await raw(['Hello!']));
+    expectProblem('headers_too_large', undefined, await raw(['GET / HTTP/1.1', `X: ${'x'.repeat(20_000)}`]));
+    expectProblem('invalid_path', 'getMessage', await service.get('/messages/%zz'));
+    expectProblem('not_found', undefined, await service.get('/nothing'));
+    expectProblem('method_not_allowed', undefined, await service.request('PUT', '/conversations', {}));
+    expectProblem('upgrade_required', 'openWebSocket', await service.get(`/ws?api_key=${KEY}`));
     const handshake = [`GET /api/v1/ws?api_key=${KEY} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`];
-    expectRefusal(
+    expectProblem(
       'bad_handshake',
       'openWebSocket',
       await raw([...handshake, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']),
@@ -102,17 +108,15 @@ describe('a refusal reads as its example in the OpenAPI document', () => {
     ];
     for (const [id, path, body] of wrong) {
       const answer = body === undefined ? await service.get(path) : await service.post(path, body);
-      expectRefusal('invalid_request', id, answer);
-      const shown = JSON.stringify(paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()]?.responses[400]);
-      for (const mistake of (answer.json as Problem).errors ?? []) expect(shown).toContain(JSON.stringify(mistake));
+      expectProblem('invalid_request', id, answer);
     }
     const post = (body: string, headers: Record<string, string> = JSON_BODY) =>
       service.request('POST', '/webhooks', { body, headers });
-    expectRefusal('missing_body', 'registerWebhook', await post(''));
-    expectRefusal('invalid_json', 'registerWebhook', await post('{bad'));
-    expectRefusal('body_too_large', 'registerWebhook', await post(JSON.stringify('x'.repeat(1_100_000))));
-    expectRefusal('unsupported_media_type', 'registerWebhook', await post('a=b', { 'content-type': 'text/plain' }));
-    expectRefusal('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
+    expectProblem('missing_body', 'registerWebhook', await post(''));
+    expectProblem('invalid_json', 'registerWebhook', await post('{bad'));
+    expectProblem('body_too_large', 'registerWebhook', await post(JSON.stringify('x'.repeat(1_100_000))));
+    expectProblem('unsupported_media_type', 'registerWebhook', await post('a=b', { 'content-type': 'text/plain' }));
+    expectProblem('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
   });
 
   test('of what is not there', async () => {
@@ -122,45 +126,45 @@ describe('a refusal reads as its example in the OpenAPI document', () => {
       text: '',
       attachment: { name: 'plan.pdf', bytes: 4096 },
     });
-    expectRefusal('message_not_found', 'getMessage', await service.get('/messages/999999'));
-    expectRefusal('attachment_not_found', 'getAttachment', await service.get(`/messages/${row}/attachments/7`));
+    expectProblem('message_not_found', 'getMessage', await service.get('/messages/999999'));
+    expectProblem('attachment_not_found', 'getAttachment', await service.get(`/messages/${row}/attachments/7`));
     const file = `/messages/${row}/attachments/0`;
     await eventually(async () => (await service.get(file)).status === 200);
-    expectRefusal('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
-    expectRefusal('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
-    expectRefusal('after_unknown', 'listEvents', await service.get('/events?after=999999'));
-    expectRefusal('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
+    expectProblem('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
+    expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
+    expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));
+    expectProblem('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
     for (let count = 0; count < 64; count += 1) {
       await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
     }
     const oneMore = await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
-    expectRefusal('too_many_webhooks', 'registerWebhook', oneMore);
+    expectProblem('too_many_webhooks', 'registerWebhook', oneMore);
   });
 
   test('of a send, whatever Messages does', async () => {
     await send('once', 'used');
-    expectRefusal('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
+    expectProblem('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
     for (const [scenario, name] of [
       ['refused', 'send_failed'],
       ['not_permitted', 'messages_unavailable'],
       ['timed_out', 'send_outcome_unknown'],
     ] as const) {
       await mac.command({ do: 'scenario', name: scenario, times: 1 });
-      expectRefusal(name, 'sendMessage', await send());
+      expectProblem(name, 'sendMessage', await send());
     }
     await mac.command({ do: 'scenario', name: 'hang', times: 1 });
     const before = mac.calls.length;
     const given = [send('first', 'interrupted').catch(() => undefined)];
     await eventually(() => mac.calls.length > before);
-    expectRefusal('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
+    expectProblem('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
     for (let count = 0; count < 100; count += 1) given.push(send('waits').catch(() => undefined));
     // One that is let in waits for ever.
     const full = await eventually(() => Promise.race([send('one more').catch(() => undefined), delay(500, undefined)]));
-    expectRefusal('send_queue_full', 'sendMessage', full);
+    expectProblem('send_queue_full', 'sendMessage', full);
     await service.stop('SIGKILL');
     await Promise.all(given);
     await service.launch();
-    expectRefusal('send_interrupted', 'sendMessage', await send('first', 'interrupted'));
+    expectProblem('send_outcome_unknown', 'sendMessage', await send('first', 'interrupted'));
   });
 
   test('of a service without Messages, and of one that is asked too often', async () => {
@@ -176,17 +180,20 @@ describe('a refusal reads as its example in the OpenAPI document', () => {
       ['getConversation', '/conversations/x'],
       ['listEvents', '/events?after=0'],
     ] as const) {
-      expectRefusal('chat_db_unavailable', id, await other.get(path));
+      expectProblem('chat_db_unavailable', id, await other.get(path));
     }
     const limited = await eventually(async () => {
       const answer = await other.get('/health');
       return answer.status === 429 ? answer : undefined;
     });
-    expectRefusal('rate_limited', 'getHealth', limited);
+    expectProblem('rate_limited', 'getHealth', limited);
     await other.dispose();
   });
 
-  test('of every code there is, but those that need a broken line or a mistake of ours', () => {
-    expect(Object.keys(REFUSALS).filter((name) => !provoked.has(name))).toEqual(NOT_PROVOKED_HERE);
+  test('for every code, but for those that need a broken connection or a defect of ours', () => {
+    const all = Object.entries(PROBLEMS).map(
+      ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,
+    );
+    expect([...new Set(all)].filter((one) => !provoked.has(one))).toEqual(NOT_PROVOKED_HERE);
   });
 });

@@ -1,0 +1,268 @@
+import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
+
+/** One problem that a client can be given. `{name}` in its sentences is filled in when it is thrown. */
+export interface ProblemText {
+  readonly status: number;
+  /** The stable code, where it is not the name in the catalogue. */
+  readonly code?: string;
+  readonly detail: string;
+  /** What the reader can do about it. */
+  readonly hint?: string;
+  /** For 400: what the sentence is about, as in `Mistake`. The whole body or request if it is absent. */
+  readonly pointer?: string;
+  /** What documentation shows for `{name}`, and the members that this problem adds. */
+  readonly example?: Readonly<Record<string, string | number>>;
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+const UNKNOWN_OUTCOME = {
+  code: 'send_outcome_unknown',
+  detail: 'It is not known whether the message was sent.',
+  hint: 'Check in Messages before sending it again.',
+} as const;
+const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
+const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
+
+/** Every problem that the API answers (decision E2), by name: thrown from here and documented from here. */
+export const PROBLEMS = {
+  invalid_request: {
+    status: 400,
+    detail: '{summary}',
+    pointer: '?limit',
+    example: { summary: 'The query must be percent-encoded UTF-8 without a NUL character.' },
+  },
+  invalid_host: { status: 400, detail: 'The request must have exactly one Host header.', pointer: 'Host' },
+  invalid_path: { status: 400, detail: 'Invalid path: it must begin with / and be percent-encoded UTF-8.' },
+  invalid_http: { status: 400, detail: 'The request is not valid HTTP.' },
+  connect_not_supported: { status: 400, code: 'invalid_request', detail: 'CONNECT is not supported.' },
+  invalid_cursor: {
+    status: 400,
+    detail: 'Invalid cursor.',
+    hint: 'Use the URL of the Link header.',
+    pointer: '?cursor',
+  },
+  missing_body: { status: 400, detail: 'The request has no body: it must be a JSON object.' },
+  invalid_json: {
+    status: 400,
+    detail: 'The body is not valid JSON{where}.',
+    example: { where: ' at position 1' },
+  },
+  invalid_utf8: { status: 400, code: 'invalid_json', detail: 'The body is not valid UTF-8.' },
+  incomplete_body: { status: 400, detail: 'The body did not arrive completely.' },
+  bad_handshake: {
+    status: 400,
+    detail: 'Invalid WebSocket handshake: {reason}.',
+    example: { reason: 'Missing or invalid Sec-WebSocket-Key header' },
+  },
+  unauthorized: {
+    status: 401,
+    detail: 'The API key is missing or wrong.',
+    hint: 'Send the api_key of config.toml in the header X-API-Key; a WebSocket sends it as ?api_key= in its URL.',
+  },
+  host_not_allowed: {
+    status: 403,
+    detail: 'This host name is not allowed.',
+    hint: 'Use localhost or 127.0.0.1, or add the name to server.allowed_hosts.',
+  },
+  host_on_socket: {
+    status: 403,
+    code: 'host_not_allowed',
+    detail: 'On the Unix socket the Host must be localhost.',
+    hint: 'Use a URL that begins with http://localhost/.',
+  },
+  origin_not_allowed: {
+    status: 403,
+    detail: 'Requests from this web page are not allowed.',
+    hint: 'To allow them, add its origin to server.allowed_origins.',
+  },
+  origin_on_socket: {
+    status: 403,
+    code: 'origin_not_allowed',
+    detail: 'Requests from web pages are not allowed on the Unix socket.',
+    hint: 'Leave out Origin and Sec-Fetch-Site, or use the port.',
+  },
+  not_found: { status: 404, detail: 'There is no such path.' },
+  message_not_found: {
+    status: 404,
+    detail: 'There is no message with this id.',
+    hint: 'The id is the row id that a list of messages shows.',
+  },
+  attachment_not_found: {
+    status: 404,
+    detail: 'There is no such attachment on this machine.',
+    hint: 'Attachments are counted from 0. One that is only in iCloud must be downloaded in Messages first.',
+  },
+  conversation_not_found: {
+    status: 404,
+    detail: 'There is no conversation with this id.',
+    hint: 'The id is the whole chat guid that a list of conversations shows.',
+  },
+  webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
+  method_not_allowed: {
+    status: 405,
+    detail: 'This path allows {methods}.',
+    example: { methods: 'GET, HEAD' },
+  },
+  request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
+  too_many_webhooks: {
+    status: 409,
+    detail: 'There are {max} webhooks already.',
+    hint: 'Delete one that is no longer needed.',
+    example: { max: 64 },
+  },
+  send_in_progress: {
+    status: 409,
+    detail: 'A send with this Idempotency-Key is still running.',
+    hint: 'Repeat the request with the same key in a few seconds.',
+  },
+  send_interrupted: { status: 409, ...UNKNOWN_OUTCOME },
+  after_unknown: {
+    status: 410,
+    detail: 'There is no row {after}: the highest row id is {highest}.',
+    hint: 'The Messages database was probably replaced. Start again without "after", or with the highest row id.',
+    example: { after: 999999, highest: 9 },
+    extra: { highest_row_id: 9 },
+  },
+  body_too_large: { status: 413, detail: 'The body must not be larger than 1 MiB.' },
+  chunk_extensions_too_large: {
+    status: 413,
+    code: 'body_too_large',
+    detail: 'The chunk extensions of the body are too large.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    detail: 'The body must be JSON in UTF-8.',
+    hint: 'Send it uncompressed with the header Content-Type: application/json.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    detail: 'Range not satisfiable: the file has {bytes} bytes.',
+    example: { bytes: 4096 },
+  },
+  idempotency_key_reused: {
+    status: 422,
+    detail: 'This Idempotency-Key was used for another request.',
+    hint: 'Use a new key for every message.',
+  },
+  upgrade_required: { status: 426, detail: 'This path accepts WebSocket connections only.' },
+  rate_limited: {
+    status: 429,
+    detail: 'Too many requests: try again in {seconds} s.',
+    example: { seconds: 42 },
+  },
+  headers_too_large: { status: 431, detail: 'The URL and the headers must not exceed 16 KiB.' },
+  internal_error: {
+    status: 500,
+    detail: 'Internal error.',
+    hint: 'The log of the service has the cause, under the X-Request-Id of this answer.',
+  },
+  send_failed: {
+    status: 502,
+    detail: 'Messages refused to send{number}.',
+    hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
+    example: { number: ' (error -10000)' },
+    extra: { messages_error: -10000 },
+  },
+  chat_db_missing: {
+    ...CHAT_DB,
+    detail: 'There is no Messages database at the configured path.',
+    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
+  },
+  chat_db_not_permitted: {
+    ...CHAT_DB,
+    detail: 'Postern has no permission to open the Messages database.',
+    hint: 'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern, then start it again.',
+  },
+  chat_db_locked: {
+    ...CHAT_DB,
+    detail: 'The Messages database is locked by another program.',
+    hint: 'Postern continues by itself as soon as the lock is gone.',
+  },
+  chat_db_damaged: {
+    ...CHAT_DB,
+    detail: 'The file at backend.chat_db_path is damaged or not an SQLite database.',
+    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations.',
+  },
+  chat_db_is_pipe: {
+    ...CHAT_DB,
+    detail: 'backend.chat_db_path is a named pipe, not a file.',
+    hint: 'Set backend.chat_db_path to the chat.db of Messages.',
+  },
+  chat_db_empty: {
+    ...CHAT_DB,
+    detail: 'The file at backend.chat_db_path is empty.',
+    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
+  },
+  chat_db_incomplete: {
+    ...CHAT_DB,
+    detail: 'The Messages database has no {what}.',
+    hint: 'Check that backend.chat_db_path is the chat.db of Messages.',
+    example: { what: 'table chat' },
+  },
+  chat_db_unreadable: {
+    ...CHAT_DB,
+    detail: 'The Messages database cannot be read ({code}).',
+    hint: 'Postern keeps trying.',
+    example: { code: 'SQLITE_IOERR' },
+  },
+  automation_not_allowed: {
+    ...MESSAGES,
+    detail: 'Postern is not allowed to control Messages.',
+    hint: 'In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
+    extra: { messages_error: -1743 },
+  },
+  messages_not_running: {
+    ...MESSAGES,
+    detail: 'Messages cannot be started.',
+    hint: 'Log in at the Mac, open Messages and sign in.',
+    extra: { messages_error: -600 },
+  },
+  osascript_not_started: {
+    ...MESSAGES,
+    detail: 'The program osascript could not be started ({reason}).',
+    hint: 'Check backend.osascript_path in config.toml.',
+    example: { reason: 'ENOENT' },
+  },
+  send_queue_full: {
+    status: 503,
+    detail: 'More than {max} sends are waiting already.',
+    hint: 'Nothing was sent. Try again later.',
+    example: { max: 100 },
+  },
+  shutting_down: { status: 503, detail: 'The service is shutting down.', hint: 'Try again when it is running again.' },
+  send_outcome_unknown: { status: 504, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
+} as const satisfies Readonly<Record<string, ProblemText>>;
+
+export type ProblemName = keyof typeof PROBLEMS;
+
+/** Every problem with this code: one code may have several causes, each with a sentence of its own. */
+export function namesOf(code: string): readonly ProblemName[] {
+  const entries = Object.entries(PROBLEMS) as [ProblemName, ProblemText][];
+  return entries.filter(([name, text]) => (text.code ?? name) === code).map(([name]) => name);
+}
+
+type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholder<Rest> : never;
+type Values<Name extends ProblemName> = Readonly<
+  Record<Placeholder<(typeof PROBLEMS)[Name]['detail']>, string | number>
+>;
+
+/** The error for a problem of the catalogue. `values` fills the placeholders of its sentence. */
+export function problem<Name extends ProblemName>(
+  name: Name,
+  ...[values, options]: Placeholder<(typeof PROBLEMS)[Name]['detail']> extends never
+    ? [values?: Readonly<Record<string, never>>, options?: AppErrorOptions]
+    : [values: Values<Name>, options?: AppErrorOptions]
+): AppError {
+  const { status, code = name, detail, hint, pointer = '' }: ProblemText = PROBLEMS[name];
+  const filled = detail.replace(/\{(\w+)\}/g, (_, key: string) => String((values as ProblemText['example'])?.[key]));
+  const mistakes = options?.mistakes ?? (status === 400 ? [{ pointer, message: filled }] : []);
+  return new AppError(code, filled, { ...(hint !== undefined && { hint }), ...options, status, mistakes });
+}
+
+/** The problem that names every mistake of a request. */
+export function invalidRequest(mistakes: readonly Mistake[]): AppError {
+  const [first, ...others] = mistakes;
+  const isOne = first !== undefined && others.length === 0;
+  const summary = isOne ? first.message : `The request has ${mistakes.length} mistakes.`;
+  return problem('invalid_request', { summary }, { mistakes });
+}

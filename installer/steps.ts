@@ -32,14 +32,19 @@ export async function runSteps(steps: readonly Step[]): Promise<StepFailure | nu
   return null;
 }
 
-/** Undoes every begun step, also when one of them cannot be undone. Returns one sentence for each of those. */
-export async function undoSteps({ begun }: StepFailure): Promise<readonly string[]> {
-  const failures: string[] = [];
+export interface UndoFailure {
+  readonly step: Step;
+  readonly reason: string;
+}
+
+/** Undoes every begun step, also when one of them cannot be undone. Returns those that could not. */
+export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFailure[]> {
+  const failures: UndoFailure[] = [];
   for (const step of begun) {
     try {
       await step.undo();
     } catch (error) {
-      failures.push(`Could not undo "${step.name}": ${error instanceof Error ? error.message : String(error)}`);
+      failures.push({ step, reason: error instanceof Error ? error.message : String(error) });
     }
   }
   return failures;
@@ -51,7 +56,11 @@ export function writeFileStep(path: string, content: string, mode: number): Step
   return {
     name: `write ${basename(path)}`,
     run: () => writeWhole(path, content, mode),
-    undo: () => (before === undefined ? rmSync(path, { force: true }) : writeWhole(path, before, mode)),
+    undo() {
+      if (readIfPresent(path) === before) return;
+      if (before === undefined) rmSync(path, { force: true });
+      else writeWhole(path, before, mode);
+    },
   };
 }
 

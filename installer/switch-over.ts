@@ -7,7 +7,7 @@ import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';
 import type { Release } from './release.ts';
 import type { StagedFolder } from './staging.ts';
-import { runSteps, type Step, type StepFailure, undoSteps, writeFileStep } from './steps.ts';
+import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';
 import { currentVersion, switchVersion } from './versions.ts';
 
 const HEALTH_LIMIT_MS = 40_000;
@@ -28,8 +28,9 @@ export async function switchOver(machine: Machine, layout: Layout, launchd: Laun
     if (trouble !== null) throw new AppError('unavailable', 'agent_not_healthy', trouble);
   };
 
+  const stop = wasLoaded ? stopAgent(machine, launchd, start) : undefined;
   const failure = await runSteps([
-    ...(wasLoaded ? [stopAgent(machine, launchd, start)] : []),
+    ...(stop === undefined ? [] : [stop]),
     ...(release.bundle === undefined ? [] : [placeBundle(release.bundle)]),
     registerApp(machine, layout),
     switchVersion(layout, release.id),
@@ -42,7 +43,7 @@ export async function switchOver(machine: Machine, layout: Layout, launchd: Laun
     return;
   }
   if (before === undefined) throw notStarted(failure.error, layout);
-  throw await goBack(machine, layout, failure, before, wasLoaded);
+  throw await goBack(machine, layout, failure, before, stop);
 }
 
 function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void>): Step {
@@ -101,22 +102,31 @@ function notStarted(error: unknown, layout: Layout): AppError {
   return told(error, layout, code, `Postern is not running. Look into ${layout.logs}.`);
 }
 
+/** `stop` is the step that stopped the old agent; undefined when it was not running. */
 async function goBack(
   machine: Machine,
   layout: Layout,
   failure: StepFailure,
   before: string,
-  wasLoaded: boolean,
+  stop: Step | undefined,
 ): Promise<AppError> {
   const logged = logEnd(failure.error, layout);
   machine.say(`Going back to version ${before}, because the new one could not be put in place.`);
   const problems = await undoSteps(failure);
-  if (problems.length > 0) {
-    const words = ['Postern is not running, or not as before:', ...problems].join('\n  ');
-    return told(failure.error, layout, 'roll_back_failed', `${words}\n  Run the installation again.`, logged);
+  const state = stateAfter(before, stop, problems);
+  if (problems.length === 0) return told(failure.error, layout, 'rolled_back', state, logged);
+  const undone = problems.map(({ step, reason }) => `Could not undo "${step.name}": ${reason}`);
+  const words = [state, ...undone, 'Run the installation again.'].join('\n  ');
+  return told(failure.error, layout, 'roll_back_failed', words, logged);
+}
+
+function stateAfter(before: string, stop: Step | undefined, problems: readonly UndoFailure[]): string {
+  if (stop === undefined) {
+    return `Version ${before} was not running before, so Postern is not running now.`;
   }
-  const state = wasLoaded ? 'runs again' : 'is in place again; it was not running before and is not running now';
-  return told(failure.error, layout, 'rolled_back', `Version ${before} ${state}.`, logged);
+  return problems.some(({ step }) => step === stop)
+    ? `Postern is not running: version ${before} could not be started again.`
+    : `Version ${before} runs again.`;
 }
 
 function told(error: unknown, layout: Layout, code: string, state: string, logged = logEnd(error, layout)): AppError {

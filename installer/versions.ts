@@ -15,8 +15,7 @@ export function switchVersion(layout: Layout, id: string): Step {
   return {
     name: `switch to version ${id}`,
     run() {
-      if (current === id) return;
-      if (current !== undefined) link(layout.previous, current);
+      if (current !== undefined && current !== id) link(layout.previous, current);
       link(layout.current, id);
     },
     undo() {
@@ -44,6 +43,7 @@ function linkedVersion(path: string): string | undefined {
 
 /** Replaces the link in one step; without `id` removes it. */
 function link(path: string, id: string | undefined): void {
+  if (linkedVersion(path) === id) return;
   const fresh = join(dirname(path), `.${basename(path)}.new`);
   rmSync(id === undefined ? path : fresh, { force: true });
   if (id === undefined) return;

@@ -319,29 +319,6 @@ describe('launchd that refuses', () => {
   });
 });
 
-describe('the permissions', () => {
-  test('the right panes are opened, and it goes on by itself when they are granted', async () => {
-    const mac = await newMac();
-    mac.behave({ permissions: { full_disk_access: 'denied', automation: 'unknown' }, busyChecks: 2 });
-    const done = install(mac.machine(), mac.options());
-    const pane = (name: string): Promise<unknown> =>
-      eventually(() => mac.asked.some(([program, url]) => program === 'open' && url?.endsWith(`?${name}`) === true));
-    await pane('Privacy_AllFiles');
-    mac.behave({ permissions: { full_disk_access: 'granted', automation: 'denied' } });
-    await pane('Privacy_Automation');
-    mac.behave({ permissions: { full_disk_access: 'granted', automation: 'granted' } });
-    await done;
-    expect(mac.said).toEqual(expect.arrayContaining(['✓ Full Disk Access', '✓ Automation of Messages']));
-  });
-
-  test('it gives up after a while, which is no failure', async () => {
-    const mac = await newMac();
-    mac.behave({ permissions: { full_disk_access: 'denied', automation: 'granted' } });
-    await install(mac.machine(), mac.options({ permissionsLimitMs: 8_000 }));
-    expect(mac.said.join('\n')).toContain('Still missing: Full Disk Access and Automation of Messages.');
-  });
-});
-
 describe('an uninstallation', () => {
   test('while running removes everything but configuration and state', async () => {
     const mac = await newMac();

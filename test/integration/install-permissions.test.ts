@@ -1,0 +1,124 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { install } from '../../installer/install.ts';
+import { uninstall } from '../../installer/uninstall.ts';
+import { eventually } from '../support/eventually.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
+
+const macs: StandInMac[] = [];
+async function newMac(): Promise<StandInMac> {
+  const mac = await StandInMac.start();
+  macs.push(mac);
+  return mac;
+}
+afterEach(async () => {
+  for (const mac of macs.splice(0)) await mac.close();
+});
+
+describe('the permissions', () => {
+  test('the right panes are opened, and it goes on by itself when they are granted', async () => {
+    const mac = await newMac();
+    mac.behave({ permissions: { full_disk_access: 'denied', automation: 'unknown' }, busyChecks: 2 });
+    const done = install(mac.machine(), mac.options());
+    const pane = (name: string): Promise<unknown> =>
+      eventually(() => mac.asked.some(([program, url]) => program === 'open' && url?.endsWith(`?${name}`) === true));
+    await pane('Privacy_AllFiles');
+    mac.behave({ permissions: { full_disk_access: 'granted', automation: 'denied' } });
+    await pane('Privacy_Automation');
+    mac.behave({ permissions: { full_disk_access: 'granted', automation: 'granted' } });
+    await done;
+    expect(mac.said).toEqual(expect.arrayContaining(['✓ Full Disk Access', '✓ Automation of Messages']));
+  });
+
+  test('it gives up after a while, which is no failure', async () => {
+    const mac = await newMac();
+    mac.behave({ permissions: { full_disk_access: 'denied', automation: 'granted' } });
+    await install(mac.machine(), mac.options({ permissionsLimitMs: 8_000 }));
+    expect(mac.said.join('\n')).toContain('Still missing: Full Disk Access and Automation of Messages.');
+  });
+
+  test('the reason is shown whenever it changes, and only then', async () => {
+    const mac = await newMac();
+    const permissions = { full_disk_access: 'granted', automation: 'unknown' } as const;
+    mac.behave({
+      permissions,
+      details: { automation: 'Messages is not running.' },
+      reasons: { automation: 'messages_closed' },
+    });
+    const done = install(mac.machine(), mac.options());
+    await eventually(() => mac.said.includes('  Messages is not running.'));
+    mac.behave({ permissions, details: { automation: 'macOS is asking.' }, reasons: { automation: 'asking' } });
+    await eventually(() => mac.said.includes('  macOS is asking.'));
+    mac.behave({ permissions: { ...permissions, automation: 'granted' } });
+    await done;
+    expect(mac.said.filter((line) => line.includes('Messages is not running.'))).toHaveLength(1);
+    // While macOS is asking, a window of System Settings would cover the question.
+    expect(mac.asked.filter(([program]) => program === 'open')).toEqual([]);
+  });
+
+  test('Automation is not asked for before Full Disk Access is settled', async () => {
+    const mac = await newMac();
+    mac.behave({
+      permissions: { full_disk_access: 'denied', automation: 'denied' },
+      details: { automation: 'Asked.' },
+    });
+    await install(mac.machine(), mac.options({ permissionsLimitMs: 30_000 }));
+    expect(mac.said.join('\n')).not.toContain('Asked.');
+    expect(mac.said).toContain('  No permission to open the Messages database.');
+  });
+
+  test.each(['allow', 'refuse'] as const)(
+    'refused without a dialog: asked once from the terminal (%s)',
+    async (directAnswer) => {
+      const mac = await newMac();
+      const asked: string[] = [];
+      mac.behave({
+        permissions: { full_disk_access: 'granted', automation: 'denied' },
+        reasons: { automation: 'no_dialog' },
+        directAnswer,
+      });
+      const run: typeof mac.run = (command, args, options) => {
+        if (args.includes('ask-automation')) asked.push([command, ...args].join(' '));
+        return mac.run(command, args, options);
+      };
+      await install(mac.machine({ run }), mac.options({ permissionsLimitMs: 60_000 }));
+      expect(asked).toEqual([`${mac.layout.executable} ${mac.layout.main} ask-automation`]);
+      expect(mac.said.includes('✓ Automation of Messages')).toBe(directAnswer === 'allow');
+    },
+  );
+});
+
+describe('staged attachments', () => {
+  async function withStagedFiles(): Promise<{ mac: StandInMac; folder: (name: string) => string; messages: string }> {
+    const mac = await newMac();
+    const messages = join(mac.home, 'Library', 'Messages');
+    const folder = (name: string): string => join(messages, 'Attachments', 'Postern', name);
+    for (const name of ['shown', 'unused']) {
+      mkdirSync(folder(name), { recursive: true });
+      writeFileSync(join(folder(name), 'photo.png'), 'photo');
+    }
+    return { mac, folder, messages };
+  }
+
+  test('that a conversation shows are kept by --purge, and named', async () => {
+    const { mac, folder, messages } = await withStagedFiles();
+    const database = new MessagesDatabase(join(messages, 'chat.db'));
+    database.attach(database.message(null, 'look'), '~/Library/Messages/Attachments/Postern/shown/photo.png');
+    await uninstall(mac.machine(), { purge: true });
+    expect(existsSync(join(folder('shown'), 'photo.png'))).toBe(true);
+    expect(existsSync(folder('unused'))).toBe(false);
+    expect(mac.said.join('\n')).toContain(`Kept: ${folder('')}`.replace(/\/$/, ''));
+  });
+
+  test('are all kept when chat.db cannot be read, and all removed when no conversation shows one', async () => {
+    const { mac, folder, messages } = await withStagedFiles();
+    await uninstall(mac.machine(), { purge: true });
+    expect(existsSync(folder('unused'))).toBe(true);
+    expect(mac.said.join('\n')).toContain('Only the agent had access to it');
+    new MessagesDatabase(join(messages, 'chat.db'));
+    await uninstall(mac.machine(), { purge: true });
+    expect(existsSync(folder(''))).toBe(false);
+  });
+});

@@ -1,0 +1,29 @@
+import type { CommandResult, RunCommand } from '../../src/mac/command.ts';
+
+export interface CommandFault {
+  /** Called with the command line; true makes this call fail. */
+  readonly matches: (line: string) => boolean;
+  readonly code: number;
+  readonly stderr?: string;
+  /** True: the program does its work and reports a failure all the same. */
+  readonly runs?: boolean;
+}
+
+/** Runs commands, but lets those fail that the fault matches. */
+export function failingCommands(run: RunCommand, fault: CommandFault): RunCommand {
+  return async (command, args, options): Promise<CommandResult> => {
+    if (!fault.matches([command, ...args].join(' '))) return run(command, args, options);
+    if (fault.runs === true) await run(command, args, options);
+    return { code: fault.code, stdout: '', stderr: fault.stderr ?? 'failed by the test', trouble: null };
+  };
+}
+
+/** Matches the first so many calls whose line begins like this. */
+export function firstCalls(start: string, count = 1): (line: string) => boolean {
+  let left = count;
+  return (line) => {
+    if (left === 0 || !line.startsWith(start)) return false;
+    left -= 1;
+    return true;
+  };
+}

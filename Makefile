@@ -6,7 +6,7 @@ SHELL := /bin/sh
 PACKAGES := node_modules/.package-lock.json
 NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
-SOURCES := $(shell find src installer -type f ! -name '.*') package.json tsconfig.json tsconfig.build.json
+SOURCES := $(shell find src installer -type f ! -name '.*') build.mjs package.json tsconfig.json tsconfig.build.json
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'

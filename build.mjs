@@ -1,0 +1,63 @@
+// Completes what the compiler put into dist/: the files it does not copy, the entry, and the bundled program.
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { extname, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+
+const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns']);
+
+function copyAssets() {
+  for (const folder of ['src', 'installer']) {
+    cpSync(`${root}${folder}`, `${root}dist/${folder}`, {
+      recursive: true,
+      filter: (path) => extname(path) === '' || NOT_COMPILED.has(extname(path)),
+    });
+    writeFileSync(`${root}dist/${folder}/package.json`, '{"type": "module"}\n');
+  }
+  cpSync(`${root}src/entry.cjs`, `${root}dist/main.js`);
+  chmodSync(`${root}dist/main.js`, 0o755);
+  writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
+}
+
+/** Modules find their scripts and pages beside themselves: in the bundle, where the compiler put the module. */
+const modulePaths = {
+  name: 'module-paths',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/(src|installer)\/.*\.ts$/ }, ({ path }) => {
+      const compiled = relative(root, path).replace(/\.ts$/, '.js');
+      const contents = readFileSync(path, 'utf8').replaceAll(
+        'import.meta.url',
+        `new URL('../${compiled}', import.meta.url).href`,
+      );
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+// Bundled into a few files, because loading several hundred takes longer than the rest of a start.
+copyAssets();
+rmSync(`${root}dist/program`, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist/program',
+  entryNames: 'main',
+  chunkNames: '[name]-[hash]',
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  legalComments: 'none',
+  // Native modules, another runtime's, and files that are served.
+  external: ['better-sqlite3', 'bun:sqlite', 'node-mac-permissions', 'swagger-ui-dist'],
+  // CommonJS packages call require for Node's own modules.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
+  plugins: [modulePaths],
+  logLevel: 'warning',
+});

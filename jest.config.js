@@ -15,6 +15,8 @@ export default {
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'nodenext' } },
     ],
   },
+  globalSetup: '<rootDir>/test/support/suite/start.mjs',
+  globalTeardown: '<rootDir>/test/support/suite/end.mjs',
   testTimeout: 30_000,
   maxWorkers: 2,
 };

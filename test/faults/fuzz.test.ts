@@ -4,6 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { decodeAttributedBody } from '../../src/chatdb/attributed-body.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { newSeed } from '../support/seed.ts';
 import { KEY } from '../support/service.ts';
 import { isLong, openFiles, Stage, testWithProc } from './stage.ts';
 
@@ -169,7 +170,7 @@ async function repeat(times: number, work: () => Promise<void>): Promise<void> {
 testWithProc(
   `${REQUESTS} mutated requests and ${FRAMES} mutated frames: no undocumented 5xx, no crash, no handle left`,
   async () => {
-    const seed = Math.floor(Math.random() * 2 ** 32);
+    const seed = newSeed('mutated requests');
     const dice = new Dice(seed);
     stage = new Stage();
     const service = await stage.start();
@@ -209,7 +210,7 @@ testWithProc(
 );
 
 test(`${BLOBS} mutated blobs through the decoder of attributedBody: never throws, never hangs`, () => {
-  const seed = Math.floor(Math.random() * 2 ** 32);
+  const seed = newSeed('mutated blobs');
   const dice = new Dice(seed);
   const file = new URL('../support/typedstream-vectors.json', import.meta.url);
   const vectors = JSON.parse(readFileSync(file, 'utf8')) as readonly { readonly hex: string }[];

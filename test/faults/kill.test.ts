@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { seededChance } from '../support/seed.ts';
 import { compare, isLong, rowsOf, Stage, wait } from './stage.ts';
 
 const KILLS = isLong ? 200 : 8;
@@ -10,6 +11,7 @@ const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 /** Decision F4: what a crash may repeat at one webhook. */
 const REPEATS_A_KILL = 6;
 
+const chance = seededChance('moments of the kills');
 let stage: Stage;
 afterEach(() => stage.end());
 
@@ -43,7 +45,7 @@ test(
     const writer = stage.writer(ROWS_PER_SECOND);
     const lives = receivers.map(() => [0]);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await wait(Math.random() * 400);
+      await wait(chance.next() * 400);
       await service.stop('SIGKILL');
       for (const [index, { deliveries }] of receivers.entries()) lives[index]?.push(deliveries.length);
       await service.launch();
@@ -87,7 +89,7 @@ test(
       const writer = stage.writer(ROWS_PER_SECOND);
       const before = stage.newestRow();
       await eventually(() => stage.newestRow() > before);
-      await wait(Math.random() * 300);
+      await wait(chance.next() * 300);
       await writer.kill();
     }
     const newest = stage.newestRow();

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
+import { seededChance } from '../support/seed.ts';
 import { type Answer, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { isLong, wait } from './stage.ts';
+
+const chance = seededChance('moments of the kills');
 
 const RANDOM_KILLS = isLong ? 100 : 5;
 /** A send with its confirmation takes about this long when osascript needs 50 ms. */
@@ -94,7 +97,7 @@ test(
     for (let kill = 0; kill < RANDOM_KILLS; kill += 1) {
       const keys = [`first ${kill}`, `second ${kill}`];
       const running = keys.map(send);
-      await wait(Math.random() * SEND_TAKES_MS);
+      await wait(chance.next() * SEND_TAKES_MS);
       await service.stop('SIGKILL');
       const answers = await Promise.all(running);
       count.answered += answers.filter((answer) => answer !== undefined).length;

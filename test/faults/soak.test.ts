@@ -2,6 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { afterEach, expect } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { seededChance } from '../support/seed.ts';
 import type { Listener } from '../support/service.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
 import { compare, isLong, openFiles, residentMiB, Stage, testWithProc, wait } from './stage.ts';
@@ -15,6 +16,7 @@ const SAMPLE_EVERY_MS = isLong ? 2000 : 500;
 const WINDOW_MS = 5 * 60_000;
 const WARM_UP_MS = 60_000;
 
+const chance = seededChance('soak');
 let stage: Stage;
 afterEach(() => stage.end());
 
@@ -72,7 +74,7 @@ class CutClient {
 }
 
 function oneOf<Item>(items: readonly Item[]): Item {
-  const item = items[Math.floor(Math.random() * items.length)];
+  const item = items[chance.below(items.length)];
   if (item === undefined) throw new Error('there is nothing to choose from');
   return item;
 }
@@ -88,7 +90,7 @@ async function renameAway(): Promise<void> {
 /** The Mac sleeps: the service stands still while the world goes on. */
 async function sleep(): Promise<void> {
   process.kill(stage.service.pid, 'SIGSTOP');
-  await wait(500 + Math.random() * 1500);
+  await wait(500 + chance.next() * 1500);
   process.kill(stage.service.pid, 'SIGCONT');
 }
 
@@ -137,7 +139,7 @@ testWithProc(
     let nextFault = 0;
     while (passed() < LASTS_MS) {
       if (passed() >= nextFault) {
-        nextFault = passed() + FAULT_EVERY_MS * (0.5 + Math.random());
+        nextFault = passed() + FAULT_EVERY_MS * (0.5 + chance.next());
         const name = oneOf(Object.keys(faults));
         happened.set(name, (happened.get(name) ?? 0) + 1);
         await faults[name]?.();

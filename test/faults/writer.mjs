@@ -1,5 +1,6 @@
 // Writes rows into a chat.db at a steady rate, as a process of its own that can be killed at any moment.
-// Arguments: path, rows per second. Every row is whole when its transaction ends.
+// Arguments: path, rows per second. Every row is whole when its transaction ends. Every fifth row is an own message,
+// every tenth a reaction.
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 
@@ -12,11 +13,13 @@ const message = database.prepare(
    VALUES (?, ?, ?, 1, 'iMessage', ?, ?, 1, 1, ?, ?)`,
 );
 const join = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
+let total = 0;
 const write = database.transaction((count) => {
   for (let row = 0; row < count; row += 1) {
     const date = BigInt(Date.now() - 978_307_200_000) * 1_000_000n;
-    const isOwn = Math.random() < 0.2 ? 1 : 0;
-    const isReaction = Math.random() < 0.1;
+    total += 1;
+    const isOwn = total % 5 === 0 ? 1 : 0;
+    const isReaction = total % 10 === 7;
     const { lastInsertRowid } = message.run(
       randomUUID(),
       `row written at ${date}`,

@@ -125,8 +125,8 @@ async function answersPing(): Promise<void> {
   await receive('nothing for you');
   await eventually(async () => {
     await receive('Ping?');
-    await new Promise<void>((resolve) => void setTimeout(resolve, 200));
-    return pongs() > before;
+    await eventually(() => pongs() > before, 500);
+    return true;
   });
 }
 

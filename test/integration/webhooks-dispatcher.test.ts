@@ -15,6 +15,7 @@ import { Poster } from '../../src/webhooks/poster.ts';
 import { eventSerializer } from '../../src/wire/event-json.ts';
 import { eventually } from '../support/eventually.ts';
 import { collectingLog } from '../support/log.ts';
+import { longWaits } from '../support/long-waits.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -329,19 +330,21 @@ describe('removing a webhook', () => {
     await eventually(() => receiver.deliveries.length === 1);
     expect(await house.dispatcher.remove(id)).toBe(true);
     await eventually(() => closed);
+    const other = await newReceiver();
+    house.dispatcher.add(hook(other.url));
     house.publish(6, 9);
-    await new Promise<void>((resolve) => void setTimeout(resolve, 50));
+    await eventually(() => other.deliveries.length === 4);
     expect(receiver.deliveries).toHaveLength(1);
     expect(house.dispatcher.get(id)).toBeUndefined();
   });
 
   test('ends a waiting retry', async () => {
-    const house = new House([60_000, 60_000]);
+    const waits = longWaits();
+    const house = new House(waits.ms);
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const { id } = house.dispatcher.add(hook(receiver.url));
     house.publish(1, 1);
-    await eventually(() => receiver.deliveries.length === 1);
-    await new Promise<void>((resolve) => void setTimeout(resolve, 30));
+    await eventually(() => waits.begun === 1);
     expect(await house.dispatcher.remove(id)).toBe(true);
     expect(receiver.deliveries).toHaveLength(1);
   });

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS } from '../../src/webhooks/poster.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { longWaits } from '../support/long-waits.ts';
 import { Receiver } from '../support/receiver.ts';
 
 const closers: (() => unknown)[] = [];
@@ -322,9 +323,9 @@ describe('a post that is ended', () => {
 
   test('stops while it waits, and is not sent again', async () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
-    const sending = newPoster({ retryWaitsMs: [60_000, 60_000] }).send(post(receiver.url));
-    await eventually(() => receiver.deliveries.length === 1);
-    await new Promise<void>((resolve) => void setTimeout(resolve, 20));
+    const waits = longWaits();
+    const sending = newPoster({ retryWaitsMs: waits.ms }).send(post(receiver.url));
+    await eventually(() => waits.begun === 1);
     sending.attempts.cancel();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1, status: 500 });
     expect(receiver.deliveries).toHaveLength(1);
@@ -374,9 +375,9 @@ describe('a post that is ended', () => {
 
   test('does not wait for a retry when it has to finish', async () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
-    const sending = newPoster({ retryWaitsMs: [60_000, 60_000] }).send(post(receiver.url));
-    await eventually(() => receiver.deliveries.length === 1);
-    await new Promise<void>((resolve) => void setTimeout(resolve, 20));
+    const waits = longWaits();
+    const sending = newPoster({ retryWaitsMs: waits.ms }).send(post(receiver.url));
+    await eventually(() => waits.begun === 1);
     sending.attempts.finish();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1 });
   });

@@ -7,7 +7,10 @@ export default function end() {
   for (const { pid } of processes) process.kill(pid, 'SIGKILL');
   const files = readdirSync(folder);
   rmSync(folder, { recursive: true, force: true });
-  const left = [...processes.map(({ pid, command }) => `process ${pid}: ${command}`), ...files.map((name) => `folder ${name}`)];
+  const left = [
+    ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),
+    ...files.map((name) => `folder ${name}`),
+  ];
   if (left.length > 0) throw new Error(`The tests left behind:\n  ${left.join('\n  ')}`);
 }
 

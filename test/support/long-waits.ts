@@ -1,0 +1,16 @@
+/** Waits before retries that no test lives to see the end of, and how many have begun. */
+export function longWaits(): { readonly ms: readonly number[]; readonly begun: number } {
+  let begun = 0;
+  const ms = new Proxy([60_000, 60_000], {
+    get(waits, name) {
+      if (name === '0' || name === '1') begun += 1;
+      return Reflect.get(waits, name) as unknown;
+    },
+  });
+  return {
+    ms,
+    get begun() {
+      return begun;
+    },
+  };
+}

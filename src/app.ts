@@ -111,7 +111,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       log,
       json,
-      onOutcome: (outcome) => counters.add('deliveries', outcome),
+      onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
     });
     const hub = new Hub({ feed, clock, log, json });
 

@@ -138,7 +138,8 @@ export class Exchange {
   /** Writes the one line a finished request leaves in the log (E8). */
   done(status: number): void {
     const { clock, log, counters } = this.#context;
-    counters.add('requests', `${KNOWN_METHODS.has(this.method) ? this.method : 'other'} ${this.route} ${status}`);
+    const method = KNOWN_METHODS.has(this.method) ? this.method : 'other';
+    counters.requests.inc({ method, route: this.route, status: String(status) });
     const ms = Math.round((clock.monotonic() - this.#startedAtMs) * 10) / 10;
     log.info('request', { requestId: this.id, method: this.method, route: this.route, status, ms });
   }

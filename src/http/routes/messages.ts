@@ -73,10 +73,10 @@ export function messageRoutes(
 async function counted(sending: Promise<SendResult>, counters: Counters): Promise<SendResult> {
   try {
     const result = await sending;
-    counters.add('sends', result.replayed ? 'replayed' : result.confirmed ? 'confirmed' : 'provisional');
+    counters.sends.inc({ outcome: result.replayed ? 'replayed' : result.confirmed ? 'confirmed' : 'provisional' });
     return result;
   } catch (error) {
-    counters.add('sends', isAppError(error) ? error.code : 'internal_error');
+    counters.sends.inc({ outcome: isAppError(error) ? error.code : 'internal_error' });
     throw error;
   }
 }

@@ -9,7 +9,6 @@ import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
-import type { BackendHealth } from './domain/ports/reading.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
@@ -117,18 +116,22 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
-    const health = (): BackendHealth => {
-      const backend = connection.health();
-      if (!backend.connected) return backend;
-      return { ...backend, message: backend.message ?? publisher.checkLag() ?? clockWatch.trouble() };
-    };
     const permissions = macPermissions({
       platform: host.platform,
       osascriptPath,
       clock,
       chatDbAccess: () => connection.access,
     });
-    const status = new Status({ version, clock, health, messages: chatLog, publisher, webhooks, permissions });
+    const status = new Status({
+      version,
+      clock,
+      database: connection,
+      clockWatch,
+      messages: chatLog,
+      publisher,
+      webhooks,
+      permissions,
+    });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const http = new HttpServer({
       settings: config.server,
@@ -137,7 +140,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       sender,
       webhooks,
       feed,
-      health,
+      health: () => status.health(),
       attachments: new AttachmentFiles(connection),
       status: () => status.report(),
       metrics: () => ({

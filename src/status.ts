@@ -4,19 +4,23 @@ import type { PermissionReport, Permissions } from './domain/ports/permissions.t
 import type { BackendHealth } from './domain/ports/reading.ts';
 import type { WebhookRegistry } from './domain/ports/webhooks.ts';
 import type { StatusReport, WebhookSummary } from './domain/status.ts';
-import type { Publisher } from './events/publisher.ts';
 
 export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
-  readonly health: () => BackendHealth;
+  /** Whether chat.db can be read. */
+  readonly database: { health(): BackendHealth };
+  readonly clockWatch: { warning(): string | null };
   readonly messages: MessageLog;
-  readonly publisher: Publisher;
+  readonly publisher: {
+    checkLag(): string | null;
+    readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
+  };
   readonly webhooks: WebhookRegistry;
   readonly permissions: Permissions;
 }
 
-/** The service's account of itself (section H): gathered from the rooms, and never a reason for macOS to ask. */
+/** Health and status of the service (decision H). Asking for them never makes macOS ask the person. */
 export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
@@ -25,6 +29,13 @@ export class Status {
   constructor(parts: StatusParts) {
     this.#parts = parts;
     this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  health(): BackendHealth {
+    const { database, publisher, clockWatch } = this.#parts;
+    const backend = database.health();
+    if (!backend.connected) return backend;
+    return { ...backend, message: backend.message ?? publisher.checkLag() ?? clockWatch.warning() };
   }
 
   /** Highest row id in chat.db; null while it cannot be read. */
@@ -37,13 +48,13 @@ export class Status {
   }
 
   report(): StatusReport {
-    const { version, clock, health, publisher, webhooks } = this.#parts;
+    const { version, clock, publisher, webhooks } = this.#parts;
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
-      backend: health(),
+      backend: this.health(),
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
@@ -51,7 +62,7 @@ export class Status {
     };
   }
 
-  /** Asks macOS anew, in this process's own name; it may ask the person. */
+  /** Asks macOS in this process's own name, which may show the person a dialog. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
     this.#permissions = await Promise.all([permissions.fullDiskAccess(), permissions.automation()]);
@@ -61,7 +72,7 @@ export class Status {
   #summary(id: string, url: string): WebhookSummary {
     const { webhooks } = this.#parts;
     const { state, consecutive_failures, last_success_at } = webhooks.status(id);
-    const [last] = webhooks.deliveries(id);
+    const last = webhooks.lastDelivery(id);
     return {
       id,
       origin: new URL(url).origin,

@@ -1,13 +1,13 @@
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
-const LOOK_EVERY_MS = 1000;
-/** More than network time corrects in passing, less than a person would notice in timestamps. */
+const CHECK_EVERY_MS = 1000;
+/** More than network time corrects at once, less than a person would notice in timestamps. */
 const JUMP_MS = 5000;
-const TOLD_FOR_MS = 60_000;
+const REPORTED_FOR_MS = 60_000;
 
 /**
- * Notices when the wall clock and the one that never steps back part: somebody set the clock, or the Mac slept. Nothing
- * here hangs on the wall clock but timestamps and the age of rows (C2), so it is told for a minute and that is all.
+ * Detects wall-clock jumps (the clock was set, or the Mac slept) by comparing with the monotonic clock. They affect
+ * only timestamps and the age of rows (C2), so they are logged and reported by health for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;
@@ -23,15 +23,14 @@ export class ClockWatch {
   }
 
   start(): void {
-    this.#look();
-    this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => this.start());
+    this.#check();
+    this.#cancel = this.#clock.after(CHECK_EVERY_MS, () => this.start());
   }
 
   /** What health should say about it, or null. */
-  trouble(): string | null {
-    this.#look();
+  warning(): string | null {
     const jump = this.#jump;
-    if (jump === undefined || this.#clock.monotonic() - jump.atMs > TOLD_FOR_MS) return null;
+    if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return null;
     const seconds = Math.round(Math.abs(jump.byMs) / 1000);
     return jump.byMs < 0
       ? `The clock jumped: it was set ${seconds} s back within the last minute.`
@@ -42,7 +41,7 @@ export class ClockWatch {
     this.#cancel?.();
   }
 
-  #look(): void {
+  #check(): void {
     const offsetMs = this.#clock.now() - this.#clock.monotonic();
     const byMs = offsetMs - this.#offsetMs;
     this.#offsetMs = offsetMs;

@@ -40,7 +40,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   );
   const selectRecords = database.prepare(
     `SELECT id, at, event, row_id, outcome, attempts, status, error, duration_ms FROM delivery
-      WHERE webhook = ? ORDER BY number DESC LIMIT ${KEPT_RECORDS}`,
+      WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
   );
   const selectHealth = database.prepare('SELECT consecutive_failures, last_success_at FROM webhook WHERE id = ?');
   let recordsSinceTrim = 0;
@@ -114,7 +114,8 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       }),
     advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
     advanceMany,
-    deliveries: (id) => selectRecords.all(id).map(toRecord),
+    deliveries: (id) => selectRecords.all(id, KEPT_RECORDS).map(toRecord),
+    lastDelivery: (id) => selectRecords.all(id, 1).map(toRecord)[0],
     health(id) {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);

@@ -83,6 +83,12 @@ export class Dispatcher implements WebhookRegistry {
     return this.#parts.store.deliveries(id);
   }
 
+  lastDelivery(id: string): DeliveryRecord | undefined {
+    this.#existing(id);
+    this.#progress.flush();
+    return this.#parts.store.lastDelivery(id);
+  }
+
   async test(id: string): Promise<WebhookTestResult> {
     const { url, secret } = this.#existing(id);
     const testId = deliveryId(id, randomUUID());

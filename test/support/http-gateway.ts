@@ -122,7 +122,7 @@ class MemorySender implements MessageSender {
   }
 }
 
-/** Webhooks without lanes. */
+/** Webhooks that nothing is delivered to. */
 class MemoryWebhooks implements WebhookRegistry {
   readonly webhooks = new Map<string, StoredWebhook>();
   limit = 64;
@@ -153,6 +153,10 @@ class MemoryWebhooks implements WebhookRegistry {
 
   status(): never {
     throw new Error('not used');
+  }
+
+  lastDelivery(): undefined {
+    return undefined;
   }
 
   deliveries(): never {

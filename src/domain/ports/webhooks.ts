@@ -27,7 +27,10 @@ export interface WebhookStore {
   advance(id: string, offset: Offset, record?: DeliveryRecord): void;
   /** The same for several webhooks and records, oldest first, in one transaction. */
   advanceMany(steps: readonly WebhookStep[]): void;
+  /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
+  /** The newest delivery, undefined before the first. */
+  lastDelivery(id: string): DeliveryRecord | undefined;
   health(id: string): WebhookHealth;
 }
 
@@ -43,6 +46,8 @@ export interface WebhookRegistry {
   status(id: string): WebhookStatus;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
+  /** undefined before the first. */
+  lastDelivery(id: string): DeliveryRecord | undefined;
   /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
   /** Goes back to `after`, durably; throws `invalid` when that is ahead of where the webhook is. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
+import { ChangeDetector } from './chatdb/change-detector.ts';
 import { Connection } from './chatdb/connection.ts';
-import { ChatLog } from './chatdb/log.ts';
-import { ChatReader } from './chatdb/reader.ts';
+import { ChatLog } from './chatdb/message-log.ts';
+import { ChatReader, type ListReader } from './chatdb/reader.ts';
+import { ReaderThread } from './chatdb/reader-thread.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
-import { Tail } from './chatdb/tail.ts';
 import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
@@ -74,7 +75,11 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
     const connection = new Connection({ path: chatDbPath, home: host.homeFolder, log });
     closers.add('chat.db', () => connection.close());
-    const reader = new ChatReader(connection);
+    const thread = ReaderThread.isSupported
+      ? new ReaderThread<ListReader>({ path: chatDbPath, home: host.homeFolder, clock, log })
+      : undefined;
+    closers.add('reader thread', () => thread?.close());
+    const reader = new ChatReader(connection, thread);
     const chatLog = new ChatLog(connection);
 
     const channel = new Channel();
@@ -169,7 +174,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
 
     const grantWatch = new GrantWatch({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
-    const tail = new Tail({
+    const detector = new ChangeDetector({
       connection,
       clock,
       pollIntervalMs,
@@ -183,8 +188,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         if (host.supervised) grantWatch.set({ isAway: !connected });
       },
     });
-    closers.add('tail', () => {
-      tail.close();
+    closers.add('change detector', () => {
+      detector.close();
       grantWatch.close();
     });
 
@@ -195,7 +200,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
     await listenOnSocket(config, http, log);
-    tail.start();
+    detector.start();
     clockWatch.start();
     webhooks.start();
     return { url, close: () => closers.close() };

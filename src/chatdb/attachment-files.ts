@@ -1,7 +1,9 @@
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
+import type { Log } from '../domain/ports/host.ts';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
-import type { Connection } from './connection.ts';
+import { TEXT_PARAM, toText } from './columns.ts';
+import { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 
 /** Opens the files of messages: only from beneath the Attachments folder beside chat.db (section H). */
@@ -13,7 +15,7 @@ export class AttachmentFiles implements AttachmentReader {
   }
 
   async open(rowId: number, n: number): Promise<AttachmentFile | undefined> {
-    const attachment = this.#connection.read((edition) => attachmentsOf(edition, rowId)[n]);
+    const attachment = this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]);
     if (attachment === undefined) return undefined;
     const handle = await this.#open(attachment.path);
     if (handle === undefined) return undefined;
@@ -50,3 +52,39 @@ export class AttachmentFiles implements AttachmentReader {
     return false;
   }
 }
+
+export interface StagedFilesQuestion {
+  readonly chatDbPath: string;
+  readonly homeFolder: string;
+  /** The folder that holds one folder for each staged attachment. */
+  readonly stagingFolder: string;
+}
+
+/** For a program that is not the service, such as the uninstaller. Throws AppError `unavailable` when chat.db cannot be read. */
+export function readStagedFoldersInUse(question: StagedFilesQuestion): ReadonlySet<string> {
+  const connection = new Connection({ path: question.chatDbPath, home: question.homeFolder, log: SILENT });
+  try {
+    return stagedFoldersInUse(connection, question.stagingFolder);
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to, as `~/…`, as an
+ * absolute path or through a link: what counts is the end of the path, so that no spelling is missed.
+ */
+export function stagedFoldersInUse(connection: Connection, stagingFolder: string): ReadonlySet<string> {
+  const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;
+  return connection.read(({ database }) => {
+    if (!database.schema.hasColumn('attachment', 'filename')) return new Set<string>();
+    const rows = database.all(`SELECT filename FROM attachment WHERE instr(filename, ${TEXT_PARAM}) > 0`, marker);
+    return new Set(rows.map(([filename]) => folderAfter(toText(filename), marker)).filter((name) => name !== ''));
+  });
+}
+
+function folderAfter(path: string, marker: string): string {
+  return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
+}
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

@@ -4,7 +4,7 @@
  * Bounded in size, depth and steps; what cannot be decoded is undefined, never an error (B2).
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
-  if (blob.length < SIGNATURE.length || blob.length > LARGEST_BODY_BYTES) return undefined;
+  if (blob.length < SIGNATURE.length || blob.length > MAX_BODY_BYTES) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   const at = usualStart(bytes);
   if (at > 0) {
@@ -20,11 +20,11 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
 }
 
 /** Ten times what Messages can send, attributes included. */
-export const LARGEST_BODY_BYTES = 1_048_576;
-const DEEPEST = 64;
+export const MAX_BODY_BYTES = 1_048_576;
+const MAX_DEPTH = 64;
 /** The string comes within the first dozen. */
-const MOST_STEPS = 10_000;
-const LONGEST_TYPE = 256;
+const MAX_STEPS = 10_000;
+const MAX_TYPE_LENGTH = 256;
 const BROKEN = new Error('not a typedstream of this kind');
 const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
@@ -107,7 +107,7 @@ class Archive {
   #group(wanted: boolean, depth: number): string | undefined {
     this.#step(depth);
     const types = this.#sharedString();
-    if (types === undefined || types.length > LONGEST_TYPE) throw BROKEN;
+    if (types === undefined || types.length > MAX_TYPE_LENGTH) throw BROKEN;
     for (let at = 0; at < types.length; ) {
       const end = endOfType(types, at);
       const text = this.#value(types.slice(at, end), wanted, depth);
@@ -278,7 +278,7 @@ class Archive {
 
   #step(depth: number): void {
     this.#steps += 1;
-    if (depth > DEEPEST || this.#steps > MOST_STEPS) throw BROKEN;
+    if (depth > MAX_DEPTH || this.#steps > MAX_STEPS) throw BROKEN;
   }
 }
 

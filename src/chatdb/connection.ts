@@ -1,26 +1,26 @@
-import { type AppError, isAppError } from '../domain/errors.ts';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
+import { problem } from '../domain/problems.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
-import { Edition } from './edition.ts';
-import { isRefusal, isStorageFailure, toUnavailable } from './failure.ts';
-import { areSameFiles, type Files, lookAtFiles } from './files.ts';
+import { Snapshot } from './snapshot.ts';
 
 /** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
-export type Look = 'changed' | 'unchanged' | 'away';
+export type Change = 'changed' | 'unchanged' | 'away';
 
 /** The files may change under an opening, but hardly under each of several. */
-const MOST_OPENINGS = 4;
+const MAX_OPENINGS = 4;
 
 interface Open {
   readonly database: ChatDatabase;
   files: Files;
   version: number;
-  edition: { readonly version: number; readonly learned: Edition } | undefined;
+  snapshot: { readonly version: number; readonly value: Snapshot } | undefined;
 }
 
 /**
  * The one live handle on chat.db. It follows the path: a replaced file, a new -wal or -shm (left by a killed
- * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every look tries again (C5, C6).
+ * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every check tries again (C5, C6).
  */
 export class Connection {
   readonly path: string;
@@ -34,17 +34,17 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Sees whether anything changed since the last look, opening the database if need be. Never throws. */
-  look(): Look {
+  /** Sees whether anything changed since the last check, opening the database if need be. Never throws. */
+  check(): Change {
     if (this.#isClosed) return 'away';
     try {
-      const files = lookAtFiles(this.path);
+      const files = findFiles(this.path);
       if (this.#open === undefined || !areSameFiles(files, this.#open.files)) return this.#reopen();
       const version = this.#open.database.version();
       if (version !== this.#open.version) {
         if (this.#open.database.hasNewSchema()) return this.#reopen();
         this.#open.version = version;
-        this.#open.files = lookAtFiles(this.path);
+        this.#open.files = findFiles(this.path);
         return 'changed';
       }
       // Written to, but not by SQLite's rules: whatever is cached is worth nothing.
@@ -55,22 +55,22 @@ export class Connection {
     }
   }
 
-  /** Whether a look may find something: a commit, or the database back. By far cheaper than one; it opens nothing. */
-  hasNews(): boolean {
+  /** Whether a check may find something: a commit, or the database back. By far cheaper than one; it opens nothing. */
+  mayHaveChanged(): boolean {
     try {
       return this.#open === undefined || this.#open.database.version() !== this.#open.version;
     } catch {
-      return true; // what is wrong, a look tells
+      return true; // what is wrong, a check tells
     }
   }
 
   /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (C6). */
-  read<Result>(use: (edition: Edition) => Result): Result {
-    if (this.#open === undefined && this.#failure === undefined) this.look();
+  read<Result>(use: (snapshot: Snapshot) => Result): Result {
+    if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;
     if (open === undefined) throw this.#failure ?? toUnavailable(undefined);
     try {
-      return open.database.inTransaction(() => use(editionOf(open)));
+      return open.database.inTransaction(() => use(snapshotOf(open)));
     } catch (error) {
       if (isAppError(error) || !isStorageFailure(error)) throw error;
       throw this.#lose(error);
@@ -94,12 +94,12 @@ export class Connection {
     return this.#open?.files.lasting ?? '';
   }
 
-  /** Where the file itself lies, links followed. Its -wal and -shm lie beside it. */
+  /** Where the file itself is, links followed. Its -wal and -shm are beside it. */
   get filePath(): string {
     return this.#open?.files.path ?? this.path;
   }
 
-  /** Which -wal lies beside it, null when there is none. */
+  /** Which -wal is beside it, null when there is none. */
   get walId(): string | null {
     return this.#open?.files.wal ?? null;
   }
@@ -109,19 +109,19 @@ export class Connection {
     this.#shut();
   }
 
-  #reopen(): Look {
+  #reopen(): Change {
     this.#shut();
     // Messages may be changing the files at this very moment, and a handle does not tell which -wal it holds: only
-    // what lay there before and after opening alike is certainly what was opened. The first opening may make the
+    // what was there before and after opening alike is certainly what was opened. The first opening may make the
     // -wal and the -shm itself, and so needs a second one.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
-      const before = lookAtFiles(this.path);
+      const before = findFiles(this.path);
       const database = ChatDatabase.open(this.#options);
       try {
         const version = database.version();
-        const after = lookAtFiles(this.path);
-        if (areSameFiles(before, after) || attempt === MOST_OPENINGS)
-          this.#open = { database, version, files: before, edition: undefined };
+        const after = findFiles(this.path);
+        if (areSameFiles(before, after) || attempt === MAX_OPENINGS)
+          this.#open = { database, version, files: before, snapshot: undefined };
         else database.close();
       } catch (error) {
         database.close();
@@ -144,8 +144,79 @@ export class Connection {
   }
 }
 
-function editionOf(open: Open): Edition {
+function snapshotOf(open: Open): Snapshot {
   const version = open.database.version();
-  if (open.edition?.version !== version) open.edition = { version, learned: new Edition(open.database) };
-  return open.edition.learned;
+  if (open.snapshot?.version !== version) open.snapshot = { version, value: new Snapshot(open.database) };
+  return open.snapshot.value;
+}
+
+/** The files of a database on disk, found without opening any (B1). */
+interface Files {
+  /** Where the database itself is: SQLite follows links, and keeps the -wal and the -shm there. */
+  readonly path: string;
+  /** Which file this is: inode and time of birth, since an inode may be given again. null when there is none. */
+  readonly database: string | null;
+  /** The same without its device: that has another number after every mount (POSIX, st_dev). */
+  readonly lasting: string;
+  readonly wal: string | null;
+  readonly shm: string | null;
+  /** Changes when somebody writes to the database file itself. */
+  readonly touched: string;
+}
+
+/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is empty or a pipe. */
+function findFiles(configuredPath: string): Files {
+  const path = realpathSync.native(configuredPath);
+  const database = statSync(path, { bigint: true });
+  accessSync(path, constants.R_OK);
+  // SQLite would wait at a pipe until somebody writes to it, and the whole process with it.
+  if (database.isFIFO()) throw problem('chat_db_is_pipe');
+  // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
+  if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
+  return {
+    path,
+    database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,
+    lasting: `${database.ino}:${database.birthtimeNs}`,
+    wal: identify(`${path}-wal`),
+    shm: identify(`${path}-shm`),
+    touched: `${database.size}:${database.mtimeNs}`,
+  };
+}
+
+function areSameFiles(a: Files, b: Files): boolean {
+  return a.database === b.database && a.wal === b.wal && a.shm === b.shm;
+}
+
+function identify(path: string): string | null {
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return file === undefined ? null : `${file.dev}:${file.ino}:${file.birthtimeNs}`;
+}
+
+const REFUSALS = /^(EPERM|EACCES|SQLITE_CANTOPEN.*|SQLITE_AUTH|SQLITE_PERM)$/;
+
+const CAUSES = [
+  [/^(ENOENT|ENOTDIR)$/, 'chat_db_missing'],
+  [REFUSALS, 'chat_db_not_permitted'],
+  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'chat_db_locked'],
+  [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
+] as const;
+
+/** What went wrong with chat.db, as a person can use it; every public read throws this while it lasts (C6). */
+export function toUnavailable(cause: unknown): AppError {
+  if (isAppError(cause)) return cause;
+  const code = errorCode(cause) ?? '';
+  const [, name] = CAUSES.find(([codes]) => codes.test(code)) ?? [];
+  return name === undefined
+    ? problem('chat_db_unreadable', { code: code || 'unknown error' }, { cause })
+    : problem(name, {}, { cause });
+}
+
+/** True when the file is there and this process may not open it. */
+function isRefusal(error: unknown): boolean {
+  return REFUSALS.test(errorCode(error) ?? '');
+}
+
+/** True for failures of the database or the file, as opposed to mistakes in this program. */
+function isStorageFailure(error: unknown): boolean {
+  return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }

@@ -1,50 +1,46 @@
 import type { Log } from '../domain/ports/host.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
-import { AttachmentPaths } from './attachment-paths.ts';
-import { messageQueries, type Queries } from './queries.ts';
-import { type ChatQueries, chatQueries } from './queries-chats.ts';
-import { probe, type Shape } from './shape.ts';
+import { readSchemaInfo, type SchemaInfo } from './schema-info.ts';
 
 export interface ChatDatabaseOptions {
   readonly path: string;
-  /** What `~` in an attachment's name means when the database lies in no `Library/Messages`. */
+  /** What `~` in an attachment's name means when the database is in no `Library/Messages`. */
   readonly home: string;
   readonly log: Log;
+  /** How much of the file SQLite may keep in memory, in KiB. */
+  readonly cacheKib?: number;
 }
 
 /** Long enough for a writer without WAL to finish a commit, short enough to block the event loop for. */
 const BUSY_TIMEOUT_MS = 100;
+
+const CACHE_KIB = 4096;
 
 /**
  * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
  * one call (B1).
  */
 export class ChatDatabase {
-  readonly shape: Shape;
-  readonly queries: Queries;
-  readonly chatQueries: ChatQueries;
-  readonly paths: AttachmentPaths;
-  readonly log: Log;
+  readonly options: ChatDatabaseOptions;
+  readonly schema: SchemaInfo;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
-  /** Of the tables that `shape` was found in. */
+  /** Of the tables that `schema` was read from. */
   readonly #schemaVersion: number;
 
-  private constructor(sqlite: Sqlite, { path, home, log }: ChatDatabaseOptions) {
+  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
-    this.shape = probe(sqlite);
-    this.queries = messageQueries(this.shape);
-    this.chatQueries = chatQueries(this.shape);
-    this.paths = new AttachmentPaths(path, home);
-    this.log = log;
+    this.schema = readSchemaInfo(sqlite);
+    this.options = options;
   }
 
   /** Throws SQLite's error when it cannot be opened, AppError when it is no database of Messages. */
   static open(options: ChatDatabaseOptions): ChatDatabase {
     const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
-      sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -4096; PRAGMA mmap_size = 0');
+      const { cacheKib = CACHE_KIB } = options;
+      sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${cacheKib}; PRAGMA mmap_size = 0`);
       return new ChatDatabase(sqlite, options);
     } catch (error) {
       sqlite.close();

@@ -3,21 +3,13 @@ import { type AttachmentDetails, type MessageDetails, type MessageKind, TRANSFER
 import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
-import type { Edition } from './edition.ts';
-import { instantOf, isoOf } from './instants.ts';
-import { reactionTargets } from './queries-details.ts';
-import { toReaction, toText } from './rows.ts';
+import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, instantAt, toText } from './columns.ts';
+import { isoOf } from './instants.ts';
+import { toReaction } from './message.ts';
+import { reactionTargets } from './queries.ts';
+import type { Snapshot } from './snapshot.ts';
 
-// The columns of queries-details.ts.
-const SERVICE = 0;
-const ITEM_TYPE = 1;
-const BALLOON = 2;
-const REPLY_TO = 3;
-const ERROR = 4;
-const EDITED = 5;
-const RETRACTED = 8;
-const DELIVERED = 11;
-const READ = 14;
+const { at } = DETAIL_COLUMNS;
 
 /** By `item_type`. */
 const KINDS: readonly MessageKind[] = [
@@ -40,42 +32,43 @@ const BALLOONS: readonly (readonly [string, MessageKind])[] = [
 const FIRST_STATE = -1;
 
 /** The message with its details (section H). */
-export function withDetails(edition: Edition, message: Message): Message {
-  const details = detailsOf(edition, Number(message.id), message.guid);
+export function withDetails(snapshot: Snapshot, message: Message): Message {
+  const details = detailsOf(snapshot, Number(message.id), message.guid);
   return details === undefined ? message : { ...message, details };
 }
 
 /** undefined when the row is gone. */
-export function detailsOf(edition: Edition, rowId: number, guid: string): MessageDetails | undefined {
-  const { database } = edition;
-  const row = database.get(database.queries.details.message, rowId);
+export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): MessageDetails | undefined {
+  const row = snapshot.database.get(snapshot.queries.details, rowId);
   if (row === undefined) return undefined;
-  const error = Number(row[ERROR] ?? 0);
+  const error = Number(row[at.error] ?? 0);
   return {
-    service: toText(row[SERVICE]) || null,
+    service: toText(row[at.service]) || null,
     kind: kindOf(row),
-    reply_to_guid: toText(row[REPLY_TO]) || null,
-    edited_at: isoAt(row, EDITED),
-    retracted_at: isoAt(row, RETRACTED),
-    delivered_at: isoAt(row, DELIVERED),
-    read_at: isoAt(row, READ),
+    reply_to_guid: toText(row[at.replyTo]) || null,
+    edited_at: isoAt(row, at.edited),
+    retracted_at: isoAt(row, at.retracted),
+    delivered_at: isoAt(row, at.delivered),
+    read_at: isoAt(row, at.read),
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,
-    attachments: attachmentsOf(edition, rowId),
-    reactions: reactionsOn(edition, guid),
+    attachments: attachmentsOf(snapshot, rowId),
+    reactions: reactionsOn(snapshot, guid),
   };
 }
 
 /** Those of the Message, in the same order (B5). */
-export function attachmentsOf({ database }: Edition, rowId: number): readonly AttachmentDetails[] {
-  return database.all(database.queries.attachments, rowId).flatMap(([filename, name, type, bytes, state]) => {
-    const path = database.paths.absolute(toText(filename));
+export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  return snapshot.database.all(snapshot.queries.attachments, rowId).flatMap((row) => {
+    const path = snapshot.absolutePath(toText(row[at.filename]));
     if (path === undefined) return [];
+    const bytes = row[at.bytes];
     return [
       {
-        name: toText(name) || basename(path),
-        mime_type: toText(type) || null,
+        name: toText(row[at.transferName]) || basename(path),
+        mime_type: toText(row[at.mediaType]) || null,
         bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
-        transfer: TRANSFER_STATES[Number(state ?? Number.NaN) - FIRST_STATE] ?? null,
+        transfer: TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null,
         path,
       },
     ];
@@ -83,13 +76,13 @@ export function attachmentsOf({ database }: Edition, rowId: number): readonly At
 }
 
 /** What people think of it now: of each the last tapback, unless it was taken back; stickers add up. */
-function reactionsOn(edition: Edition, guid: string): readonly Reaction[] {
-  const { database } = edition;
-  const { reactions } = database.queries.details;
+function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
+  const { database, queries } = snapshot;
+  const { reactions } = queries;
   if (reactions === undefined || guid === '') return [];
   const standing = new Map<string, Reaction>();
   for (const row of database.all(reactions, ...reactionTargets(guid))) {
-    const reaction = toReaction(row, edition);
+    const reaction = toReaction(row, snapshot);
     const { associated_message_type: type, is_from_me: isMine, sender } = reaction;
     const isTapback = type >= 2000 && type < 4000;
     const place = isTapback ? `by ${isMine ? 'me' : sender}` : reaction.id;
@@ -103,16 +96,14 @@ function reactionsOn(edition: Edition, guid: string): readonly Reaction[] {
 }
 
 function kindOf(row: Row): MessageKind {
-  const type = Number(row[ITEM_TYPE] ?? 0);
+  const type = Number(row[at.itemType] ?? 0);
   if (type !== 0) return KINDS[type] ?? 'other';
-  const balloon = toText(row[BALLOON]);
+  const balloon = toText(row[at.balloon]);
   if (balloon === '') return 'message';
   return BALLOONS.find(([start]) => balloon.startsWith(start))?.[1] ?? 'app';
 }
 
-function isoAt(row: Row, at: number): string | null {
-  const value = row[at] ?? null;
-  return typeof value !== 'number' || value === 0
-    ? null
-    : isoOf(instantOf(value, row[at + 1] ?? null, row[at + 2] ?? null));
+function isoAt(row: Row, place: number): string | null {
+  const value = row[place] ?? null;
+  return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, place));
 }

@@ -12,14 +12,14 @@ export interface Instant {
 /** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
 const APPLE_EPOCH_S = 978_307_200;
 /** The contract's line between seconds and nanoseconds. */
-export const LARGEST_SECONDS = 10_000_000_000n;
-export const LARGEST_INTEGER = 9_223_372_036_854_775_807n;
+export const MAX_SECONDS = 10_000_000_000n;
+export const MAX_INTEGER = 9_223_372_036_854_775_807n;
 
 const NANOS = 1_000_000_000;
 const NANOS_BIG = 1_000_000_000n;
 const FIRST_UNIX_S = -62_135_596_800; // 0001-01-01T00:00:00Z
 const LAST_UNIX_S = 253_402_300_799; // 9999-12-31T23:59:59Z
-const LARGEST_STORED = 2 ** 63;
+const MAX_STORED = 2 ** 63;
 
 export const APPLE_EPOCH: Instant = { seconds: 0, nanos: 0 };
 /** The first and the last second that a four-digit year can show. */
@@ -33,8 +33,8 @@ export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 
 export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;
   if (raw >= -1e10 && raw <= 1e10) return { seconds: Math.trunc(raw), nanos: 0 };
-  if (raw > LARGEST_STORED) return LATEST;
-  if (raw < -LARGEST_STORED) return EARLIEST;
+  if (raw > MAX_STORED) return LATEST;
+  if (raw < -MAX_STORED) return EARLIEST;
   const seconds = Math.trunc(quotient);
   return remainder < 0 ? { seconds: seconds - 1, nanos: remainder + NANOS } : { seconds, nanos: remainder };
 }

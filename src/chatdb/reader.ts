@@ -1,174 +1,201 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Conversation } from '../domain/conversation.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
-import type { MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
+import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 import { detailsOf, withDetails } from './details.ts';
-import type { Chat, Edition } from './edition.ts';
-import { APPLE_EPOCH, fromUnixNs, isoOf, LARGEST_INTEGER } from './instants.ts';
-import { type Columns, type List, skip, skipCost, take } from './pages.ts';
-import { beyond, cursorOf, EVERYTHING, type Range, rangeAtCursor } from './places.ts';
-import type { PageQueries } from './queries.ts';
-import { toMessage } from './rows.ts';
-import { NOT_YET, type NotYet, Turn } from './turns.ts';
+import { APPLE_EPOCH, fromUnixNs, isoOf, MAX_INTEGER } from './instants.ts';
+import { behindCursor, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
+import { messageOf, toMessage } from './message.ts';
+import type { ReaderThread } from './reader-thread.ts';
+import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
 
-/** What the details of one message cost, in rows passed over. */
-const DETAILS = 60;
+/** Rows that are read at once, which takes some 2 ms. What needs more is read by the thread. */
+const MAX_ROWS_AT_ONCE = 2000;
+/** What the details of one message cost, in rows. */
+const DETAILS_COST = 40;
+/** More conversations than this are listed by the thread. */
+const MAX_CONVERSATIONS_AT_ONCE = 250;
 const NOTHING = { items: [] };
 
-/** Reads of messages and conversations, always from chat.db itself. */
-export class ChatReader implements MessageReader {
+/** The order of the conversations in one file. */
+export interface OrderOfFile {
+  readonly fileId: string;
+  readonly order: StoredOrder;
+}
+
+/** Every list, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+export class ListReader {
   readonly #connection: Connection;
+  readonly #recent = new RecentConversations();
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
-  listMessages(query: MessageQuery): Page<Message> | Promise<Page<Message>> {
-    let range = rangeOf(query);
-    let toSkip = query.cursor === undefined ? query.offset : 0;
-    let page: Page<Message> | undefined;
-    const detailed: Message[] = [];
-    return this.#inTurns((edition, turn) => {
-      const list = listOf(edition, query, turn);
-      if (list === undefined) return NOTHING;
-      if (list === NOT_YET) return NOT_YET;
-      const known = toSkip === query.offset && toSkip > 0 ? edition.bookmark(bookmarkOf(query, toSkip)) : undefined;
-      if (known !== undefined) {
-        range = beyond(range, query.order, known);
-        toSkip = 0;
-      }
-      while (toSkip > 0) {
-        if (turn.isOver) return NOT_YET;
-        const cost = skipCost(list);
-        const count = Math.min(toSkip, Math.ceil(turn.rowsLeft / cost));
-        turn.spend(count * cost);
-        const place = skip(list, columnsOf(list, query, 'keys'), range, count);
-        if (place === undefined) return NOTHING;
-        range = beyond(range, query.order, place);
-        toSkip -= count;
-      }
-      page ??= pageOf(edition, list, query, range);
-      if (query.includeDetails !== true) return page;
-      for (const message of page.items.slice(detailed.length)) {
-        if (turn.isOver) return NOT_YET;
-        turn.spend(DETAILS);
-        detailed.push(withDetails(edition, message));
-      }
-      return { ...page, items: detailed };
+  messages(query: MessageQuery): Page<Message> {
+    return this.#connection.read((snapshot) => messagePage(snapshot, query));
+  }
+
+  conversation(id: string): Conversation | undefined {
+    return this.#connection.read((snapshot) => conversationOf(snapshot, id));
+  }
+
+  conversations({ limit, offset }: ConversationQuery): Page<Conversation> {
+    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, limit, offset)) ?? NOTHING;
+  }
+
+  /** undefined where it cannot be kept from one commit to the next. */
+  order(): OrderOfFile | undefined {
+    return this.#connection.read((snapshot) => {
+      const order = this.#recent.store(snapshot);
+      return order && { fileId: this.#connection.fileId, order };
     });
+  }
+}
+
+/** Reads of messages and conversations, always from chat.db itself. What an index answers is answered at once. */
+export class ChatReader implements MessageReader {
+  readonly #connection: Connection;
+  readonly #thread: ReaderThread<ListReader> | undefined;
+  readonly #lists: ListReader;
+  readonly #recent = new RecentConversations();
+  #ordering: Promise<void> | undefined;
+
+  constructor(connection: Connection, thread?: ReaderThread<ListReader>) {
+    this.#connection = connection;
+    this.#thread = thread;
+    this.#lists = new ListReader(connection);
+  }
+
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
+    const page = this.#connection.read((snapshot) =>
+      isFast(snapshot, query) ? messagePage(snapshot, query) : undefined,
+    );
+    return page ?? this.#thread?.call('messages', query) ?? this.#lists.messages(query);
   }
 
   message(rowId: number, { includeDetails = false }: ReadOptions = {}): Message | undefined {
-    return this.#connection.read((edition) => {
-      const message = messageOf(edition, rowId);
-      return includeDetails && message !== undefined ? withDetails(edition, message) : message;
+    return this.#connection.read((snapshot) => {
+      const message = messageOf(snapshot, rowId);
+      return includeDetails && message !== undefined ? withDetails(snapshot, message) : message;
     });
   }
 
   details({ id, guid }: Message): MessageDetails | undefined {
-    return this.#connection.read((edition) => detailsOf(edition, Number(id), guid));
+    return this.#connection.read((snapshot) => detailsOf(snapshot, Number(id), guid));
   }
 
-  listConversations({
-    limit,
-    offset,
-  }: {
-    readonly limit: number;
-    readonly offset: number;
-  }): Page<Conversation> | Promise<Page<Conversation>> {
-    return this.#inTurns((edition, turn) => {
-      const page = edition.ranking.page(limit, offset, turn);
-      if (page === NOT_YET) return NOT_YET;
-      return {
-        items: page.flatMap(({ chatId, last }) => {
-          const chat = edition.chat(chatId);
-          return chat === undefined ? [] : [toConversation(chat, isoOf(last ?? APPLE_EPOCH))];
-        }),
-      };
+  async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
+    const { limit, offset } = query;
+    if (offset + limit <= MAX_CONVERSATIONS_AT_ONCE) {
+      const page = this.#conversationsAtOnce(query);
+      if (page !== undefined) {
+        if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
+        return page;
+      }
+      await this.#readOrder();
+      const again = this.#conversationsAtOnce(query);
+      if (again !== undefined) return again;
+    }
+    return this.#thread?.call('conversations', query) ?? this.#lists.conversations(query);
+  }
+
+  async conversation(id: string): Promise<Conversation | undefined> {
+    const found = this.#connection.read((snapshot) =>
+      costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE ? { conversation: conversationOf(snapshot, id) } : undefined,
+    );
+    if (found !== undefined) return found.conversation;
+    return this.#thread === undefined ? this.#lists.conversation(id) : this.#thread.call('conversation', id);
+  }
+
+  #conversationsAtOnce({ limit, offset }: ConversationQuery): Page<Conversation> | undefined {
+    return this.#connection.read((snapshot) =>
+      conversationPage(snapshot, this.#recent, limit, offset, MAX_ROWS_AT_ONCE),
+    );
+  }
+
+  /** Has the order of the conversations made again, once for all who wait for it. */
+  #readOrder(): Promise<void> {
+    this.#ordering ??= this.#makeOrder().finally(() => {
+      this.#ordering = undefined;
     });
+    return this.#ordering;
   }
 
-  conversation(id: string): Conversation | undefined | Promise<Conversation | undefined> {
-    return this.#inTurns((edition, turn) => {
-      const chat = edition.chatOf(id, turn);
-      if (chat === undefined || chat === NOT_YET) return chat;
-      return toConversation(chat, isoOf(edition.ranking.last(chat.rowId) ?? APPLE_EPOCH));
+  async #makeOrder(): Promise<void> {
+    const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('order');
+    this.#connection.read((snapshot) => {
+      // Another file may be there by now.
+      if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
-  }
-
-  /**
-   * Almost always the answer is there in the first turn. A long one is of the edition that it began with, and of what
-   * was committed while it was made: were it begun anew at every commit, a busy chat.db would never let it end.
-   */
-  #inTurns<Result>(step: (edition: Edition, turn: Turn) => Result | NotYet): Result | Promise<Result> {
-    let begun: Edition | undefined;
-    const next = (): Result | NotYet =>
-      this.#connection.read((current) => {
-        // Another database may lie there by now.
-        if (begun?.database !== current.database) begun = current;
-        return step(begun, new Turn());
-      });
-    const first = next();
-    return first === NOT_YET ? untilDone(next) : first;
   }
 }
 
-async function untilDone<Result>(next: () => Result | NotYet): Promise<Result> {
-  for (;;) {
-    await nextTurn();
-    const result = next();
-    if (result !== NOT_YET) return result;
-  }
-}
-
-function pageOf(edition: Edition, list: List, query: MessageQuery, range: Range): Page<Message> {
-  const found = take(list, columnsOf(list, query, 'rows'), range, query.limit + 1);
-  const shown = found.slice(0, query.limit);
-  const items: Message[] = [];
-  for (const { row, rowId } of shown) {
-    const message = row === undefined ? messageOf(edition, rowId) : toMessage(row, edition);
-    if (message !== undefined) items.push(message);
-  }
+function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
+  const list = listOf(snapshot, query);
+  if (list === undefined) return NOTHING;
+  const offset = query.cursor === undefined ? query.offset : 0;
+  const rows = listMessageRows(snapshot, list, query.limit + 1, offset);
+  const shown = rows.slice(0, query.limit);
+  const items = shown.map((row) => {
+    const message = toMessage(row, snapshot);
+    return query.includeDetails === true ? withDetails(snapshot, message) : message;
+  });
   const end = shown.at(-1);
-  if (end === undefined || found.length <= query.limit) return { items };
-  if (query.cursor === undefined) edition.setBookmark(bookmarkOf(query, query.offset + query.limit), end);
+  if (end === undefined || rows.length <= query.limit) return { items };
   const next = cursorOf(end);
   return next === query.cursor ? { items } : { items, next };
 }
 
-/** undefined for an unknown row id and for a reaction (B8). */
-export function messageOf(edition: Edition, rowId: number): Message | undefined {
-  const row = edition.database.get(edition.database.queries.message, rowId);
-  return row && toMessage(row, edition);
-}
-
-function rangeOf(query: MessageQuery): Range {
-  const since = query.sinceNs;
-  const range =
-    since === undefined ? EVERYTHING : { ...EVERYTHING, after: { date: fromUnixNs(since), rowId: LARGEST_INTEGER } };
-  return query.cursor === undefined ? range : rangeAtCursor(range, query.order, query.cursor);
-}
-
 /** undefined for a conversation that is not known (B9: an empty list). */
-function listOf(edition: Edition, { conversationId, order }: MessageQuery, turn: Turn): List | undefined | NotYet {
-  if (conversationId === undefined) {
-    return edition.isOrdered(undefined, turn) ? { source: edition, chatId: undefined, order } : NOT_YET;
-  }
-  const chat = edition.chatOf(conversationId, turn);
-  return chat === undefined || chat === NOT_YET ? chat : { source: edition, chatId: chat.rowId, order };
+function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
+  const { conversationId, order, sinceNs, cursor } = query;
+  const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
+  const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
+  const list: List = { chatId, order, ...EVERYTHING, ...(since && { after: since }) };
+  const rest = cursor === undefined ? list : behindCursor(list, cursor);
+  return conversationId !== undefined && chatId === undefined ? undefined : rest;
 }
 
-/** The texts of `rows` have the date behind row id and guid, those of `keys` behind the row id. */
-function columnsOf({ source, chatId }: List, { order }: MessageQuery, what: keyof PageQueries): Columns {
-  const { pages } = source.database.queries;
-  const sql = pages[chatId === undefined ? 'all' : 'chat'][order][what];
-  return { sql, dateAt: what === 'rows' ? 2 : 1, purpose: 'isMessage' };
+function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
+  const { conversationId, cursor, limit, includeDetails } = query;
+  const offset = cursor === undefined ? query.offset : 0;
+  const details = includeDetails === true ? limit * DETAILS_COST : 0;
+  if (offset + details > MAX_ROWS_AT_ONCE) return false;
+  const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
+  return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
-function bookmarkOf({ conversationId, sinceNs, order }: MessageQuery, offset: number): string {
-  return `${order} ${offset} ${sinceNs ?? ''} ${conversationId ?? ''}`;
+/** What finding the best of the chats that an id means costs, and when its last message is dated. */
+function costOfChats(snapshot: Snapshot, id: string): number {
+  return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
+}
+
+function conversationOf(snapshot: Snapshot, id: string): Conversation | undefined {
+  const [chat] = chatsOf(snapshot, id);
+  if (chat === undefined) return undefined;
+  return toConversation(chat, isoOf(lastMessageAt(snapshot, chat.rowId) ?? APPLE_EPOCH));
+}
+
+/** undefined when it would take reading more than `maxRows`. */
+function conversationPage(
+  snapshot: Snapshot,
+  recent: RecentConversations,
+  limit: number,
+  offset: number,
+  maxRows = Number.POSITIVE_INFINITY,
+): Page<Conversation> | undefined {
+  const listed = recent.page(snapshot, limit, offset, maxRows);
+  return (
+    listed && {
+      items: listed.flatMap(({ chatId, last }) => {
+        const chat = snapshot.chat(chatId);
+        return chat === undefined ? [] : [toConversation(chat, isoOf(last ?? APPLE_EPOCH))];
+      }),
+    }
+  );
 }
 
 function toConversation(chat: Chat, lastMessageAt: string): Conversation {

@@ -71,7 +71,7 @@ class MemoryReader implements MessageReader {
   next: string | undefined;
   failure: Error | undefined;
 
-  listMessages(query: MessageQuery): Page<Message> {
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
     this.#check();
     this.queries.push(query);
     return this.#page(MESSAGE);
@@ -82,12 +82,12 @@ class MemoryReader implements MessageReader {
     return String(rowId) === MESSAGE.id ? MESSAGE : undefined;
   }
 
-  listConversations(): Page<Conversation> {
+  async listConversations(): Promise<Page<Conversation>> {
     this.#check();
     return this.#page(CONVERSATION);
   }
 
-  conversation(id: string): Conversation | undefined {
+  async conversation(id: string): Promise<Conversation | undefined> {
     this.#check();
     return id === CONVERSATION.id ? CONVERSATION : undefined;
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeAttributedBody, LARGEST_BODY_BYTES } from '../../src/chatdb/attributed-body.ts';
+import { decodeAttributedBody, MAX_BODY_BYTES } from '../../src/chatdb/attributed-body.ts';
 import { typedstream } from '../support/chat-fixture.ts';
 
 const vectors = JSON.parse(
@@ -42,7 +42,7 @@ describe('the attributedBody decoder', () => {
   test('gives nothing for what is no typedstream', () => {
     expect(decodeAttributedBody(new Uint8Array())).toBeUndefined();
     expect(decodeAttributedBody(Buffer.from('bplist00 keyed archive'))).toBeUndefined();
-    expect(decodeAttributedBody(Buffer.alloc(LARGEST_BODY_BYTES + 1, 4))).toBeUndefined();
+    expect(decodeAttributedBody(Buffer.alloc(MAX_BODY_BYTES + 1, 4))).toBeUndefined();
   });
 
   test('never throws on a blob cut anywhere, and never invents text', () => {

@@ -14,9 +14,8 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { Connection } from '../../src/chatdb/connection.ts';
-import { toUnavailable } from '../../src/chatdb/failure.ts';
-import { ChatLog } from '../../src/chatdb/log.ts';
+import { Connection, toUnavailable } from '../../src/chatdb/connection.ts';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
@@ -56,12 +55,12 @@ describe('the connection', () => {
     const { connection, guids } = connect(path);
     expect(connection.health()).toEqual({ connected: false, message: null });
     const fixture = write(path, ['A']);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(connection.health()).toEqual({ connected: true, message: null });
-    expect(connection.look()).toBe('unchanged');
+    expect(connection.check()).toBe('unchanged');
     fixture.message({ guid: 'B' });
-    expect(connection.look()).toBe('changed');
-    expect(connection.look()).toBe('unchanged');
+    expect(connection.check()).toBe('changed');
+    expect(connection.check()).toBe('unchanged');
     expect(guids()).toEqual(['A', 'B']);
   });
 
@@ -69,22 +68,22 @@ describe('the connection', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     const fixture = write(path, ['A'], 'macos-26', { wal: false });
-    expect(connection.hasNews()).toBe(true);
+    expect(connection.mayHaveChanged()).toBe(true);
     expect(connection.health()).toEqual({ connected: false, message: null });
-    connection.look();
-    expect(connection.hasNews()).toBe(false);
+    connection.check();
+    expect(connection.mayHaveChanged()).toBe(false);
     fixture.message({ guid: 'B' });
-    expect(connection.hasNews()).toBe(true);
-    expect(connection.hasNews()).toBe(true);
+    expect(connection.mayHaveChanged()).toBe(true);
+    expect(connection.mayHaveChanged()).toBe(true);
     expect(guids()).toEqual(['A', 'B']); // a read in between changes nothing
-    expect(connection.hasNews()).toBe(true);
-    connection.look();
-    expect(connection.hasNews()).toBe(false);
+    expect(connection.mayHaveChanged()).toBe(true);
+    connection.check();
+    expect(connection.mayHaveChanged()).toBe(false);
     fixture.close();
     writeFileSync(path, Buffer.alloc(8192, 7));
-    expect(connection.hasNews()).toBe(true); // what is wrong, the look says
-    expect(connection.look()).toBe('away');
-    expect(connection.hasNews()).toBe(true); // it may be back
+    expect(connection.mayHaveChanged()).toBe(true); // what is wrong, the look says
+    expect(connection.check()).toBe('away');
+    expect(connection.mayHaveChanged()).toBe(true); // it may be back
   });
 
   test('does not open an empty file: SQLite would delete the -wal beside it', () => {
@@ -94,11 +93,11 @@ describe('the connection', () => {
     copyFileSync(`${path}-wal`, `${empty}-wal`);
     writeFileSync(empty, '');
     const { connection, guids } = connect(empty);
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health().message).toMatch(/is empty.*sign in/);
     expect(existsSync(`${empty}-wal`)).toBe(true);
     copyFileSync(path, empty);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids()).toEqual(['A']);
   });
 
@@ -106,7 +105,7 @@ describe('the connection', () => {
     const path = freshPath();
     execFileSync('mkfifo', [path]);
     const { connection } = connect(path);
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health().message).toMatch(/chat_db_path is a named pipe/);
   });
 
@@ -132,10 +131,10 @@ describe('the connection', () => {
     const fixture = write(path, ['A'], 'macos-26', { wal: false });
     const { connection, guids } = connect(path);
     expect(guids()).toEqual(['A']);
-    connection.look();
+    connection.check();
     fixture.message({ guid: 'B' });
-    expect(connection.look()).toBe('changed');
-    expect(connection.look()).toBe('unchanged');
+    expect(connection.check()).toBe('changed');
+    expect(connection.check()).toBe('unchanged');
     fixture.sql('VACUUM');
     expect(guids()).toEqual(['A', 'B']);
   });
@@ -144,7 +143,7 @@ describe('the connection', () => {
     const path = freshPath();
     const fixture = write(path, ['A'], 'macos-10.13');
     const { connection } = connect(path);
-    connection.look();
+    connection.check();
     fixture.sql('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
     const reaction = {
       associated_message_type: 2006,
@@ -152,7 +151,7 @@ describe('the connection', () => {
       associated_message_emoji: '🌵',
     };
     fixture.message(reaction);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     const [entry] = new ChatLog(connection).entries(rowOffset(1), rowOffset(9), 9);
     expect(entry?.event.data).toMatchObject({ reaction_type: 'emoji', emoji: '🌵' });
   });
@@ -160,7 +159,7 @@ describe('the connection', () => {
   test('is told what is wrong when there is no file, and is back when there is one', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health()).toEqual({
       connected: false,
       message:
@@ -169,7 +168,7 @@ describe('the connection', () => {
     expect(guids).toThrow(expect.objectContaining({ kind: 'unavailable', code: 'chat_db_unavailable' }));
     write(path, ['A']);
     expect(guids).toThrow('There is no Messages database');
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids()).toEqual(['A']);
   });
 
@@ -177,13 +176,13 @@ describe('the connection', () => {
     const path = freshPath();
     write(path, ['A']);
     const { connection, guids } = connect(path);
-    connection.look();
+    connection.check();
     const before = connection.fileId;
     renameSync(path, `${path}.away`);
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health().connected).toBe(false);
     renameSync(`${path}.away`, path);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(connection.fileId).toBe(before);
     expect(guids()).toEqual(['A']);
   });
@@ -192,11 +191,11 @@ describe('the connection', () => {
     const path = freshPath();
     const first = write(path, ['A', 'B'], 'macos-26', { wal: false });
     const { connection, guids } = connect(path);
-    connection.look();
+    connection.check();
     const before = connection.fileId;
     first.remove();
     write(path, ['X'], 'macos-26', { wal: false });
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(connection.fileId).not.toBe(before);
     expect(guids()).toEqual(['X']);
   });
@@ -210,7 +209,7 @@ describe('the connection', () => {
         write(path, ['A']);
       }
       const { connection } = connect(path);
-      connection.look();
+      connection.check();
       const { fileId } = connection;
       connection.close();
       return fileId;
@@ -222,7 +221,7 @@ describe('the connection', () => {
     const path = freshPath();
     write(path, ['A']);
     const { connection } = connect(path);
-    connection.look();
+    connection.check();
     const { ino, birthtimeNs } = statSync(path, { bigint: true });
     expect(connection.fileId).toBe(`${ino}:${birthtimeNs}`);
   });
@@ -232,15 +231,15 @@ describe('the connection', () => {
     const fixture = write(path, ['A', 'B']);
     write(other, ['X']).close();
     const { connection, guids } = connect(path);
-    connection.look();
+    connection.check();
     fixture.sql('PRAGMA wal_checkpoint(TRUNCATE)');
-    connection.look();
-    connection.look();
+    connection.check();
+    connection.check();
     expect(guids()).toEqual(['A', 'B']);
     copyFileSync(other, path);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids()).toEqual(['X']);
-    expect(connection.look()).toBe('unchanged');
+    expect(connection.check()).toBe('unchanged');
   });
 
   test('goes on after a killed writer whose WAL was taken away and made anew', async () => {
@@ -248,15 +247,15 @@ describe('the connection', () => {
     write(path, ['A']).close();
     const writer = await startWriter(path, 'B');
     const { connection, guids } = connect(path);
-    connection.look();
+    connection.check();
     expect(guids()).toEqual(['A', 'B']);
     writer.kill('SIGKILL');
     await once(writer, 'exit');
-    expect(connection.look()).toBe('unchanged');
+    expect(connection.check()).toBe('unchanged');
     rmSync(`${path}-wal`);
     rmSync(`${path}-shm`);
     const successor = await startWriter(path, 'C');
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids().at(-1)).toBe('C');
     successor.kill('SIGKILL');
     await once(successor, 'exit');
@@ -266,11 +265,11 @@ describe('the connection', () => {
     const path = freshPath();
     writeFileSync(path, 'no database '.repeat(1000));
     const { connection } = connect(path);
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health().message).toContain('damaged or not an SQLite database');
     rmSync(path);
     write(path, ['A']);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
   });
 
   test('loses a file turned to garbage while it was open, and recovers', () => {
@@ -281,10 +280,10 @@ describe('the connection', () => {
     fixture.close();
     copyFileSync(path, `${path}.good`);
     writeFileSync(path, Buffer.alloc(8192, 7));
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(guids).toThrow('damaged');
     copyFileSync(`${path}.good`, path);
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids()).toEqual(['A']);
   });
 
@@ -292,15 +291,15 @@ describe('the connection', () => {
     const path = freshPath();
     write(path, ['A'], 'macos-26', { wal: false });
     const { connection, guids } = connect(path);
-    connection.look();
+    connection.check();
     const locker = new Database(path);
     toClose.push(() => locker.close());
     locker.exec('BEGIN EXCLUSIVE');
     expect(guids).toThrow('locked by another program');
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     expect(connection.health()).toMatchObject({ connected: false });
     locker.exec('COMMIT');
-    expect(connection.look()).toBe('changed');
+    expect(connection.check()).toBe('changed');
     expect(guids()).toEqual(['A']);
   });
 
@@ -325,7 +324,7 @@ describe('the connection', () => {
     guids();
     connection.close();
     connection.close();
-    expect(connection.look()).toBe('away');
+    expect(connection.check()).toBe('away');
     if (process.platform === 'linux') expect(openFiles().filter((file) => file.startsWith(path))).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatLog } from '../../src/chatdb/log.ts';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { chatDatabases } from '../support/chat-databases.ts';

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { messageQueries, type PageQueries } from '../../src/chatdb/queries.ts';
-import { chatQueries } from '../../src/chatdb/queries-chats.ts';
-import { probe } from '../../src/chatdb/shape.ts';
+import { listQueriesOf } from '../../src/chatdb/list-query.ts';
+import { queriesOf } from '../../src/chatdb/queries.ts';
+import { orderQueriesOf } from '../../src/chatdb/recent-conversations.ts';
+import { readSchemaInfo } from '../../src/chatdb/schema-info.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -17,8 +18,11 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
   }
   fixture.sql('ANALYZE');
   const sqlite = openSqlite(fixture.path, { readonly: true });
-  const queries = messageQueries(probe(sqlite));
-  const chats = chatQueries(probe(sqlite));
+  const schemaInfo = readSchemaInfo(sqlite);
+  const queries = queriesOf(schemaInfo);
+  const lists = listQueriesOf(schemaInfo);
+  const order = orderQueriesOf(schemaInfo);
+  const { all, chat } = lists.messages;
   afterAll(() => {
     sqlite.close();
     fixture.close();
@@ -32,54 +36,64 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
       .map((row) => String(row[3]));
   }
 
-  const indexed = (page: PageQueries): string[] => [page.rows, page.keys];
   const hot = [
-    ...indexed(queries.pages.all.asc),
-    ...indexed(queries.pages.all.desc),
-    ...indexed(queries.pages.chat.asc),
-    ...indexed(queries.pages.chat.desc),
+    ...[all.asc, all.desc, chat.asc, chat.desc, lists.counted, lists.joined].map(({ indexed }) => indexed),
     queries.message,
     queries.entries,
-    queries.arrivals,
+    queries.pendingRows,
     queries.attachments,
-    queries.hasOddDates.all,
-    queries.hasOddDates.chat,
+    queries.dates.all,
+    queries.dates.chat,
     queries.rowIdOfGuid,
-    chats.last,
+    order.joinsAfter,
+    order.chatsAfter,
+    order.stillCounts,
   ];
 
   test.each(hot)('no scan and no sort in %#', (sql) => {
     // On macOS 13 the deleted rows have no index by message: the small table is read, once, when a row may be in it.
-    const steps = plan(sql).filter((step) => !/SCAN (r|chat_recoverable_message_join|CONSTANT ROW)\b/.test(step));
+    const steps = plan(sql).filter(
+      (step) => !/SCAN (r\b|chat_recoverable_message_join|CONSTANT ROW|\(?subquery)/.test(step),
+    );
     expect(steps.filter((step) => /SCAN|TEMP B-TREE/.test(step))).toEqual([]);
     expect(steps.some((step) => step.startsWith('SEARCH'))).toBe(true);
   });
 
   test('rows without a date are read from an index, and each looked up', () => {
-    for (const sql of [...queries.undated.all, ...queries.undated.chat]) {
-      const steps = plan(sql);
-      expect(steps.filter((step) => /SCAN (?!j$|chat_recoverable_message_join)|TEMP B-TREE/.test(step))).toEqual([]);
-      expect(steps.some((step) => /^SEARCH (message|chat_message_join) USING COVERING INDEX/.test(step))).toBe(true);
-      expect(steps.some((step) => step.startsWith('SEARCH m USING INTEGER PRIMARY KEY'))).toBe(true);
+    for (const { mixed } of [all.asc, all.desc, chat.asc, chat.desc, lists.counted, lists.joined]) {
+      const steps = plan(mixed);
+      // Only what is sorted anyway, and the small table of deleted rows, is scanned.
+      const scanned = steps.filter(
+        (step) => /^SCAN /.test(step) && !/^SCAN (k|\(?subquery|chat_recover|CONSTANT)/.test(step),
+      );
+      expect(scanned).toEqual([]);
+      expect(steps.some((step) => /^SEARCH (m|j) USING (COVERING )?INDEX \w*date/.test(step))).toBe(true);
     }
   });
 
   test('a page stops reading as soon as it is full', () => {
-    const sql = queries.pages.all.desc.rows;
+    const sql = all.desc.indexed;
     expect(plan(sql)[0]).toMatch(/SEARCH m USING INDEX message_idx_date \(date>\? AND date<\?\)/);
-    const chat = queries.pages.chat.desc.rows;
-    expect(plan(chat)[0]).toContain('chat_message_join_idx_message_date_id_chat_id (chat_id=? AND message_date>?');
+    expect(plan(chat.desc.indexed)[0]).toContain(
+      'chat_message_join_idx_message_date_id_chat_id (chat_id=? AND message_date>?',
+    );
   });
 
-  test('only the chats themselves are scanned to rank conversations', () => {
-    for (const sql of [chats.heads, chats.oddChats]) {
-      expect(plan(sql).filter((step) => /SCAN (?!c\b|heads\b|CONSTANT ROW)/.test(step))).toEqual([]);
+  test('only the chats themselves are scanned to order conversations', () => {
+    expect(order.isKept).toBe(true);
+    for (const sql of [order.latest, order.odd ?? '']) {
+      expect(plan(sql).filter((step) => /SCAN (?!c\b|\(?subquery|CONSTANT ROW)/.test(step))).toEqual([]);
     }
-    expect(chats.areHeadsExact).toBe(false);
+  });
+
+  test('the newest rows are read from the index of dates', () => {
+    expect(plan(order.newest).filter((step) => /TEMP B-TREE/.test(step))).toEqual([]);
+    expect(plan(order.newest).join()).toContain('message_idx_date');
   });
 
   test('no number is bound bare where SQLite would plan anew at every run', () => {
-    const texts = [...hot, ...queries.undated.all, ...queries.undated.chat, chats.heads, chats.participants].join('\n');
+    const mixed = [all.asc, all.desc, chat.asc, chat.desc, lists.counted].map((sql) => sql.mixed);
+    const texts = [...hot, ...mixed, order.newest, queries.participants].join('\n');
     expect(texts).not.toMatch(/LIMIT \?(?! \+ 0)|OFFSET \?(?! \+ 0)|[<>]=? \(?\?(?! \+ 0)/);
   });
 });

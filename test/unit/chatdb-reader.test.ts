@@ -1,4 +1,3 @@
-import { utimesSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -40,9 +39,9 @@ describe('a list of messages', () => {
 
   test.each(['', 'x', '5', '5.', '.5', '1.2.3', "1' OR 1.1", `${'9'.repeat(40)}.1`])(
     'refuses the cursor %j',
-    (cursor) => {
+    async (cursor) => {
       const { reader } = open();
-      expect(() => reader.listMessages({ order: 'desc', limit: 4, offset: 0, cursor })).toThrow(
+      await expect(reader.listMessages({ order: 'desc', limit: 4, offset: 0, cursor })).rejects.toThrow(
         expect.objectContaining({ kind: 'invalid', code: 'invalid_cursor' }),
       );
     },
@@ -71,71 +70,39 @@ describe('a list of messages', () => {
     }
   });
 
-  test('of a chat whose many joins have no date comes in turns, and ends while others write', async () => {
+  test('of a chat whose many joins have no date is in order', async () => {
     const { fixture, reader } = open();
     const chat = fixture.chat('any;-;1');
-    const other = fixture.chat('any;-;2');
+    fixture.chat('any;-;2');
     fixture.transaction(() => {
       for (let n = 0; n < 7000; n += 1)
         fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', (n * 31) % 7000), text: `${(n * 31) % 7000}` });
       fixture.sql('UPDATE chat_message_join SET message_date = CASE message_id % 2 WHEN 0 THEN 0 END');
     });
-    let turns = 0;
-    const write = (): void => {
-      turns += 1;
-      fixture.message({ chat: other, text: `${turns}` });
-      running = setImmediate(write);
-    };
-    let running = setImmediate(write);
-    try {
-      for (const [offset, body] of [
-        [0, '6999'],
-        [5000, '1999'],
-      ] as const) {
-        turns = 0;
-        const page = reader.listMessages({ order: 'desc', limit: 3, offset, conversationId: 'any;-;1' });
-        expect(page).toBeInstanceOf(Promise);
-        expect((await page).items[0]?.body).toBe(body);
-        expect(turns).toBeGreaterThan(3);
-        turns = 0;
-        const { items } = await reader.listConversations({ limit: 2, offset: 0 });
-        expect(items.map(({ id }) => id).sort()).toEqual(['any;-;1', 'any;-;2']);
-        expect(turns).toBeGreaterThan(3);
-        expect((await reader.conversation('any;-;1'))?.last_message_at).toBe('2026-01-01T00:00:00Z');
-      }
-    } finally {
-      clearImmediate(running);
+    for (const [offset, body] of [
+      [0, '6999'],
+      [5000, '1999'],
+    ] as const) {
+      const page = await reader.listMessages({ order: 'desc', limit: 3, offset, conversationId: 'any;-;1' });
+      expect(page.items[0]?.body).toBe(body);
     }
+    const { items } = await reader.listConversations({ limit: 2, offset: 0 });
+    expect(items.map(({ id }) => id)).toEqual(['any;-;1', 'any;-;2']);
+    expect((await reader.conversation('any;-;1'))?.last_message_at).toBe('2026-01-01T00:00:00Z');
   });
 
-  test('that takes several turns goes on when the file is another one meanwhile', async () => {
-    const { fixture, connection, reader } = open();
-    const chat = fixture.chat('any;-;1');
-    fixture.transaction(() => {
-      for (let n = 0; n < 7000; n += 1)
-        fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n), text: `${n}` });
-      fixture.sql('UPDATE chat_message_join SET message_date = 0');
-    });
-    const page = reader.listMessages({ order: 'desc', limit: 1, offset: 0, conversationId: 'any;-;1' });
-    expect(page).toBeInstanceOf(Promise);
-    // Written to from outside of SQLite: it is opened anew.
-    utimesSync(fixture.path, 1, 1);
-    expect(connection.look()).toBe('changed');
-    expect((await page).items.map(({ body }) => body)).toEqual(['6999']);
-  });
-
-  test('with details comes in turns too', async () => {
+  test('with details has them at every length', async () => {
     const { fixture, reader } = open();
     const chat = fixture.chat('any;-;1');
     fixture.transaction(() => {
       for (let n = 0; n < 200; n += 1) fixture.message({ chat, text: `${n}` });
     });
-    const page = reader.listMessages({ order: 'asc', limit: 200, offset: 0, includeDetails: true });
-    expect(page).toBeInstanceOf(Promise);
-    const { items } = await page;
-    expect(items.map(({ body, details }) => [body, details?.kind])).toEqual(
-      Array.from({ length: 200 }, (_, n) => [`${n}`, 'message']),
-    );
+    for (const limit of [20, 200]) {
+      const { items } = await reader.listMessages({ order: 'asc', limit, offset: 0, includeDetails: true });
+      expect(items.map(({ body, details }) => [body, details?.kind])).toEqual(
+        Array.from({ length: limit }, (_, n) => [`${n}`, 'message']),
+      );
+    }
   });
 
   test('sees what was committed a moment ago, in every list', async () => {
@@ -156,7 +123,7 @@ describe('a list of messages', () => {
 });
 
 describe('a conversation', () => {
-  test('is found under every spelling of its id, and under no other', async () => {
+  test('is found under every variant of its id, and under no other', async () => {
     const { fixture, reader } = open();
     const any = fixture.chat('any;-;+15550100');
     fixture.message({ chat: any });
@@ -291,9 +258,9 @@ describe('a bare database', () => {
     );
   });
 
-  test('without a needed column says which', () => {
+  test('without a needed column says which', async () => {
     const { fixture, reader } = open('bare');
     fixture.sql('ALTER TABLE message DROP COLUMN is_from_me');
-    expect(() => reader.listConversations({ limit: 1, offset: 0 })).toThrow('no column message.is_from_me');
+    await expect(reader.listConversations({ limit: 1, offset: 0 })).rejects.toThrow('no column message.is_from_me');
   });
 });

@@ -9,7 +9,7 @@ export interface BackendHealth {
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Opaque place to go on from, absent on the last page. */
+  /** Opaque cursor of the next page, absent on the last one. */
   readonly next?: string;
 }
 
@@ -25,22 +25,24 @@ export interface MessageQuery {
   readonly includeDetails?: boolean;
 }
 
+export interface ConversationQuery {
+  readonly limit: number;
+  readonly offset: number;
+}
+
 /** What else a read is to give (section H). */
 export interface ReadOptions {
   readonly includeDetails?: boolean;
 }
 
-/** Reads for clients. Every method throws AppError `unavailable` while chat.db cannot be read (C6). */
+/** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (C6). */
 export interface MessageReader {
-  listMessages(query: MessageQuery): Page<Message> | Promise<Page<Message>>;
+  listMessages(query: MessageQuery): Promise<Page<Message>>;
   /** undefined for an unknown row id and for a reaction (B8). */
   message(rowId: number, options?: ReadOptions): Message | undefined;
-  listConversations(query: {
-    readonly limit: number;
-    readonly offset: number;
-  }): Page<Conversation> | Promise<Page<Conversation>>;
-  /** Accepts every spelling of the chat guid (B4). */
-  conversation(id: string): Conversation | undefined | Promise<Conversation | undefined>;
+  listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
+  /** Accepts every variant of the chat guid (B4). */
+  conversation(id: string): Promise<Conversation | undefined>;
 }
 
 /** An open file of a message. Whoever has it reads once or closes it. */

@@ -2,8 +2,8 @@ import { appendFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
+import { ChangeDetector } from '../../src/chatdb/change-detector.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
-import { Tail } from '../../src/chatdb/tail.ts';
 import type { BackendHealth } from '../../src/domain/ports/reading.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,12 +20,12 @@ let files = 0;
 
 function build({ isWatching = false, wal = true, exists = true, isLink = false } = {}) {
   files += 1;
-  const path = join(folder, `tail-${files}.db`);
+  const path = join(folder, `detector-${files}.db`);
   if (isLink) symlinkSync(`${path}.itself`, path);
   const clock = new FakeClock();
   const connection = new Connection({ path, home: '/Users/ada', log: collectingLog() });
   const seen = { changes: 0, health: [] as BackendHealth[] };
-  const tail = new Tail({
+  const detector = new ChangeDetector({
     connection,
     clock,
     pollIntervalMs: 1000,
@@ -43,16 +43,16 @@ function build({ isWatching = false, wal = true, exists = true, isLink = false }
   const fixture = exists ? create() : undefined;
   toClose.push(
     () => connection.close(),
-    () => tail.close(),
+    () => detector.close(),
   );
-  return { path, clock, tail, seen, create, fixture };
+  return { path, clock, detector, seen, create, fixture };
 }
 
-describe('the tail', () => {
-  test('looks at once, then at every interval, and tells of commits only', async () => {
-    const { tail, seen, clock, fixture } = build();
-    tail.start();
-    tail.start();
+describe('the change detector', () => {
+  test('checks at once, then at every interval, and tells of commits only', async () => {
+    const { detector, seen, clock, fixture } = build();
+    detector.start();
+    detector.start();
     expect(seen.changes).toBe(1);
     await clock.advance(5000);
     expect(seen.changes).toBe(1);
@@ -65,8 +65,8 @@ describe('the tail', () => {
   });
 
   test('tells of health when it changes, and goes on when the database is back', async () => {
-    const { tail, seen, clock, create } = build({ exists: false });
-    tail.start();
+    const { detector, seen, clock, create } = build({ exists: false });
+    detector.start();
     await clock.advance(3000);
     expect(seen.health.map(({ connected }) => connected)).toEqual([false]);
     expect(seen.changes).toBe(0);
@@ -77,8 +77,8 @@ describe('the tail', () => {
   });
 
   test('is not delayed or hurried by a clock that is set', async () => {
-    const { tail, seen, clock, fixture } = build();
-    tail.start();
+    const { detector, seen, clock, fixture } = build();
+    detector.start();
     clock.step(-86_400_000);
     fixture?.message();
     await clock.advance(1000);
@@ -89,9 +89,9 @@ describe('the tail', () => {
   });
 
   test('with the watch notices a commit without any interval passing', async () => {
-    const { tail, seen, clock, fixture } = build({ isWatching: true });
+    const { detector, seen, clock, fixture } = build({ isWatching: true });
     fixture?.message();
-    tail.start();
+    detector.start();
     for (let commits = 1; commits <= 5; commits += 1) {
       fixture?.message();
       await eventually(() => clock.advance(1).then(() => seen.changes === commits + 1));
@@ -100,18 +100,18 @@ describe('the tail', () => {
   });
 
   test('watches the WAL where a link leads to', async () => {
-    const { tail, seen, clock, fixture } = build({ isWatching: true, isLink: true });
+    const { detector, seen, clock, fixture } = build({ isWatching: true, isLink: true });
     fixture?.message();
-    tail.start();
+    detector.start();
     fixture?.message();
     await eventually(() => clock.advance(1).then(() => seen.changes === 2));
     expect(clock.monotonic()).toBeLessThan(900);
   });
 
-  test('looks only so often after an event that brings nothing', async () => {
-    const { path, tail, clock, fixture, seen } = build({ isWatching: true });
+  test('checks only so often after an event that brings nothing', async () => {
+    const { path, detector, clock, fixture, seen } = build({ isWatching: true });
     fixture?.message();
-    tail.start();
+    detector.start();
     const writer = new ChatFixtureWriter(path);
     toClose.push(() => writer.close());
     writer.writeUncommitted();
@@ -123,10 +123,10 @@ describe('the tail', () => {
     await eventually(() => clock.advance(1).then(() => seen.changes === 2));
   });
 
-  test('looks again after an event whose look found something: it may have been the commit before', async () => {
-    const { tail, clock, fixture, seen } = build({ isWatching: true });
+  test('checks again after an event whose check found something: it may have been the commit before', async () => {
+    const { detector, clock, fixture, seen } = build({ isWatching: true });
     fixture?.message();
-    tail.start();
+    detector.start();
     fixture?.message();
     await eventually(() => seen.changes === 2);
     expect(clock.pending).toBe(2); // the poll, and a look
@@ -134,12 +134,12 @@ describe('the tail', () => {
     expect(clock.pending).toBe(1);
   });
 
-  test('looks 1, 3, 8, 20 and 50 ms after an event, until one of these finds something; another event begins anew', async () => {
-    const path = join(folder, 'tail-timed.db');
+  test('checks 1, 3, 8, 20 and 50 ms after an event, until one of these finds something; another event begins again', async () => {
+    const path = join(folder, 'detector-timed.db');
     writeFileSync(`${path}-wal`, '');
     const clock = new FakeClock();
-    const looks: number[] = [];
-    const looksAtFiles: number[] = [];
+    const checks: number[] = [];
+    const checksOfFiles: number[] = [];
     let finding = Number.POSITIVE_INFINITY;
     let changes = 0;
     const onChange = (): void => {
@@ -149,47 +149,47 @@ describe('the tail', () => {
       filePath: path,
       walId: 'the same',
       health: () => ({ connected: true, message: null }),
-      look() {
-        looksAtFiles.push(clock.monotonic());
-        if (looks.length !== finding) looks.push(clock.monotonic());
-        return looks.length === finding ? 'changed' : 'unchanged';
+      check() {
+        checksOfFiles.push(clock.monotonic());
+        if (checks.length !== finding) checks.push(clock.monotonic());
+        return checks.length === finding ? 'changed' : 'unchanged';
       },
-      hasNews() {
-        looks.push(clock.monotonic());
-        return looks.length === finding;
+      mayHaveChanged() {
+        checks.push(clock.monotonic());
+        return checks.length === finding;
       },
     } as unknown as Connection;
-    const tail = new Tail({ connection, clock, pollIntervalMs: 60_000, onChange });
-    toClose.push(() => tail.close());
-    tail.start();
+    const detector = new ChangeDetector({ connection, clock, pollIntervalMs: 60_000, onChange });
+    toClose.push(() => detector.close());
+    detector.start();
     const event = async (): Promise<void> => {
-      const before = looks.length;
+      const before = checks.length;
       appendFileSync(`${path}-wal`, 'x');
-      await eventually(() => looks.length === before + 1);
+      await eventually(() => checks.length === before + 1);
     };
     await event();
     await clock.advance(100);
-    expect(looks).toEqual([0, 0, 1, 3, 8, 20, 50]);
-    expect(looksAtFiles).toEqual([0, 0, 50]);
-    looks.length = 0;
+    expect(checks).toEqual([0, 0, 1, 3, 8, 20, 50]);
+    expect(checksOfFiles).toEqual([0, 0, 50]);
+    checks.length = 0;
     finding = 3;
     await event();
     await clock.advance(100);
-    expect(looks).toEqual([100, 101, 103]);
+    expect(checks).toEqual([100, 101, 103]);
     expect(changes).toBe(1);
-    looks.length = 0;
+    checks.length = 0;
     finding = Number.POSITIVE_INFINITY;
     await event();
     await clock.advance(2);
     await event();
     await clock.advance(100);
-    expect(looks).toEqual([200, 201, 202, 203, 205, 210, 222, 252]);
+    expect(checks).toEqual([200, 201, 202, 203, 205, 210, 222, 252]);
   });
 
   test('watches the new WAL when the old one was replaced', async () => {
-    const { path, tail, seen, clock, fixture, create } = build({ isWatching: true });
+    const { path, detector, seen, clock, fixture, create } = build({ isWatching: true });
     fixture?.message();
-    tail.start();
+    detector.start();
     fixture?.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     const successor = create();
@@ -202,12 +202,12 @@ describe('the tail', () => {
   });
 
   test('leaves no timer and calls nobody once closed', async () => {
-    const { tail, seen, clock, fixture } = build({ isWatching: true });
-    tail.start();
+    const { detector, seen, clock, fixture } = build({ isWatching: true });
+    detector.start();
     fixture?.message();
-    tail.close();
-    tail.close();
-    tail.start();
+    detector.close();
+    detector.close();
+    detector.start();
     await clock.advance(5000);
     expect(clock.pending).toBe(0);
     expect(seen.changes).toBe(1);

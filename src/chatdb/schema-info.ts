@@ -3,7 +3,7 @@ import { problem } from '../domain/problems.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
 /** What this database has. Found by looking, never by the version of macOS (B1). */
-export interface Shape {
+export interface SchemaInfo {
   hasTable(table: string): boolean;
   hasColumn(table: string, column: string): boolean;
   /** True when an index begins with these columns, so that a search by them is fast. */
@@ -39,7 +39,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Throws AppError `unavailable` when something is missing that nothing works without. */
-export function probe(sqlite: Sqlite): Shape {
+export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
   for (const table of TABLES) {
@@ -86,4 +86,16 @@ function names(sqlite: Sqlite, pragma: string, at: number): string[] {
 
 function missing(what: string): AppError {
   return problem('chat_db_incomplete', { what });
+}
+
+/** Builds something once for each schema, at its first use. */
+export function perSchema<Result>(build: (schema: SchemaInfo) => Result): (schema: SchemaInfo) => Result {
+  const built = new WeakMap<SchemaInfo, Result>();
+  return (schema) => {
+    const known = built.get(schema);
+    if (known !== undefined) return known;
+    const result = build(schema);
+    built.set(schema, result);
+    return result;
+  };
 }

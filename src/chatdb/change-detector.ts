@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
 
-export interface TailOptions {
+export interface ChangeDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
@@ -15,28 +15,28 @@ export interface TailOptions {
   readonly onHealth?: (health: BackendHealth) => void;
 }
 
-/** The -wal is written before its commit can be seen: look at once, then so many milliseconds later (C3). */
-const LOOKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
+/** The -wal is written before its commit can be seen: check at once, then so many milliseconds later (C3). */
+const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**
  * Notices commits by others. `PRAGMA data_version` at every interval is the truth; a watch on the -wal only
  * makes it sooner, and is put up again whenever that file is another one.
  */
-export class Tail {
-  readonly #options: TailOptions;
+export class ChangeDetector {
+  readonly #options: ChangeDetectorOptions;
   #watcher: FSWatcher | undefined;
   #watchedWal: string | null = null;
   #cancelPoll: Cancel | undefined;
-  #cancelLook: Cancel | undefined;
-  #turn: NodeJS.Immediate | undefined;
+  #cancelCheck: Cancel | undefined;
+  #immediate: NodeJS.Immediate | undefined;
   #lastHealth: string | undefined;
   #isClosed = false;
 
-  constructor(options: TailOptions) {
+  constructor(options: ChangeDetectorOptions) {
     this.#options = options;
   }
 
-  /** Looks at once, so that health is known when this returns. */
+  /** Checks at once, so that health is known when this returns. */
   start(): void {
     if (this.#isClosed || this.#cancelPoll !== undefined) return;
     this.#poll();
@@ -45,55 +45,55 @@ export class Tail {
   close(): void {
     this.#isClosed = true;
     this.#cancelPoll?.();
-    this.#cancelLook?.();
-    clearImmediate(this.#turn);
+    this.#cancelCheck?.();
+    clearImmediate(this.#immediate);
     this.#unwatch();
   }
 
   #poll(): void {
-    this.#look();
+    this.#check();
     if (this.#isClosed) return;
     this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => this.#poll());
   }
 
   /** True when something new was found. */
-  #look(): boolean {
+  #check(): boolean {
     const { connection, onChange, onHealth } = this.#options;
-    const look = connection.look();
+    const change = connection.check();
     this.#rearm();
     const health = connection.health();
-    const told = `${health.connected} ${health.message}`;
-    if (told !== this.#lastHealth) {
-      this.#lastHealth = told;
+    const described = `${health.connected} ${health.message}`;
+    if (described !== this.#lastHealth) {
+      this.#lastHealth = described;
       onHealth?.(health);
     }
-    if (look === 'changed') onChange();
-    return look === 'changed';
+    if (change === 'changed') onChange();
+    return change === 'changed';
   }
 
   /**
-   * However many events one turn brings, it brings one look. What that one finds may be the commit before: its own may
-   * still wait for the disk, and so the later looks follow in any case.
+   * One check for all events of one turn of the event loop. It may find the commit before, its own still on its way to
+   * the disk, so the later checks follow in any case.
    */
   #onEvent(): void {
-    this.#turn ??= setImmediate(() => {
-      this.#turn = undefined;
-      this.#cancelLook?.();
-      this.#look();
-      this.#lookLater(0);
+    this.#immediate ??= setImmediate(() => {
+      this.#immediate = undefined;
+      this.#cancelCheck?.();
+      this.#check();
+      this.#checkLater(0);
     });
   }
 
   /** All but the last ask SQLite alone; that one sees what happened to the files meanwhile. */
-  #lookLater(step: number): void {
-    const at = LOOKS_AFTER_EVENT_MS[step];
+  #checkLater(step: number): void {
+    const at = CHECKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;
     const { clock, connection } = this.#options;
-    const before = LOOKS_AFTER_EVENT_MS[step - 1] ?? 0;
-    const isLast = step === LOOKS_AFTER_EVENT_MS.length - 1;
-    this.#cancelLook = clock.after(at - before, () => {
-      const isWorthIt = isLast || connection.hasNews();
-      if (!isWorthIt || !this.#look()) this.#lookLater(step + 1);
+    const before = CHECKS_AFTER_EVENT_MS[step - 1] ?? 0;
+    const isLast = step === CHECKS_AFTER_EVENT_MS.length - 1;
+    this.#cancelCheck = clock.after(at - before, () => {
+      const isNeeded = isLast || connection.mayHaveChanged();
+      if (!isNeeded || !this.#check()) this.#checkLater(step + 1);
     });
   }
 
@@ -108,7 +108,7 @@ export class Tail {
       this.#watcher.on('error', () => this.#unwatch());
       this.#watchedWal = connection.walId;
     } catch {
-      // It cannot be had: polling goes on alone, and the next look tries again.
+      // It cannot be had: polling goes on alone, and the next check tries again.
     }
   }
 

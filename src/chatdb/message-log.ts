@@ -1,0 +1,97 @@
+import type { Cursor, LogIdentity } from '../domain/cursor.ts';
+import type { LogEntry, PendingRow } from '../domain/event.ts';
+import { type Offset, rowOffset } from '../domain/offset.ts';
+import type { MessageLog } from '../domain/ports/feed.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { toUnixMs } from './instants.ts';
+import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** chat.db as a log whose offset is the row id. */
+export class ChatLog implements MessageLog {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database
+        .all(snapshot.queries.entries, after.rowId, upTo.rowId, limit)
+        .map((row) => toLogEntry(row, snapshot)),
+    );
+  }
+
+  pendingRows(after: Offset, limit: number): readonly PendingRow[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database.all(snapshot.queries.pendingRows, after.rowId, limit).map((row) => toPendingRow(row, snapshot)),
+    );
+  }
+
+  newest(): Cursor {
+    return this.#connection.read(({ database, queries }) => {
+      const row = database.get(queries.newest);
+      const inode = this.#connection.fileId;
+      return row === undefined
+        ? { offset: rowOffset(0), guid: null, inode }
+        : { offset: rowOffset(row[0] as number), guid: toText(row[1]), inode };
+    });
+  }
+
+  identity({ rowId }: Offset): LogIdentity {
+    return this.#connection.read(({ database, queries }) => {
+      const row = database.get(queries.guid, rowId);
+      return {
+        inode: this.#connection.fileId,
+        guidAtCursor: row === undefined ? null : toText(row[0]),
+        highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
+      };
+    });
+  }
+}
+
+function toLogEntry(row: Row, snapshot: Snapshot): LogEntry {
+  const { at } = ENTRY_COLUMNS;
+  const rowId = row[at.rowId] as number;
+  const guid = toText(row[at.guid]);
+  const associated = Number(row[at.associatedType] ?? 0);
+  if (associated !== 0) {
+    const isRemoval = associated >= 3000 && associated < 4000;
+    const data = toReaction(row, snapshot);
+    const type = isRemoval ? 'reaction.removed' : 'reaction.added';
+    return { offset: rowOffset(rowId), rowId, guid, event: { type, data } };
+  }
+  const data = toMessage(row, snapshot);
+  const type = data.is_from_me ? 'message.sent' : 'message.received';
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data } };
+}
+
+/** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
+function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
+  const { at } = PENDING_COLUMNS;
+  const status = row[at.status] as number;
+  const isSettled = status === STATUS_CODE.failed;
+  // No spread: what is added behind one costs as much as reading the row.
+  const { offset, rowId, guid, event } = toLogEntry(row, snapshot);
+  return {
+    offset,
+    rowId,
+    guid,
+    event,
+    datedMs: toUnixMs(instantAt(row, at.date)),
+    isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
+    isUnsent: status === STATUS_CODE.unsent,
+  };
+}
+
+function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
+  const { at } = PENDING_COLUMNS;
+  if (row[at.announcesAttachments] === null) return false;
+  if (row[at.hasUnnamedAttachment] !== 0) return true;
+  const joined = row[at.attachments] as number;
+  const announced = Math.max(row[at.announcesAttachments] === 0 ? 0 : 1, countPlaceholders(bodyOf(row, snapshot)));
+  return joined < announced;
+}

@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads';
+import { AppError, type AppErrorOptions } from '../domain/errors.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
+
+export interface ReaderThreadOptions {
+  /** chat.db, and what `~` in an attachment's name means. */
+  readonly path: string;
+  readonly home: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The compiled `reader-worker`. */
+  readonly script?: URL;
+}
+
+/** The methods of an object that a thread can be asked for. */
+type Methods<Target> = {
+  readonly [Name in keyof Target as Target[Name] extends (...args: never[]) => unknown ? Name : never]: Target[Name];
+};
+type Arguments<Method> = Method extends (...args: infer Values) => unknown ? Values : never;
+type Result<Method> = Method extends (...args: never[]) => infer Value ? Value : never;
+
+/** What goes to the thread; undefined ends it. */
+export type ThreadCall =
+  | { readonly id: number; readonly method: string; readonly args: readonly unknown[] }
+  | undefined;
+
+/** What comes back. */
+export type ThreadAnswer =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: ThreadError }
+  | { readonly debug: string; readonly fields: Readonly<Record<string, unknown>> };
+
+/** An error as it passes between threads: of its class only the fields are left. */
+export interface ThreadError {
+  readonly message: string;
+  readonly stack?: string | undefined;
+  readonly app?: { readonly code: string; readonly options: AppErrorOptions };
+}
+
+interface Call {
+  readonly sent: Exclude<ThreadCall, undefined>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  isRetry: boolean;
+}
+
+const IDLE_MS = 60_000;
+
+/**
+ * A second connection to chat.db in a thread of its own, for what would hold the event loop too long. It is started at
+ * its first use and ended when it had nothing to do for a minute.
+ *
+ * Two connections of one process do not break each other's locks as long as one copy of SQLite holds both: it keeps the
+ * locks of a file in one list for the process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
+ * better-sqlite3 and node:sqlite load into every thread of a process from the same image.
+ */
+export class ReaderThread<Target> {
+  readonly #options: ReaderThreadOptions;
+  readonly #calls = new Map<number, Call>();
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #cancelEnd: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(options: ReaderThreadOptions) {
+    this.#options = options;
+  }
+
+  /** Bun runs the sources, which are no script for a worker, and reads in its main thread. */
+  static readonly isSupported = !('Bun' in globalThis);
+
+  call<Name extends keyof Methods<Target> & string>(
+    method: Name,
+    ...args: Arguments<Target[Name]>
+  ): Promise<Result<Target[Name]>> {
+    return new Promise((resolve, reject) => {
+      this.#lastId += 1;
+      const sent = { id: this.#lastId, method, args };
+      if (this.#isClosed) return reject(problem('shutting_down'));
+      this.#calls.set(sent.id, { sent, resolve: resolve as (value: unknown) => void, reject, isRetry: false });
+      this.#cancelEnd?.();
+      this.#worker ??= this.#start();
+      this.#worker.ref();
+      this.#worker.postMessage(sent);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelEnd?.();
+    for (const { reject } of this.#calls.values()) reject(problem('shutting_down'));
+    this.#calls.clear();
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const { path, home, script = new URL('./reader-worker.js', import.meta.url) } = this.#options;
+    // What the main thread was started with (a debugger, a probe) is not for this one.
+    const worker = new Worker(script, { name: 'reader', workerData: { path, home }, execArgv: [] });
+    let failure: unknown;
+    worker.on('message', (answer: ThreadAnswer) => this.#settle(answer));
+    worker.on('error', (error) => {
+      failure = error;
+    });
+    worker.on('exit', () => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      if (!this.#isClosed) this.#retry(failure);
+    });
+    return worker;
+  }
+
+  #settle(answer: ThreadAnswer): void {
+    if ('debug' in answer) {
+      this.#options.log.debug(answer.debug, answer.fields);
+      return;
+    }
+    const call = this.#calls.get(answer.id);
+    this.#calls.delete(answer.id);
+    if ('error' in answer) call?.reject(revived(answer.error));
+    else call?.resolve(answer.value);
+    if (this.#calls.size > 0) return;
+    this.#worker?.unref();
+    this.#cancelEnd = this.#options.clock.after(IDLE_MS, () => {
+      this.#worker?.postMessage(undefined);
+      this.#worker = undefined;
+    });
+  }
+
+  /** The thread ended by itself: each call is tried once more in another one. */
+  #retry(failure: unknown): void {
+    this.#options.log.error('the reader thread ended unexpectedly', { err: failure });
+    const retried: Call[] = [];
+    for (const call of this.#calls.values()) {
+      if (call.isRetry) {
+        this.#calls.delete(call.sent.id);
+        call.reject(problem('chat_db_unreadable', { code: 'the reader thread ended' }, { cause: failure }));
+      } else {
+        call.isRetry = true;
+        retried.push(call);
+      }
+    }
+    if (retried.length === 0) return;
+    this.#worker = this.#start();
+    for (const { sent } of retried) this.#worker.postMessage(sent);
+  }
+}
+
+function revived({ message, stack, app }: ThreadError): Error {
+  if (app !== undefined) return new AppError(app.code, message, app.options);
+  return Object.assign(new Error(message), stack === undefined ? {} : { stack });
+}

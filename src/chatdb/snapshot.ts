@@ -1,0 +1,145 @@
+import { dirname, isAbsolute, join, sep } from 'node:path';
+import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import type { ChatDatabase } from './database.ts';
+import { chatGuidVariants, type Queries, queriesOf, UNINDEXED } from './queries.ts';
+
+/** A chat as its own row and its participants describe it. */
+export interface Chat {
+  readonly rowId: number;
+  readonly guid: string;
+  /** null for one-to-one conversations and unnamed groups (B12). */
+  readonly displayName: string | null;
+  /** Which of the own addresses was used here last; "" when unknown. */
+  readonly ownAddress: string;
+  /** Service named by the chat, null when it names none or `any`. */
+  readonly service: string | null;
+  /** Addresses without duplicates, in stored order (B12). */
+  participants(): readonly string[];
+  /** The counterpart of a one-to-one chat; "" when there is not exactly one. */
+  counterpart(): string;
+}
+
+/** What an index of dates says about the rows of a chat, or of all. */
+export interface ListDates {
+  /** Some are dated in seconds (B6): another part of the index. */
+  readonly hasSeconds: boolean;
+  /** How many no index puts in order, counted up to `MAX_COUNTED`. */
+  readonly unindexed: number;
+}
+
+const MAX_KNOWN_IDS = 1000;
+const STYLE_GROUP = 43;
+
+/**
+ * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
+ * never stale, and names and addresses are read once instead of once a row.
+ */
+export class Snapshot {
+  readonly database: ChatDatabase;
+  readonly queries: Queries;
+  readonly #handles = new Map<number, string | undefined>();
+  readonly #chats = new Map<number, Chat | undefined>();
+  readonly #ids = new Map<string, readonly number[]>();
+  readonly #dates = new Map<number | undefined, ListDates>();
+
+  constructor(database: ChatDatabase) {
+    this.database = database;
+    this.queries = queriesOf(database.schema);
+  }
+
+  /** Address of a handle. */
+  address(handleId: number): string | undefined {
+    return remember(this.#handles, handleId, () => {
+      const id = toText(this.database.get(this.queries.handle, handleId)?.[0]);
+      return id === '' ? undefined : id;
+    });
+  }
+
+  chat(rowId: number): Chat | undefined {
+    return remember(this.#chats, rowId, () => this.#readChat(rowId));
+  }
+
+  /** The chats that an id may mean, in any order (B4). */
+  chatsWithId(id: string): readonly Chat[] {
+    if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
+    const rowIds = remember(this.#ids, id, () =>
+      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
+    );
+    return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
+  }
+
+  /** undefined: of all chats. */
+  dates(chatId: number | undefined): ListDates {
+    return remember(this.#dates, chatId, () => {
+      const { all, chat } = this.queries.dates;
+      const row =
+        chatId === undefined ? this.database.get(all) : this.database.get(chat, chatId, ...UNINDEXED.map(() => chatId));
+      return { hasSeconds: row?.[0] === 1, unindexed: Number(row?.[1] ?? 0) };
+    });
+  }
+
+  /** Absolute paths of a message's attachments, in stored order (B5). */
+  attachments(rowId: number): readonly string[] {
+    return this.database
+      .all(this.queries.attachments, rowId)
+      .map((row) => this.absolutePath(toText(row[ATTACHMENT_COLUMNS.at.filename])))
+      .filter((path) => path !== undefined);
+  }
+
+  /**
+   * Decision B5: `~` means the folder above `Library/Messages` when the database is in one, else `home`. undefined for
+   * a name that is not there yet.
+   */
+  absolutePath(stored: string): string | undefined {
+    if (stored.trim() === '') return undefined;
+    const { path, home } = this.database.options;
+    const folder = dirname(path);
+    if (stored === '~' || stored.startsWith('~/')) {
+      const base = folder.endsWith(join(sep, 'Library', 'Messages')) ? dirname(dirname(folder)) : home;
+      return join(base, stored.slice(1));
+    }
+    return isAbsolute(stored) ? stored : join(folder, stored);
+  }
+
+  rowIdOf(guid: string): number | undefined {
+    return this.database.get(this.queries.rowIdOfGuid, guid)?.[0] as number | undefined;
+  }
+
+  #readChat(rowId: number): Chat | undefined {
+    const { at } = CHAT_COLUMNS;
+    const row = this.database.get(this.queries.chat, rowId);
+    if (row === undefined) return undefined;
+    const guid = toText(row[at.guid]);
+    const style = row[at.style];
+    const isGroup = typeof style === 'number' ? style === STYLE_GROUP : guid.includes(';+;');
+    const service = toText(row[at.service]);
+    let participants: readonly string[] | undefined;
+    const chat: Chat = {
+      rowId,
+      guid,
+      displayName: toText(row[at.displayName]) || null,
+      ownAddress: toText(row[at.ownAddress]),
+      service: service === '' || service.toLowerCase() === 'any' ? null : service,
+      participants: () => {
+        participants ??= this.#readParticipants(rowId);
+        return participants;
+      },
+      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+    };
+    return chat;
+  }
+
+  #readParticipants(chatId: number): readonly string[] {
+    const rows = this.database.all(this.queries.participants, chatId);
+    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+  }
+}
+
+/** What is known for a key; learned at its first use. */
+function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Value): Value {
+  const value = known.get(key);
+  if (value !== undefined || known.has(key)) return value as Value;
+  const learned = learn();
+  known.set(key, learned);
+  return learned;
+}

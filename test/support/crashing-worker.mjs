@@ -1,0 +1,13 @@
+// A reader thread that ends without a word at its first calls: as many as `workerData.home` says.
+import { existsSync, writeFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+
+parentPort.on('message', (call) => {
+  for (let crash = 1; crash <= Number(workerData.home); crash += 1) {
+    const mark = `${workerData.path}.${crash}`;
+    if (existsSync(mark)) continue;
+    writeFileSync(mark, '');
+    process.exit(1);
+  }
+  parentPort.postMessage({ id: call.id, value: call.args[0] });
+});

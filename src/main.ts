@@ -60,7 +60,10 @@ async function run(argv: readonly string[]): Promise<number> {
     if (error.exitCode === 0) return EXIT.ok;
     // A command with commands beneath it, given alone: its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
-    context.complain(`postern: ${usageMistake(error, program)}`, `${commandIn(program)} --help says what there is.`);
+    context.complain(
+      `postern: ${usageMistake(error, program)}`,
+      `${commandIn(program)} --help lists commands and options.`,
+    );
     return EXIT.usage;
   }
 }

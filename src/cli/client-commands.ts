@@ -6,15 +6,15 @@ import { count, examples, gathered, nonEmpty, type Runs, rowId } from './declara
 /** The commands that talk to a running service. */
 export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
   connected(program.command('status'))
-    .description('How the running service is doing; 69 while it cannot read Messages.')
+    .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', examples('postern status', 'postern status --json | jq .newest_row'))
     .action(runs(async (command) => (await import('./status.ts')).status(command.optsWithGlobals(), context)));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address or a conversation id', nonEmpty)
-    .argument('[text]', 'what to say; - reads it from stdin')
-    .option('--attach <file>', 'a file to send along; may be repeated', gathered)
-    .option('--idempotency-key <key>', 'the same key never sends twice within a day', nonEmpty)
+    .argument('[text]', 'the text; - reads it from stdin')
+    .option('--attach <file>', 'a file to attach; may be repeated', gathered)
+    .option('--idempotency-key <key>', 'a repeated key does not send again within a day', nonEmpty)
     .addHelpText(
       'after',
       examples(
@@ -30,17 +30,17 @@ export function declareClientCommands(program: Command, context: ClientContext, 
       }),
     );
   connected(program.command('conversations'))
-    .description('List conversations, the latest first.')
-    .option('--limit <number>', 'at most so many (50)', count)
+    .description('List conversations, most recent first.')
+    .option('--limit <number>', 'maximum number (50)', count)
     .addHelpText('after', examples('postern conversations --limit 5'))
     .action(
       runs(async (command) => (await import('./conversations.ts')).conversations(command.optsWithGlobals(), context)),
     );
   connected(program.command('messages'))
-    .description('List the newest messages, to be read downwards. With --json the newest comes first.')
-    .argument('[conversation]', 'a conversation id, or the address or name it is known by')
-    .option('--since <time>', 'only what came after: 2026-01-31 or 2026-01-31T08:00:00Z', nonEmpty)
-    .option('--limit <number>', 'at most so many (20)', count)
+    .description('List the newest messages, oldest at the top. With --json the newest comes first.')
+    .argument('[conversation]', 'a conversation id, or its address or name')
+    .option('--since <time>', 'only messages after: 2026-01-31 or 2026-01-31T08:00:00Z', nonEmpty)
+    .option('--limit <number>', 'maximum number (20)', count)
     .addHelpText(
       'after',
       examples('postern messages +15550100 --limit 5', "postern messages --since 2026-01-31 --json | jq -r '.[].body'"),
@@ -51,8 +51,8 @@ export function declareClientCommands(program: Command, context: ClientContext, 
       ),
     );
   connected(program.command('tail'))
-    .description('Print events as they happen. Connects again by itself, and misses nothing.')
-    .option('--after <row>', 'first everything after this row id; 0 for all there is', rowId)
+    .description('Print events as they happen. Reconnects by itself and misses nothing.')
+    .option('--after <row>', 'start with everything after this row id; 0 for all', rowId)
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .addHelpText('after', examples('postern tail', 'postern tail --type message.received --json | jq -r .data.body'))
     .action(runs(async (command) => (await import('./tail.ts')).tail(command.optsWithGlobals(), context)));
@@ -67,16 +67,16 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
       'after',
       examples('postern webhooks list', 'postern webhooks add https://example.net/hook --secret-file secret.txt'),
     );
-  const ID = 'the id, or its beginning';
+  const ID = 'the id, or the beginning of it';
   connected(webhooks.command('list'))
     .description('List the webhooks.')
     .addHelpText('after', examples('postern webhooks list --json'))
     .action(runs(async (command) => (await import('./webhooks.ts')).listWebhooks(command.optsWithGlobals(), context)));
   connected(webhooks.command('add'))
-    .description('Register a webhook; it gets what happens from now on.')
-    .argument('<url>', 'where events are to be posted')
-    .addOption(eventTypes('--event <type>', 'a type of event it gets; may be repeated (all)'))
-    .option('--secret-file <file>', 'holds the secret that deliveries are signed with', nonEmpty)
+    .description('Register a webhook. It receives events from now on.')
+    .argument('<url>', 'the URL that events are posted to')
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all)'))
+    .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
     .addHelpText('after', examples('postern webhooks add http://127.0.0.1:8080/hook --event message.received'))
     .action(
       runs(async (command) =>
@@ -84,7 +84,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
       ),
     );
   connected(webhooks.command('remove'))
-    .description('Remove a webhook; nothing is sent to it any more.')
+    .description('Remove a webhook; nothing more is sent to it.')
     .argument('<id>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks remove 3f2a'))
     .action(
@@ -93,7 +93,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
       ),
     );
   connected(webhooks.command('deliveries'))
-    .description('What became of the last 100 events of a webhook.')
+    .description('List the last 100 deliveries of a webhook.')
     .argument('<id>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
     .action(
@@ -102,7 +102,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
       ),
     );
   connected(webhooks.command('test'))
-    .description('Send a test event, and say what the receiver answered; 1 when it did not take it.')
+    .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<id>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks test 3f2a'))
     .action(
@@ -111,9 +111,9 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
       ),
     );
   connected(webhooks.command('replay'))
-    .description('Deliver everything after a row again.')
+    .description('Redeliver everything after a row.')
     .argument('<id>', ID, nonEmpty)
-    .requiredOption('--after <row>', 'the row id to go back to; 0 for all there is', rowId)
+    .requiredOption('--after <row>', 'the row id to go back to; 0 for all', rowId)
     .addHelpText('after', examples('postern webhooks replay 3f2a --after 1200'))
     .action(
       runs(async (command) =>
@@ -126,8 +126,8 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
 function connected(command: Command): Command {
   return command
     .option('--demo', 'the service of postern demo')
-    .option('--url <address>', 'where the service is (environment: POSTERN_URL)', nonEmpty)
-    .option('--key-file <file>', 'a file that holds the key (or POSTERN_API_KEY in the environment)', nonEmpty)
+    .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
+    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty)
     .option('--json', 'as JSON');
 }
 

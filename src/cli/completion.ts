@@ -18,7 +18,7 @@ function functionsOf(command: Command, functionName: string, globals: readonly O
   const beneath = visible(command);
   const own = command.options.filter((option) => !globals.includes(option));
   const options = [...globals, ...own].filter(({ long }) => long !== '--version').map(optionSpec);
-  const help = quoted('(- *)--help[say what it does]');
+  const help = quoted('(- *)--help[show help]');
   if (beneath.length === 0) {
     const specs = [...options, help, ...command.registeredArguments.map(argumentSpec)];
     return ['', `${functionName}() {`, ...called('_arguments -S', specs), '}'];

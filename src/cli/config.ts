@@ -37,8 +37,8 @@ export async function rotate(options: ConfigOptions, context: Context): Promise<
   const rotation = rotateKey(folderOf(options, context), context.around);
   if (rotation.isDone) {
     context.say(
-      `A new key stands in ${rotation.path}.`,
-      'The old one counts until Postern is started again: restart it, then give the new one to your clients.',
+      `Wrote a new API key to ${rotation.path}.`,
+      'The old key works until the service restarts: restart it, then give the new key to your clients.',
     );
     return EXIT.ok;
   }

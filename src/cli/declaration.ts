@@ -6,7 +6,7 @@ export type Runs = (start: (command: Command) => Promise<number>) => (...given: 
 /** The lines that end a command's help. */
 export function examples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example:' : 'Examples:';
-  return ['', title, ...lines.map((line) => `  ${line}`), '', 'What the exit codes mean: postern --help'].join('\n');
+  return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
 // Readers of what stands behind an option. What they throw ends a sentence about the value they refuse.

@@ -6,25 +6,25 @@ import { examples, nonEmpty, portNumber, type Runs } from './declaration.ts';
 export function declareHostCommands(program: Command, context: Context, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
-    .description('Serve; also what happens without a command. The first launch only writes the configuration.')
-    .option('--supervised', 'a supervisor such as launchd starts it again after a failure')
+    .description('Run the service (the default command). The first launch only writes the configuration.')
+    .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', examples('postern serve --config-dir ~/postern'))
     .action(runs(async (command) => (await import('./serve.ts')).serve(command.optsWithGlobals(), context)));
   program
     .command('demo')
-    .description('Serve a simulated Mac with a few people on it. Touches nothing of yours.')
-    .option('--dir <folder>', 'where the simulated Mac lives', nonEmpty)
+    .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
+    .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
     .addHelpText('after', examples('postern demo --port 3002'))
     .action(runs(async (command) => (await import('./demo.ts')).demo(command.optsWithGlobals(), context)));
   program
     .command('run', { hidden: true })
-    .description('First launch if there was none, then serve; without Messages, the demo.')
+    .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
     .addHelpText('after', examples('postern run'))
     .action(runs(async (command) => (await import('./run.ts')).run(command.optsWithGlobals(), context)));
   program
     .command('doctor')
-    .description('Look at everything that could keep the service from working; 1 when there is a problem.')
+    .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
     .option('--demo', 'the service of postern demo')
     .option('--prompt', 'let macOS ask you for what is missing')
@@ -35,15 +35,15 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .action(runs(async (command) => (await import('./doctor.ts')).doctor(command.optsWithGlobals(), context)));
   program
     .command('install')
-    .description('Run at every login of this Mac, as an app of its own that holds the permissions.')
-    .option('--renew-runtime', 'replace its private Node too; the permissions have to be given again')
+    .description('Install Postern on this Mac, to run at every login. Its own app holds the permissions.')
+    .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
     .addHelpText('after', examples('postern install'))
     .action(runs(async (command) => (await import('./install.ts')).install(command.optsWithGlobals(), context)));
   program
     .command('uninstall')
-    .description('Take it off this Mac again. The configuration stays.')
-    .option('--purge', 'remove configuration, state, logs and granted permissions too')
+    .description('Uninstall Postern from this Mac. The configuration is kept.')
+    .option('--purge', 'also remove configuration, state, logs and granted permissions')
     .addHelpText('after', examples('postern uninstall --purge'))
     .action(runs(async (command) => (await import('./uninstall.ts')).uninstall(command.optsWithGlobals(), context)));
   declareConfigCommands(program, context, runs);
@@ -64,11 +64,11 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
 function declareConfigCommands(program: Command, context: Context, runs: Runs): void {
   const config = program
     .command('config')
-    .description('Check the configuration, say where it is, change the key.')
+    .description('Check the configuration, print its path, change the key.')
     .addHelpText('after', examples('postern config check', 'postern config path --demo'));
   const located = (command: Command): Command => command.option('--demo', 'the configuration of postern demo');
   located(config.command('check'))
-    .description('Say every mistake in config.toml; 78 when it cannot be used.')
+    .description('List every mistake in config.toml; exits with 78 if it cannot be used.')
     .option('--json', 'as JSON')
     .addHelpText('after', examples('postern config check'))
     .action(runs(async (command) => (await import('./config.ts')).check(command.optsWithGlobals(), context)));
@@ -77,7 +77,7 @@ function declareConfigCommands(program: Command, context: Context, runs: Runs): 
     .addHelpText('after', examples('$EDITOR "$(postern config path)"'))
     .action(runs(async (command) => (await import('./config.ts')).showPath(command.optsWithGlobals(), context)));
   located(config.command('rotate-key'))
-    .description('Put a new random key into config.toml; nothing else in it changes.')
+    .description('Write a new random key to config.toml, and change nothing else.')
     .addHelpText('after', examples('postern config rotate-key'))
     .action(runs(async (command) => (await import('./config.ts')).rotate(command.optsWithGlobals(), context)));
 }

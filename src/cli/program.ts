@@ -6,34 +6,34 @@ import { declareHostCommands } from './host-commands.ts';
 
 const EXIT_CODES = `
 Exit codes:
-  ${EXIT.ok}   done, asked to stop, or the first launch
-  ${EXIT.crash}   crashed, or a check found a problem
-  ${EXIT.usage}  the command line means nothing
-  ${EXIT.refusedInput}  the service refused what it was given, or does not have it
-  ${EXIT.unavailable}  the service is not there or cannot do it now; for serve: the port is taken
-  ${EXIT.serviceFailed}  the service failed; a send may have gone out
-  ${EXIT.startAgain}  wants to be started again
-  ${EXIT.keyRefused}  the key is refused
+  ${EXIT.ok}   success, asked to stop, or the first launch
+  ${EXIT.crash}   crash, or a check found a problem
+  ${EXIT.usage}  invalid usage
+  ${EXIT.refusedInput}  the service refused the input, or does not have what was asked for
+  ${EXIT.unavailable}  the service is not running or cannot do it now; for serve: the port is taken
+  ${EXIT.serviceFailed}  the service failed; a message may have been sent
+  ${EXIT.startAgain}  must be started again (a permission was just granted)
+  ${EXIT.keyRefused}  the key was refused
   ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
 
 Examples:
-  postern demo                      look around on a simulated Mac
-  postern tail --demo               watch what happens on it
-  postern send +15550100 Hello      send with the service of this machine`;
+  postern demo                      try it on a simulated Mac
+  postern tail --demo               print its events
+  postern send +15550100 Hello      send through the service on this machine`;
 
 /** Everything the command line offers. A command's code is loaded only when it is wanted. */
 export function declareProgram(context: ClientContext, runs: Runs): Command {
   const program = new Command('postern')
-    .description('A small back gate to Apple Messages: REST, WebSocket and signed webhooks.')
+    .description('A local gateway to Apple Messages: REST, WebSocket and signed webhooks.')
     .version(context.version)
     .option('--config-dir <folder>', 'where config.toml and state.db are', nonEmpty)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: () => {} })
     .addHelpText('after', EXIT_CODES)
     .exitOverride();
-  program.commandsGroup('To run it:');
+  program.commandsGroup('Run and manage the service:');
   declareHostCommands(program, context, runs);
-  program.commandsGroup('To use it while it runs:');
+  program.commandsGroup('Use the running service:');
   declareClientCommands(program, context, runs);
   return program;
 }

@@ -42,7 +42,7 @@ export function send(
 function outcome({ id, status }: Message, recipient: string): string {
   const to = oneLine(recipient);
   return id === ''
-    ? `Handed to Messages for ${to}; it is not in the database yet (message.sent follows).`
+    ? `Handed to Messages for ${to}. It is not in the database yet; message.sent follows.`
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 
@@ -53,15 +53,11 @@ async function textFrom(input: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const chunk of input) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Refusal(EXIT.refusedInput, 'What stdin holds is too long for a message.');
+    if (bytes > MOST_BYTES) throw new Refusal(EXIT.refusedInput, 'The text on stdin is too long for a message.');
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, '');
   } catch {
-    throw new Refusal(
-      EXIT.refusedInput,
-      'What stdin holds is not text in UTF-8.',
-      'A file is sent with --attach FILE.',
-    );
+    throw new Refusal(EXIT.refusedInput, 'stdin is not UTF-8 text.', 'Send a file with --attach FILE.');
   }
 }

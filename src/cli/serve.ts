@@ -20,7 +20,7 @@ export function serve(options: ServeOptions, context: Context): Promise<number> 
     if (reading.state !== 'absent') return serveConfigured(reading, options, log, context);
     const written = firstLaunch(folder, context);
     if (written.state !== 'usable') return serveConfigured(written, options, log, context);
-    context.say('Nothing is served yet: look it over, then start Postern again.');
+    context.say('The service is not running yet. Review the configuration, then start Postern again.');
     return EXIT.ok;
   });
 }
@@ -51,7 +51,7 @@ export function firstLaunch(folder: string, { around, say }: Context): ConfigRea
   const reading = createConfig(folder, around);
   if (reading.state === 'usable') {
     say(
-      'This is the first launch. The configuration, with a new API key in it, was written to',
+      'First launch: wrote a configuration with a new API key to',
       `  ${reading.path}`,
       'Clients send that key in the header X-API-Key.',
     );

@@ -125,12 +125,12 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
         around.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
       const other =
         platform === 'simulated'
-          ? `Or serve the demo elsewhere: demo --port ${port + 1}`
+          ? `Or choose another port: demo --port ${port + 1}`
           : `Or set another server.port in ${path}.`;
       return {
         exitCode: EXIT.portTaken,
         sentence: `${host}:${port} is taken: ${who}`,
-        details: [`This finds it: ${finder}`, other],
+        details: [`To find it: ${finder}`, other],
       };
     }
     case 'EADDRNOTAVAIL':
@@ -145,7 +145,7 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
       if ((error as { syscall?: unknown }).syscall !== 'listen') return undefined;
       return {
         exitCode: EXIT.config,
-        sentence: `Postern does not start: this user may not listen on port ${port}.`,
+        sentence: `Postern does not start: this user is not permitted to listen on port ${port}.`,
         details: [`Set a server.port above 1023 in ${path}.`],
       };
     default:

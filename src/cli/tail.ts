@@ -19,10 +19,10 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
     // Not before: while nothing has answered yet, an interruption ends this command like any other.
     const signal = context.untilEnded();
     let last = options.after ?? newest.row_id;
-    if (isTerminal) complain(`Listening to ${url} after row ${last}. Ctrl+C ends it.`);
+    if (isTerminal) complain(`Listening to ${url} after row ${last}. Stop with Ctrl+C.`);
     let isLineDown = false;
     const onReconnect = (reason: string): void => {
-      if (!isLineDown) complain(printable(`${reason} Trying until it is back; nothing will be missed.`));
+      if (!isLineDown) complain(printable(`${reason} Reconnecting; nothing will be missed.`));
       isLineDown = true;
     };
     for await (const event of client.listen({ after: last, signal, onReconnect })) {
@@ -30,7 +30,7 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
       last = Number(event.data.id);
       if (options.type?.includes(event.type) ?? true) await context.feed(lineOf(event, options, context));
     }
-    if (isTerminal) complain('', `To go on from here, say the same with --after ${last}`);
+    if (isTerminal) complain('', `To continue from here: --after ${last}`);
     return EXIT.ok;
   });
 }

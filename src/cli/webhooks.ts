@@ -61,7 +61,9 @@ export function addWebhook(url: string, options: AddOptions, context: ClientCont
       events: options.event ?? EVENT_TYPES,
       ...(options.secretFile !== undefined && { secret: secretIn(options.secretFile) }),
     });
-    context.say(options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} gets what happens from now on.`);
+    context.say(
+      options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} registered. It receives events from now on.`,
+    );
     return EXIT.ok;
   });
 }
@@ -70,7 +72,7 @@ export function removeWebhook(given: string, options: ConnectionOptions, context
   return withService(options, context, async ({ client }) => {
     const { id } = await webhookOf(client, given);
     await client.removeWebhook(id);
-    context.say(options.json === true ? json({ id }, 2) : `Webhook ${id} is removed; nothing is sent to it any more.`);
+    context.say(options.json === true ? json({ id }, 2) : `Webhook ${id} removed. Nothing more is sent to it.`);
     return EXIT.ok;
   });
 }
@@ -92,7 +94,7 @@ export function listDeliveries(given: string, options: ConnectionOptions, contex
       status === null ? '' : String(status),
       error ?? '',
     ]);
-    sayTable(context, DELIVERIES, rows, 'Nothing was sent to it yet.');
+    sayTable(context, DELIVERIES, rows, 'There are no deliveries yet.');
     return EXIT.ok;
   });
 }
@@ -103,7 +105,9 @@ export function testWebhook(given: string, options: ConnectionOptions, context: 
     const { id } = await webhookOf(client, given);
     const result = await client.testWebhook(id);
     const answer = result.status === null ? '' : ` The receiver answered ${result.status}.`;
-    const sentence = result.delivered ? 'The test event was taken.' : 'The test event was not taken.';
+    const sentence = result.delivered
+      ? 'The receiver accepted the test event.'
+      : 'The receiver did not accept the test event.';
     const why = result.error === null ? '' : ` ${oneLine(result.error)}`;
     context.say(options.json === true ? json(result, 2) : `${sentence}${answer}${why} (${result.duration_ms} ms)`);
     return result.delivered ? EXIT.ok : EXIT.crash;
@@ -121,7 +125,7 @@ export function replayWebhook(
     context.say(
       options.json === true
         ? json(webhook, 2)
-        : `Webhook ${id} gets everything after row ${options.after} again, under the same delivery ids.`,
+        : `Redelivering everything after row ${options.after} to webhook ${id}, under the same delivery ids.`,
     );
     return EXIT.ok;
   });
@@ -148,7 +152,7 @@ function secretIn(path: string): string {
     throw new Refusal(
       EXIT.config,
       `The secret file ${path} cannot be read (${errorCode(error)}).`,
-      'It must be a file that you may read, with nothing but the secret in it.',
+      'It must be a readable file that contains only the secret.',
     );
   }
 }

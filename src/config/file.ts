@@ -63,7 +63,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     if (size > MOST_BYTES) return { mistake: `This is ${size} bytes long; a configuration is at most ${MOST_BYTES}.` };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =
-      (mode & 0o077) === 0 ? [] : [`Other users of this machine may read ${path} and the key in it: chmod 600 it.`];
+      (mode & 0o077) === 0 ? [] : [`Other users can read ${path} and the key in it. Run: chmod 600 ${path}`];
     return { text, warnings };
   } catch (error) {
     if (errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { mistake: 'This is not text in UTF-8.' };

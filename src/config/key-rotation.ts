@@ -28,7 +28,7 @@ export function rotateKey(folder: string, around: Surroundings): Rotation {
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, around);
     if (text === undefined) {
-      return { isDone: false, path, mistakes: ['The line with api_key is not written plainly: change it by hand.'] };
+      return { isDone: false, path, mistakes: ['The line with api_key has an unusual form: change it by hand.'] };
     }
     replace(file, text);
     return { isDone: true, path };

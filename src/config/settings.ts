@@ -25,7 +25,7 @@ export interface Setting<Value = unknown> {
 export const SETTINGS = {
   host: {
     name: 'server.host',
-    about: 'The address to listen on. "0.0.0.0" lets other machines in.',
+    about: 'The address to listen on. "0.0.0.0" accepts connections from other machines.',
     allowed: 'a host name or an IP address (IPv6 without brackets)',
     standard: () => '127.0.0.1',
     read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
@@ -50,25 +50,25 @@ export const SETTINGS = {
     1,
     1_000_000_000,
     60,
-    'How many requests a minute are answered, those of all clients together. What is more gets 429.',
+    'Requests per minute over all clients. Excess requests get 429.',
   ),
   allowedHosts: {
     name: 'server.allowed_hosts',
-    about: 'Names besides localhost under which clients may reach a service that listens on a loopback address.',
+    about: 'Host names besides localhost that are accepted when listening on a loopback address.',
     allowed: 'a host name or an IP address, with or without a port',
     standard: () => [],
     read: (written) => (typeof written === 'string' && isHostHeader(written) ? asInHeader(written) : undefined),
   },
   allowedOrigins: {
     name: 'server.allowed_origins',
-    about: 'Origins of web pages, besides its own, that may use the service.',
-    allowed: 'an origin as browsers send it, such as "https://home.example", without a slash at its end',
+    about: 'Origins of web pages that may call the API from a browser.',
+    allowed: 'an origin as browsers send it, such as "https://home.example", without a trailing slash',
     standard: () => [],
     read: (written) => (typeof written === 'string' && isOrigin(written) ? written : undefined),
   },
   apiKey: {
     name: 'auth.api_key',
-    about: 'Every request carries it in the header X-API-Key. Any text will do.',
+    about: 'Clients send it in the header X-API-Key. Any string is allowed.',
     allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
     standard: () => undefined,
     read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
@@ -76,7 +76,7 @@ export const SETTINGS = {
   },
   chatDbPath: {
     name: 'backend.chat_db_path',
-    about: 'The database of Messages. It is only ever read.',
+    about: 'The database of Messages. Postern only reads it.',
     allowed: PATH,
     standard: () => '$HOME/Library/Messages/chat.db',
     read: absolutePath,
@@ -86,7 +86,7 @@ export const SETTINGS = {
     10,
     60_000,
     1000,
-    'How often to look for new messages, in milliseconds. Less is sooner, and more work for the machine.',
+    'How often to check for new messages, in milliseconds. Lower values need more CPU.',
   ),
   osascriptPath: {
     name: 'backend.osascript_path',
@@ -100,7 +100,7 @@ export const SETTINGS = {
     0,
     60_000,
     3000,
-    'How long a send waits to see its message in the database, in milliseconds.',
+    'How long a send waits for its message to appear in the database, in milliseconds.',
   ),
   attachmentRoots: {
     name: 'send.attachment_roots',

@@ -35,7 +35,7 @@ export function logLevel({ env }: Surroundings): { readonly level: LogLevel; rea
   if (level !== undefined || wish === '') return { level: level ?? 'info', warnings: [] };
   return {
     level: 'info',
-    warnings: [`POSTERN_LOG_LEVEL is ${shown(wish)}; it must be one of ${LOG_LEVELS.join(', ')}. It is info now.`],
+    warnings: [`POSTERN_LOG_LEVEL is ${shown(wish)}; it must be one of ${LOG_LEVELS.join(', ')}. Using info.`],
   };
 }
 

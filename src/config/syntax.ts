@@ -5,13 +5,13 @@ const OPTIONS = { joiner: '\n', bigint: true } as const;
 
 /** What the parser's words come down to. Its own may quote the line, and so the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^Duplicate|can not be accessed/, 'this stands there a second time'],
-  [/not close/, 'this is opened and never closed'],
+  [/^Duplicate|can not be accessed/, 'this is defined twice'],
+  [/not close/, 'this is never closed'],
   [/64 bit|as big as|as little as|lost its exact/, 'this number is out of range'],
-  [/^Invalid Unicode/, 'this escape means no character'],
-  [/string/, 'this text is not closed, or has an unknown escape (a backslash is written twice)'],
-  [/^Invalid|^Bad atom/, 'this is not a value (text stands in double quotes)'],
-  [/missing|equal/, 'a setting is written as name = value'],
+  [/^Invalid Unicode/, 'this escape is not a character'],
+  [/string/, 'this string is not closed, or has an unknown escape (write a backslash as two)'],
+  [/^Invalid|^Bad atom/, 'this is not a value (strings need double quotes)'],
+  [/missing|equal/, 'a setting has the form name = value'],
 ];
 
 export type Parsed =

@@ -144,7 +144,7 @@ describe('sending', () => {
   test.each([
     ['nothing to send', [ANA], {}, 64, 'nothing to send'],
     ['a file that is not there', [ANA, '--attach', '/nowhere'], {}, 65, '/attachments/0: There is no such file.'],
-    ['bytes that are no text', [ANA, '-'], { input: new Uint8Array([0xff, 0xfe]) }, 65, 'not text in UTF-8'],
+    ['bytes that are no text', [ANA, '-'], { input: new Uint8Array([0xff, 0xfe]) }, 65, 'not UTF-8 text'],
     ['too much text', [ANA, '-'], { input: 'x'.repeat(30_000) }, 65, '20,000'],
     ['a key that no header can carry', [ANA, 'x', '--idempotency-key', 'ключ'], {}, 65, 'printable ASCII'],
   ])('is refused in a sentence: %s', async (_, args, options, code, words) => {
@@ -176,7 +176,7 @@ describe('webhooks', () => {
         '--secret-file',
         secretFile,
       ]);
-      const id = /Webhook (\S+) gets/.exec(added.stdout)?.[1] ?? '';
+      const id = /Webhook (\S+) registered/.exec(added.stdout)?.[1] ?? '';
       const beginning = id.slice(0, 8);
       expect((await run(['webhooks', 'list'])).stdout).toMatch(
         new RegExp(`^ID .*\n${id} +healthy +\\S+ +message.received\n$`),
@@ -380,7 +380,7 @@ describe('the configuration', () => {
     const other = await Service.start({ chatDbPath: mac.chatDbPath });
     try {
       const rotated = await postern(['config', 'rotate-key', '--config-dir', other.configFolder]);
-      expect(rotated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('started again') });
+      expect(rotated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('until the service restarts') });
       const status = ['status', '--config-dir', other.configFolder];
       expect(await postern(status)).toMatchObject({
         exitCode: 77,

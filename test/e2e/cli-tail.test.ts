@@ -110,7 +110,7 @@ describe('tail', () => {
     } finally {
       terminal.kill('SIGKILL');
     }
-    expect(shown).toContain(`To go on from here, say the same with --after ${row}\r\n`);
+    expect(shown).toContain(`To continue from here: --after ${row}\r\n`);
   });
 
   test('--after begins with what was there before, in order', async () => {
@@ -134,17 +134,17 @@ describe('tail', () => {
     await listening(running);
     await service.stop('SIGKILL');
     const written = [write('while nobody looks'), write('again')];
-    await eventually(() => running.stderr.includes('Trying until it is back'));
+    await eventually(() => running.stderr.includes('Reconnecting'));
     await service.launch();
     written.push(write('afterwards'));
     await eventually(() => rows(running).includes(written[2] ?? 0));
     const [first = 0] = rows(running);
     expect(rows(running)).toEqual(rows(running).map((_, place) => first + place));
     expect(rows(running)).toEqual(expect.arrayContaining(written));
-    expect(running.stderr.match(/Trying/g)).toHaveLength(1);
+    expect(running.stderr.match(/Reconnecting/g)).toHaveLength(1);
 
     await service.stop('SIGKILL');
-    await eventually(() => running.stderr.match(/Trying/g)?.length === 2);
+    await eventually(() => running.stderr.match(/Reconnecting/g)?.length === 2);
     running.child.kill('SIGTERM');
     expect(await ended(running)).toBe(0);
     await service.launch();

@@ -45,7 +45,7 @@ afterAll(() => {
 
 describe('the demo', () => {
   test('says that it is a simulation, and prints no key', () => {
-    expect(output).toContain('This is a simulation');
+    expect(output).toContain('This is a simulated Mac');
     expect(key()).toMatch(/^[\da-f-]{36}$/);
     expect(output).not.toContain(key());
   });

@@ -178,7 +178,7 @@ test('a taken port ends with 69, says which, and does no harm to who holds it', 
   expect(stderr).toContain(`Or set another server.port in ${folder}/config.toml.`);
   const demo = await postern(['demo', '--dir', join(root, 'demo'), '--port', String(holder.port)]);
   expect(demo.exitCode).toBe(69);
-  expect(demo.stderr).toContain(`Or serve the demo elsewhere: demo --port ${holder.port + 1}`);
+  expect(demo.stderr).toContain(`Or choose another port: demo --port ${holder.port + 1}`);
   expect((await holder.get('/health')).status).toBe(200);
 });
 
@@ -265,7 +265,7 @@ describe('the end', () => {
   test('does not come with SIGHUP where there is no terminal', async () => {
     const started = await service();
     process.kill(started.pid, 'SIGHUP');
-    await eventually(() => started.output.includes('SIGHUP is ignored'));
+    await eventually(() => started.output.includes('ignoring SIGHUP'));
     expect((await started.get('/health')).status).toBe(200);
     expect(await started.stop()).toBe(0);
   });

@@ -3,17 +3,17 @@ import { parseToml } from '../../src/config/syntax.ts';
 
 describe('a syntax error', () => {
   test.each([
-    ['[server\nport = 1', 'Line 1, column 1: this is opened and never closed.'],
-    ['[auth]\napi_key = "abc', 'Line 2, column 11: this text is not closed'],
-    ['[auth]\n  api_key = abc', 'Line 2, column 13: this is not a value (text stands in double quotes).'],
+    ['[server\nport = 1', 'Line 1, column 1: this is never closed.'],
+    ['[auth]\napi_key = "abc', 'Line 2, column 11: this string is not closed'],
+    ['[auth]\n  api_key = abc', 'Line 2, column 13: this is not a value (strings need double quotes).'],
     ['[auth]\r\napi_key = "abc" x', 'Line 2, column 17: this is not TOML.'],
     ['port = 30a1', 'Line 1, column 10: '],
-    ['\n\nroots = ["/a",\n  "/b"', 'Line 3, column 9: this is opened and never closed.'],
+    ['\n\nroots = ["/a",\n  "/b"', 'Line 3, column 9: this is never closed.'],
     ['roots = [\n  "/a",\n  oops\n]', 'Line 3, column 3: '],
-    ['[a]\nb = 1\nb = 2', 'Line 3, column 1: this stands there a second time.'],
+    ['[a]\nb = 1\nb = 2', 'Line 3, column 1: this is defined twice.'],
     ['port = 99999999999999999999', 'Line 1, column 26: this number is out of range.'],
-    ['path = "C:\\Users"', 'Line 1, column 8: this text is not closed, or has an unknown escape'],
-    ['just words', 'Line 1, column 1: a setting is written as name = value.'],
+    ['path = "C:\\Users"', 'Line 1, column 8: this string is not closed, or has an unknown escape'],
+    ['just words', 'Line 1, column 1: a setting has the form name = value.'],
   ])('%j names line and column', (text, sentence) => {
     expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining(sentence) });
   });

@@ -17,7 +17,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       retracted_at: instant,
       delivered_at: instant,
       read_at: instant,
-      error: z.int().nullable().meta({ description: 'Number that Messages gave the failure.' }),
+      error: z.int().nullable().meta({ description: 'Error number from Messages.' }),
       attachments: z
         .array(
           z.object({
@@ -29,8 +29,8 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
           }),
         )
         .readonly()
-        .meta({ description: 'The same ones as in the Message, in the same order.' }),
-      reactions: z.array(reactionSchema).readonly().meta({ description: 'Those that were not taken back.' }),
+        .meta({ description: 'Those of the Message, in the same order.' }),
+      reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
     })
     .meta({ id: 'MessageDetails' }),
 );

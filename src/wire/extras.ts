@@ -50,7 +50,7 @@ export const statusQuery = z.object({
   as: z
     .enum(['swiftbar', 'xbar'], { error: 'The parameter as must be swiftbar or xbar.' })
     .optional()
-    .meta({ description: 'Ready text for a menu bar program, instead of JSON.' }),
+    .meta({ description: 'Text for a menu bar program, instead of JSON.' }),
 });
 
 /** Answer of `POST /permissions/check` (section H). */
@@ -62,7 +62,7 @@ export const afterParameter = z
   .refine((text) => /^\d+$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
   // Beyond 2^53 there are no rows.
   .transform((text) => rowOffset(Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
-  .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything there is.' });
+  .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything.' });
 
 /** Parameters of `GET /events` (G4). */
 export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000) });

@@ -14,7 +14,7 @@ export const healthSchema = shapeOf<Health>()(
       status: z.literal('ok'),
       backend: z.object({
         connected: z.boolean().meta({ description: 'The chat database was opened successfully.' }),
-        message: z.string().nullable().meta({ description: 'What is wrong, when something is.' }),
+        message: z.string().nullable().meta({ description: 'The problem, if there is one.' }),
       }),
     })
     .meta({ id: 'Health' }),

@@ -24,7 +24,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     title(isFine, host),
     '---',
     item(isConnected ? `Running, version ${report.version}` : 'Running, not connected to Messages'),
-    ...(isConnected ? [] : [item(report.backend.message ?? 'The messages database cannot be read.', 'red')]),
+    ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
     item(lastEvent(report)),
     item(webhooks(report.webhooks.length, failing.length), failing.length > 0 ? 'red' : undefined),

@@ -11,7 +11,7 @@ export const messageSchema = shapeOf<Message>()(
     .object({
       id: z.string().meta({ description: 'Row id in chat.db; "" in a provisional answer to a send.' }),
       guid: z.string(),
-      conversation_id: z.string().meta({ description: 'Chat guid of the conversation; "" when it is in none.' }),
+      conversation_id: z.string().meta({ description: 'Chat guid of the conversation; "" if it has none.' }),
       sender: z.string(),
       body: z.string(),
       attachments: z.array(z.string()).readonly().meta({ description: 'Absolute paths on the host.' }),
@@ -25,12 +25,12 @@ export const messageSchema = shapeOf<Message>()(
 
 /** Parameters of `GET /messages` (B9, B10). */
 export const messageQuery = z.object({
-  conversation_id: z.string().optional().meta({ description: 'Chat guid, in any of its spellings.' }),
+  conversation_id: z.string().optional().meta({ description: 'Chat guid, in any variant.' }),
   since: since.optional(),
   order,
   limit: limit(50, 200),
   offset,
-  cursor: z.string().optional().meta({ description: 'From a Link header, in place of offset.' }),
+  cursor: z.string().optional().meta({ description: 'From a Link header, instead of offset.' }),
   include: includeParameter,
 });
 
@@ -54,7 +54,7 @@ export const sendBody = z
         .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
         // NUL has its own sentence.
         .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
-        .meta({ description: 'Phone number, e-mail address, chat guid, or what else Messages accepts.' }),
+        .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
       body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
       attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
         .default([])

@@ -44,10 +44,10 @@ export function openApi(version: string): Json {
     info: {
       title: 'Postern',
       version,
-      summary: 'A small back gate to Apple Messages',
+      summary: 'A local gateway to Apple Messages',
       description: [
         'Messages as a REST API, a WebSocket and signed webhooks.',
-        'Every refusal is a problem document (RFC 9457) whose `code` is stable. HEAD works where GET does.',
+        'Every error is a problem document (RFC 9457) with a stable `code`. HEAD works where GET does.',
       ].join('\n'),
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -57,7 +57,7 @@ export function openApi(version: string): Json {
       { name: 'Service', description: 'The service itself' },
       { name: 'Messages', description: 'Reading and sending' },
       { name: 'Conversations', description: 'One-to-one and groups' },
-      { name: 'Events', description: 'What happens, as it happens or later' },
+      { name: 'Events', description: 'Live or resumed' },
       { name: 'Webhooks', description: 'Events delivered to you' },
     ],
     paths: paths(),
@@ -146,7 +146,7 @@ function webhookOf(type: string): Json {
         name: 'X-Webhook-Delivery',
         in: 'header',
         required: true,
-        description: 'The same on every repeat.',
+        description: 'The same on every attempt and repeat.',
         schema: { type: 'string' },
       },
       {
@@ -166,8 +166,8 @@ function webhookOf(type: string): Json {
       },
     },
     responses: {
-      '2XX': { description: 'Taken. Anything else is tried again.' },
-      '4XX': { description: 'Tried again.' },
+      '2XX': { description: 'Accepted. Anything else is retried.' },
+      '4XX': { description: 'Retried.' },
     },
   };
 }

@@ -39,7 +39,7 @@ export interface OperationAnswer {
 
 const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
 const CHAT_DB = namesOf('chat_db_unavailable');
-const MADE = { Location: 'Path of what was made.' };
+const MADE = { Location: 'URL of the new resource.' };
 const RANGE = {
   name: 'Range',
   in: 'header',
@@ -51,7 +51,7 @@ const RANGE = {
 export const OPERATIONS = {
   getHealth: {
     tag: 'Service',
-    summary: 'Whether chat.db is open, and what is wrong if anything is',
+    summary: 'Whether chat.db can be read, and if not, why',
     answers: { 200: { description: 'The Health record.', schema: 'Health', example: examples.health } },
   },
   getStatus: {
@@ -59,13 +59,13 @@ export const OPERATIONS = {
     summary: 'Version, newest row and event, webhooks, permissions',
     query: statusQuery,
     answers: {
-      200: { description: 'How the service is doing.', schema: 'Status', example: examples.status, type: 'text/plain' },
+      200: { description: 'State of the service.', schema: 'Status', example: examples.status, type: 'text/plain' },
     },
     mistakes: [{ pointer: '?as', message: 'The parameter as must be swiftbar or xbar.' }],
   },
   checkPermissions: {
     tag: 'Service',
-    summary: 'Ask macOS anew, in the agent’s own name; it may ask the person',
+    summary: 'Check the permissions in the agent itself; macOS may show a dialog',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
   },
   runDiagnostics: {
@@ -101,7 +101,7 @@ export const OPERATIONS = {
       {
         name: 'Idempotency-Key',
         in: 'header',
-        description: 'For 24 hours the same key and body never send twice; the stored outcome is given again.',
+        description: 'For 24 hours a repeat of the same key and body does not send again; it gets the stored outcome.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
@@ -114,7 +114,7 @@ export const OPERATIONS = {
         headers: MADE,
       },
       202: {
-        description: 'Handed to Messages; its row was not seen yet.',
+        description: 'Handed to Messages; its row is not in chat.db yet.',
         schema: 'Message',
         example: examples.provisional,
       },
@@ -148,13 +148,13 @@ export const OPERATIONS = {
     headers: [RANGE],
     answers: {
       200: { description: 'The whole file, in its own type.', type: '*/*' },
-      206: { description: 'The asked range of it.', type: '*/*' },
+      206: { description: 'The requested range.', type: '*/*' },
     },
     problems: ['attachment_not_found', 'range_not_satisfiable', ...CHAT_DB],
   },
   listConversations: {
     tag: 'Conversations',
-    summary: 'Conversations, the one with the newest message first',
+    summary: 'Conversations, most recent first',
     query: conversationQuery,
     answers: {
       200: {
@@ -170,7 +170,7 @@ export const OPERATIONS = {
   },
   getConversation: {
     tag: 'Conversations',
-    summary: 'One conversation, by any spelling of its id',
+    summary: 'One conversation, by any variant of its id',
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
     problems: ['conversation_not_found', ...CHAT_DB],
   },
@@ -186,12 +186,12 @@ export const OPERATIONS = {
     tag: 'Events',
     summary: 'A WebSocket that is sent every event',
     description:
-      'The key goes into the query. With `after` everything since that row id comes first, without gap or repeat.',
+      'The key is a query parameter. With `after`, everything since that row id comes first, without gap or repeat.',
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
       ...webSocketQuery.shape,
     }),
-    answers: { 101: { description: 'The connection is a WebSocket now.' } },
+    answers: { 101: { description: 'Switched to WebSocket.' } },
     problems: ['bad_handshake', 'after_unknown', 'upgrade_required', ...CHAT_DB, 'shutting_down'],
     mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
   },
@@ -213,7 +213,7 @@ export const OPERATIONS = {
   },
   getWebhook: {
     tag: 'Webhooks',
-    summary: 'One webhook, how it is doing and how far it is',
+    summary: 'One webhook, its state and position',
     answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
     problems: ['webhook_not_found'],
   },
@@ -231,23 +231,23 @@ export const OPERATIONS = {
   },
   testWebhook: {
     tag: 'Webhooks',
-    summary: 'Send one `webhook.test` event and say what the receiver answered',
+    summary: 'Send one `webhook.test` event and return the receiver’s response',
     answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
     problems: ['webhook_not_found', 'shutting_down'],
   },
   replayWebhook: {
     tag: 'Webhooks',
-    summary: 'Deliver again everything after a row id',
+    summary: 'Redeliver everything after a row id',
     body: { schema: replayBody, example: { after: 1200 } },
     answers: {
-      202: { description: 'It goes on from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
+      202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },
     problems: ['webhook_not_found'],
     mistakes: [{ pointer: '/after', message: 'The row id must be a whole number of 0 or more.' }],
   },
   getMetrics: {
     tag: 'Service',
-    summary: 'Numbers for Prometheus',
+    summary: 'Metrics for Prometheus',
     answers: { 200: { description: 'The text format.', type: 'text/plain' } },
   },
 } as const satisfies Record<RouteId, Operation>;

@@ -64,13 +64,13 @@ export function limit(fallback: number, maximum: number) {
     .meta({
       type: 'integer',
       minimum: 1,
-      description: `${fallback} when it is not given; more than ${maximum} is treated as ${maximum}.`,
+      description: `${fallback} by default; values above ${maximum} are treated as ${maximum}.`,
     });
 }
 
 export const offset = wholeNumber('offset', 0)
   .default(0)
-  .meta({ type: 'integer', minimum: 0, description: 'How many to leave out first; 0 when it is not given.' });
+  .meta({ type: 'integer', minimum: 0, description: 'How many to skip; 0 by default.' });
 
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {

@@ -9,7 +9,7 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
     .string({ error: ({ input }) => (input === undefined ? `${what} is missing.` : `${what} must be a string.`) })
     .refine((value) => !value.includes('\0'), `${what} must not contain a NUL character.`)
-    .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain half of a surrogate pair.`);
+    .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain a lone surrogate.`);
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
   return schema
     .refine((value) => isAtMost(value, maxCharacters), {
@@ -29,5 +29,5 @@ export function list<Item extends z.ZodType>(what: string, item: Item, max: numb
     .array(item, {
       error: ({ input }) => (input === undefined ? `${what} are missing.` : `${what} must be an array.`),
     })
-    .max(max, `${what} must not be more than ${max}.`);
+    .max(max, `${what} must have at most ${max} items.`);
 }

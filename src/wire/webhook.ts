@@ -29,12 +29,12 @@ export const webhookBody = z
         z.enum(EVENT_TYPES, { error: `An event must be one of ${EVENT_TYPES.join(', ')}.` }),
         64,
       )
-        .min(1, 'The events must name at least one.')
+        .min(1, 'There must be at least one event.')
         .transform((events) => [...new Set(events)]),
       secret: text('The secret', 256)
         .refine((value) => value !== '', 'The secret must not be empty.')
         .optional()
-        .meta({ description: 'Key of the signatures; never shown again.', minLength: 1, writeOnly: true }),
+        .meta({ description: 'Signs deliveries; never shown again.', minLength: 1, writeOnly: true }),
       include: list('The parts to include', z.enum(INCLUDES, { error: 'Only details can be included.' }), 8)
         .transform(includeSet)
         .optional(),
@@ -51,8 +51,8 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
       state: z.enum(['healthy', 'failing']),
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),
-      row_id: z.int().meta({ description: 'Row id up to which it is done.' }),
-      behind: z.int().meta({ description: 'Row ids published that it is not done with yet.' }),
+      row_id: z.int().meta({ description: 'Row id up to which delivery is done.' }),
+      behind: z.int().meta({ description: 'Number of published row ids that are still to be delivered.' }),
     })
     .meta({ id: 'WebhookStatus' }),
 );
@@ -61,7 +61,7 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
 export const deliverySchema = shapeOf<DeliveryRecord>()(
   z
     .object({
-      id: z.string().meta({ description: 'The X-Webhook-Delivery it went out under.' }),
+      id: z.string().meta({ description: 'The X-Webhook-Delivery header of the request.' }),
       at: z.string(),
       event: z.enum([...EVENT_TYPES, 'webhook.test', 'gone']),
       row_id: z.int(),
@@ -83,7 +83,7 @@ export const webhookTestSchema = shapeOf<WebhookTestResult>()(
       status: z.int().nullable(),
       error: z.string().nullable(),
       duration_ms: z.int(),
-      answer: z.string().nullable().meta({ description: 'How the body of the answer begins.' }),
+      answer: z.string().nullable().meta({ description: 'Beginning of the response body.' }),
     })
     .meta({ id: 'WebhookTest' }),
 );

@@ -184,7 +184,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       },
       onHealth({ connected, message }) {
         if (connected) log.info('chat.db is open');
-        else log.warn('chat.db cannot be read; it is tried again at every poll', { reason: message });
+        else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
         if (host.supervised) grantWatch.set({ isAway: !connected });
       },
     });

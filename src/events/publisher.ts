@@ -164,7 +164,7 @@ export class Publisher {
     const rowId = newest.offset.rowId;
     if (known === undefined) log.info('first start: events begin after the newest row', { row_id: rowId });
     else {
-      log.warn('the messages database was replaced: its rows are not published as new', {
+      log.warn('the Messages database was replaced; its existing rows are not published', {
         was_at_row_id: known.offset.rowId,
         now_at_row_id: rowId,
       });

@@ -117,7 +117,7 @@ export class Exchange {
         await pipeline(stream.read(), response, { signal: controller.signal });
       }
     } catch (error) {
-      this.#context.log.debug('an answer was not read to its end', { requestId: this.id, error });
+      this.#context.log.debug('a client disconnected before the end of a response', { requestId: this.id, error });
       response.destroy();
     }
   }

@@ -154,7 +154,7 @@ class Pipeline {
   };
 
   #end(reason: string): void {
-    this.#all.parts.log.warn('a connection was ended', { reason });
+    this.#all.parts.log.warn('closed a connection', { reason });
     this.#socket.destroy();
   }
 

@@ -142,7 +142,7 @@ export class HttpServer implements ExchangeContext {
   async #listening(server: Server): Promise<void> {
     await once(server, 'listening');
     // Such as no file handle left for one more connection: that one is lost, not the service.
-    server.on('error', (error) => this.log.error('a connection could not be taken', { error }));
+    server.on('error', (error) => this.log.error('could not accept a connection', { error }));
     this.#servers.push(server);
   }
 

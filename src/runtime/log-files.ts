@@ -28,7 +28,7 @@ export function boundLogFiles(files: readonly string[], options: LogFileOptions)
         failed.delete(file);
       } catch (error) {
         // Said once: otherwise the log would grow by the complaint that it grows.
-        if (!failed.has(file)) options.log.warn('a log file cannot be kept small', { file, error });
+        if (!failed.has(file)) options.log.warn('could not rotate a log file', { file, error });
         failed.add(file);
       }
     }

@@ -45,7 +45,7 @@ export class Ending {
     }
     process.on('SIGHUP', () => {
       if (isTerminal) this.#signalled('SIGHUP');
-      else log.info('SIGHUP is ignored: the configuration is read at the start only');
+      else log.info('ignoring SIGHUP: restart to reload the configuration');
     });
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (error: unknown) => {
@@ -61,7 +61,7 @@ export class Ending {
     this.#exitCode = exitCode;
     if (!isFirst) return;
     this.#options.clock.after(STOP_LIMIT_MS, () => {
-      this.#options.log.error('stopping takes too long and is cut short');
+      this.#options.log.error('shutdown took too long, exiting now');
       this.#exitNow(this.exitCode);
     });
     this.#want();

@@ -37,7 +37,7 @@ async function mistake(path: string, rules: AttachmentRules): Promise<string | u
     file = await stat(real, { bigint: true });
   } catch (error) {
     const isForbidden = ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
-    return isForbidden ? 'The file may not be read by Postern.' : 'There is no such file.';
+    return isForbidden ? 'Permission denied.' : 'There is no such file.';
   }
   if (!file.isFile()) return 'This is not a regular file.';
   if (file.size > MOST_BYTES) return 'The file is larger than 100 MB.';
@@ -48,7 +48,7 @@ async function mistake(path: string, rules: AttachmentRules): Promise<string | u
   // SQLite follows links, and keeps its side files beside the file itself.
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
   if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
-    return 'The messages database cannot be sent.';
+    return 'The Messages database cannot be sent.';
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
   // A file with one name only, and that one elsewhere, is not one of ours.
   if (file.nlink > 1n && (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir)))) {

@@ -58,7 +58,7 @@ export class Idempotency {
       this.#store.finish(key, outcome);
     } catch (error) {
       // The truth is still told now; the key stays claimed, so nothing is sent twice.
-      this.#log.error('the outcome of a send could not be stored', { code: errorCode(error) });
+      this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
     }
   }
 }

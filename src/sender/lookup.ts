@@ -35,7 +35,7 @@ export class TolerantLookup {
     } catch (error) {
       // Whatever is wrong with a read, it must not turn a message that went out into a failed send.
       const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
-      if (!isAway) this.#log.warn('chat.db could not be asked about a send', { code: errorCode(error) });
+      if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });
       return undefined;
     }
   }

@@ -11,7 +11,7 @@ import type {
   SendRequest,
   SendResult,
 } from '../domain/ports/sending.ts';
-import { invalidRequest } from '../domain/problems.ts';
+import { problem } from '../domain/problems.ts';
 import { type AttachmentRules, attachmentMistakes } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
 import { NOT_RUNNING, sendFailure } from './failure.ts';
@@ -117,7 +117,7 @@ export class Sender implements MessageSender {
       ? [{ pointer: '/body', message: 'There is nothing to send.' }]
       : await this.attachmentMistakes(attachments);
     if (mistakes.length === 0) return;
-    throw invalidRequest(mistakes);
+    throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
   async #sendOnce(request: SendRequest, key: string, hash: string): Promise<SendResult> {

@@ -18,7 +18,7 @@ export function failureSentence(error: unknown): string {
   const sentence = SENTENCES[code];
   if (sentence !== undefined) return sentence;
   if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
-  if (/CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return `A secure connection could not be made (${code}).`;
+  if (/CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return `The TLS connection failed (${code}).`;
   return `The request failed (${code}).`;
 }
 

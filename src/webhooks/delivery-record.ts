@@ -44,7 +44,7 @@ export function goneRecord(webhookId: string, first: number, last: number, clock
     outcome: 'gone',
     attempts: 0,
     status: null,
-    error: first === last ? `Row ${first} is no longer there.` : `Rows ${first} to ${last} are no longer there.`,
+    error: first === last ? `Row ${first} was deleted.` : `Rows ${first} to ${last} were deleted.`,
     duration_ms: 0,
   };
 }

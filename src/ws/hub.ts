@@ -159,7 +159,7 @@ export class Hub {
         this.#cancelAgain ??= this.#parts.clock.after(RETRY_MS, () => this.#wakeWaiting());
         return;
       }
-      this.#parts.log.error('a WebSocket client could not be served', { error });
+      this.#parts.log.error('could not serve a WebSocket client', { error });
       client.socket.close(INTERNAL_ERROR, 'Internal error.');
     }
   }
@@ -175,7 +175,7 @@ export class Hub {
       const reason = client.livenessError();
       if (reason === undefined) client.socket.ping();
       else {
-        this.#parts.log.info('a WebSocket client was dropped', { reason });
+        this.#parts.log.info('dropped a WebSocket client', { reason });
         client.socket.terminate();
       }
     }

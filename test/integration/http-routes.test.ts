@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const unavailable = new AppError('unavailable', 'chat_db_unavailable', 'The messages database cannot be read.', {
+const unavailable = new AppError('unavailable', 'chat_db_unavailable', 'The Messages database cannot be read.', {
   hint: 'Allow Full Disk Access.',
 });
 

@@ -262,9 +262,9 @@ describe('a webhook', () => {
     expect(rowsAt(receiver)).toEqual([1, 5, 7, 8]);
     const gone = house.dispatcher.deliveries(id).filter(({ outcome }) => outcome === 'gone');
     expect(gone.map(({ error }) => error)).toEqual([
-      'Rows 9 to 1100 are no longer there.',
-      'Row 6 is no longer there.',
-      'Rows 2 to 4 are no longer there.',
+      'Rows 9 to 1100 were deleted.',
+      'Row 6 was deleted.',
+      'Rows 2 to 4 were deleted.',
     ]);
   });
 

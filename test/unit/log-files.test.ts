@@ -55,7 +55,7 @@ describe('a log file that launchd holds open', () => {
     await given.clock.advance(1000);
     expect(readFileSync(file, 'utf8')).toBe('');
     expect(existsSync(`${file}.1.new`)).toBe(false);
-    expect(given.log.lines.map(({ message }) => message)).toEqual(['a log file cannot be kept small']);
+    expect(given.log.lines.map(({ message }) => message)).toEqual(['could not rotate a log file']);
     stop();
   });
 });

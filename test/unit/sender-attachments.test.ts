@@ -111,7 +111,7 @@ describe('an attachment', () => {
     const paths = ['', '-wal', '-shm'].map((suffix) => inside(`messages/chat.db${suffix}`));
     const found = await mistakes([...paths, inside('holiday.png'), inside('wal.png')]);
     expect(found).toEqual(
-      [0, 1, 2, 3, 4].map((index) => `/attachments/${index} The messages database cannot be sent.`),
+      [0, 1, 2, 3, 4].map((index) => `/attachments/${index} The Messages database cannot be sent.`),
     );
   });
 
@@ -119,7 +119,7 @@ describe('an attachment', () => {
     symlinkSync(inside('messages/chat.db'), inside('chat.db'));
     const path = inside('messages/chat.db-wal');
     const found = await attachmentMistakes([path], { ...rules, chatDbPath: inside('chat.db') });
-    expect(found).toEqual([{ pointer: '/attachments/0', message: 'The messages database cannot be sent.' }]);
+    expect(found).toEqual([{ pointer: '/attachments/0', message: 'The Messages database cannot be sent.' }]);
   });
 
   test("is never one of Postern's own files, under any name", async () => {

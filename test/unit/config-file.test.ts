@@ -109,6 +109,7 @@ describe('the first launch', () => {
     expect([...active.matchAll(/^(\w+) = /gm)].map((found) => found[1])).toEqual([
       'host',
       'port',
+      'socket',
       'rate_limit_per_minute',
       'allowed_hosts',
       'allowed_origins',

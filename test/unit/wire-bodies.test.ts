@@ -94,7 +94,7 @@ describe('the registration of a webhook', () => {
     };
     expect(checkBody(webhookBody, body)).toEqual({
       ok: true,
-      value: { ...body, events: ['message.sent', 'reaction.added'] },
+      value: { ...body, events: ['message.sent', 'reaction.added'], include: new Set(['details']) },
     });
   });
 

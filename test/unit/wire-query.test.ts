@@ -63,7 +63,12 @@ describe('a raw query', () => {
 
 describe('the parameters of a list', () => {
   test('have the documented defaults', () => {
-    expect(readQuery(messageQuery, parseQuery(''))).toEqual({ order: 'desc', limit: 50, offset: 0 });
+    expect(readQuery(messageQuery, parseQuery(''))).toEqual({
+      order: 'desc',
+      limit: 50,
+      offset: 0,
+      include: new Set(),
+    });
     expect(readQuery(conversationQuery, parseQuery(''))).toEqual({ limit: 50, offset: 0 });
   });
 

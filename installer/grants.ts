@@ -4,7 +4,7 @@ import { BUNDLE_ID, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { writeWhole } from './staging.ts';
 
-const LSREGISTER =
+export const LSREGISTER =
   '/System/Library/Frameworks/CoreServices.framework/Frameworks/LaunchServices.framework/Support/lsregister';
 
 const SERVICES = {

@@ -22,6 +22,15 @@ export function portNumber(value: string): number {
   return port;
 }
 
+/** A whole number of seconds from 0 to `limit`. */
+export function secondsUpTo(limit: number): (value: string) => number {
+  return (value) => {
+    const seconds = /^\d{1,4}$/.test(value) ? Number(value) : -1;
+    if (seconds < 0 || seconds > limit) throw new InvalidArgumentError(`It must be a whole number from 0 to ${limit}.`);
+    return seconds;
+  };
+}
+
 export function rowId(value: string): number {
   if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more.');
   return Number(value);

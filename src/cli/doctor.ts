@@ -32,7 +32,8 @@ export async function doctor(
   return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
 }
 
-async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+/** Everything that doctor looks at, without a word for the person. */
+export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
   const { around, version } = context;
   const prompt = options.prompt ?? false;
   const folder = folderOf(options, context);

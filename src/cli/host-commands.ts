@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { type Context, EXIT } from './command.ts';
-import { examples, nonEmpty, portNumber, type Runs } from './declaration.ts';
+import { examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
+import type { ReportCommandOptions } from './doctor/report-command.ts';
 
 /** The commands that serve, and those that look after the machine. */
 export function declareHostCommands(program: Command, context: Context, runs: Runs): void {
@@ -28,11 +29,27 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .option('--json', 'as JSON')
     .option('--demo', 'the service of postern demo')
     .option('--prompt', 'let macOS ask you for what is missing')
+    .option('--mac-report', 'print one JSON document for a bug report, with names, addresses, keys and texts masked')
+    .option('--send-to-me [address]', 'add to that report what came of a text and a picture sent to your own address')
+    .option('--watch <seconds>', 'how long that report watches the messages database', secondsUpTo(120))
     .addHelpText(
       'after',
-      examples('postern doctor', 'postern doctor --json | jq \'.findings[] | select(.state == "problem")\''),
+      examples(
+        'postern doctor',
+        'postern doctor --json | jq \'.findings[] | select(.state == "problem")\'',
+        'postern doctor --mac-report > report.json',
+        'postern doctor --mac-report --send-to-me',
+      ),
     )
-    .action(runs(async (command) => (await import('./doctor.ts')).doctor(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) => {
+        const options = command.optsWithGlobals<ReportCommandOptions>();
+        const isReport = options.macReport === true || options.sendToMe !== undefined;
+        return isReport
+          ? (await import('./doctor/report-command.ts')).reportCommand(options, context)
+          : (await import('./doctor.ts')).doctor(options, context);
+      }),
+    );
   program
     .command('install')
     .description('Install Postern on this Mac, to run at every login. Its own app holds the permissions.')

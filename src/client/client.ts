@@ -1,9 +1,10 @@
 import type { Conversation } from '../domain/conversation.ts';
+import type { Diagnostics } from '../domain/diagnostics.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
-import type { StatusReport } from '../domain/status.ts';
+import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { line } from './line.ts';
@@ -158,6 +159,16 @@ export class PosternClient {
     return this.#one('GET', 'status', 'newest_event');
   }
 
+  /** The service itself looks for its permissions; macOS may ask the person. */
+  checkPermissions(): Promise<PermissionsAnswer> {
+    return this.#one('POST', 'permissions/check', 'permissions');
+  }
+
+  /** Watches chat.db for some seconds; with `ask` Messages is asked too, and macOS may ask the person. */
+  diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
+    return this.#one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
+  }
+
   /**
    * Events as they happen, over a WebSocket that is connected anew whenever it breaks and goes on after the
    * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
@@ -230,7 +241,7 @@ export class PosternClient {
     const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
-    const isSend = method === 'POST' && path === 'messages';
+    const isSend = method === 'POST' && (path === 'messages' || path.startsWith('diagnostics?'));
     let response: Response;
     let text: string;
     try {

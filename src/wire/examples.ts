@@ -2,6 +2,7 @@ import type { Conversation } from '../domain/conversation.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
+import type { PermissionsAnswer } from '../domain/status.ts';
 
 const received: Message = {
   id: '1204',
@@ -49,7 +50,7 @@ const webhook = {
   events: ['message.received', 'reaction.added'],
   created_at: '2026-01-30T18:00:00Z',
 };
-const permissions = {
+const permissions: PermissionsAnswer = {
   permissions: [
     { name: 'full_disk_access', state: 'granted', detail: 'The messages database may be read.' },
     { name: 'automation', state: 'granted', detail: 'Messages may be automated.' },

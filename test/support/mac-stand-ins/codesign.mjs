@@ -12,13 +12,21 @@ export function codesign(args, environment) {
   if (args[0] === '--force') return sign(app, program, environment);
   const signature = readSignature(program);
   if (signature === undefined) return failed(`${app}: code object is not signed at all`);
+  // An ad-hoc signature requires its own hash and nothing else (audit, F5).
+  if (args[0] === '-d' && args[1] === '-r-') {
+    return { code: 0, stdout: `# designated => cdhash H"${signature.cdhash}"`, stderr: `Executable=${program}` };
+  }
   if (args[0] === '-dvvv') {
     const stderr = [
       `Executable=${program}`,
       'Identifier=local.postern',
+      'Format=app bundle with Mach-O thin (arm64)',
       'CodeDirectory v=20400 size=514 flags=0x2(adhoc) hashes=13+3 location=embedded',
       `CDHash=${signature.cdhash}`,
       'Signature=adhoc',
+      'Info.plist entries=13',
+      'TeamIdentifier=not set',
+      'Sealed Resources version=2 rules=13 files=1',
     ];
     return { code: 0, stderr: stderr.join('\n') };
   }

@@ -63,9 +63,20 @@ function print([target], environment) {
   const job = jobOf(environment, label);
   if (job === undefined) return { code: 113, stderr: `Could not find service "${label}" in domain for user gui` };
   const running = job.pid === null ? '\tstate = spawn scheduled' : `\tstate = running\n\tpid = ${job.pid}`;
+  // Some of the other lines that macOS 13 to 26 print (facts from launchctl transcripts in openclaw #34089, rundesk).
+  const more = [
+    `program = ${environment.HOME}/Applications/Postern.app/Contents/MacOS/Postern`,
+    `path = ${environment.HOME}/Library/LaunchAgents/${label}.plist`,
+    'minimum runtime = 10',
+    'exit timeout = 20',
+    'runs = 1',
+    'immediate reason = speculative',
+    'spawn type = interactive (4)',
+    'properties = keepalive | runatload | inferred program',
+  ].join('\n\t');
   return {
     code: 0,
-    stdout: `${target} = {\n${running}\n\tlast exit code = ${job.lastExitCode ?? '(never exited)'}\n}`,
+    stdout: `${target} = {\n${running}\n\t${more}\n\tlast exit code = ${job.lastExitCode ?? '(never exited)'}\n}`,
   };
 }
 

@@ -4,10 +4,10 @@ import { appendFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { codesign } from './codesign.mjs';
 import { launchctl } from './launchctl.mjs';
-import { lsregister, tccutil } from './tcc.mjs';
-import { osacompile, plutil, xattr } from './tools.mjs';
+import { log, lsregister, tccutil } from './tcc.mjs';
+import { csrutil, osacompile, plutil, sdef, xattr } from './tools.mjs';
 
-const PROGRAMS = { codesign, launchctl, lsregister, osacompile, plutil, tccutil, xattr };
+const PROGRAMS = { codesign, csrutil, launchctl, log, lsregister, osacompile, plutil, sdef, tccutil, xattr };
 
 /** What a program is called by here: LaunchServices' tool is started by its full path. */
 export function nameOf(command) {

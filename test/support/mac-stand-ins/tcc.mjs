@@ -5,6 +5,10 @@ import { parse } from 'plist';
 import { readJson, writeJson } from './state.mjs';
 
 export function lsregister([option, app], environment) {
+  if (option === '-dump') {
+    const known = Object.entries(readJson(environment, 'launch-services.json', {}));
+    return { code: 0, stdout: known.map(([id, path]) => `path: ${path} (0x1a4)\nidentifier: ${id}`).join('\n') };
+  }
   const file = join(app ?? '', 'Contents', 'Info.plist');
   if (option !== '-f' || !existsSync(file)) return { code: 1, stderr: `failed to scan ${app}: -10811` };
   const registered = readJson(environment, 'launch-services.json', {});
@@ -27,4 +31,29 @@ export function tccutil([verb, service, id], environment) {
   const { [service]: _, ...others } = readJson(environment, 'tcc.json', {});
   writeJson(environment, 'tcc.json', others);
   return { code: 0, stdout: `Successfully reset ${service} approval status for ${id}` };
+}
+
+/** Lines as tccd writes them for one question about Messages (formats from agterm #396 and burrow #181). */
+export function log(args, environment) {
+  if (args[0] !== 'show') return { code: 64, stderr: 'log: Unrecognized subcommand' };
+  const line = (text) => `2026-01-05 11:42:30.123 Df tccd[173:1f2] [com.apple.TCC:access] ${text}`;
+  const binary = `${environment.HOME}/Applications/Postern.app/Contents/MacOS/Postern`;
+  const responsible = `{TCCDProcess: identifier=local.postern, pid=41, auid=501, euid=501, binary_path=${binary}}`;
+  const requesting = '{TCCDProcess: identifier=com.apple.osascript, pid=42, auid=501, binary_path=/usr/bin/osascript}';
+  return {
+    code: 0,
+    stdout: [
+      'Timestamp               Ty Process[PID:TID]',
+      line(
+        `AUTHREQ_ATTRIBUTION: msgID=9.1, attribution={requesting={TCCDProcess: identifier=com.example.other, pid=7}}`,
+      ),
+      line(`AUTHREQ_RESULT: msgID=9.1, authValue=2, authReason=4, authVersion=1, error=(null),`),
+      line(`AUTHREQ_ATTRIBUTION: msgID=41.7, attribution={responsible=${responsible}, requesting=${requesting}, },`),
+      line(`AUTHREQ_SUBJECT: msgID=41.7, subject=local.postern,`),
+      line(
+        `AUTHREQ_PROMPTING: msgID=41.7, service=kTCCServiceAppleEvents, subject=Sub:{local.postern}Resp:${responsible},`,
+      ),
+      line(`AUTHREQ_RESULT: msgID=41.7, authValue=2, authReason=3, authVersion=1, error=(null),`),
+    ].join('\n'),
+  };
 }

@@ -53,3 +53,25 @@ export function xattr([option, name], environment) {
   if (option === '-cr' || name === 'com.apple.quarantine') clearFlag(environment, 'quarantine');
   return { code: 0 };
 }
+
+export function csrutil() {
+  return { code: 0, stdout: 'System Integrity Protection status: enabled.' };
+}
+
+/** Some of Messages' dictionary on 26.5.2 (gaelic-ghost/spelunking); the flag `unknown-words` takes words out of it. */
+export function sdef([app], environment) {
+  if (!app?.endsWith('/Messages.app')) return { code: 1, stderr: `sdef: ${app}: error -10827` };
+  const unknown = readText(environment, 'unknown-words').split('\n');
+  const element = (kind, names) =>
+    names.filter((name) => !unknown.includes(name)).map((name) => `<${kind} name="${name}" code="ichX">`);
+  return {
+    code: 0,
+    stdout: [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      ...element('command', ['send', 'login', 'logout']),
+      ...element('class', ['application', 'participant', 'account', 'chat', 'file transfer']),
+      ...element('property', ['id', 'name', 'handle', 'enabled', 'service type', 'description']),
+      ...element('enumerator', ['iMessage', 'SMS', 'RCS']),
+    ].join('\n'),
+  };
+}

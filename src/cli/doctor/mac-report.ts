@@ -1,0 +1,159 @@
+import type { Diagnostics } from '../../domain/diagnostics.ts';
+import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
+import { diagnosticsSchema } from '../../wire/diagnostics.ts';
+import type { Finding } from './finding.ts';
+import { absent, found, type Json, type Observation } from './observation.ts';
+import { type MacProbeKey, macObservations, type ProbeContext } from './probes.ts';
+import { fields, knownWords, oneOf } from './redact.ts';
+import { type ReportClient, refusal, whole } from './report-client.ts';
+import { sendToMe } from './send-to-me.ts';
+import { tccLog } from './tcc-log.ts';
+
+const SERVICE_KEYS = [
+  'service',
+  'permissions',
+  'events',
+  'webhooks',
+  'accounts',
+  'live_chats',
+  'stored_chats',
+  'changes',
+] as const;
+
+export type ReportKey = MacProbeKey | (typeof SERVICE_KEYS)[number] | 'tcc_log' | 'findings' | 'send_to_me';
+
+/** One document that a person can paste into a bug report: no name, address, key or text of anybody is in it. */
+export interface MacReport {
+  readonly format: 1;
+  readonly postern: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly arch: string;
+  readonly keys: Readonly<Record<ReportKey, Observation>>;
+}
+
+export interface ReportOptions {
+  readonly version: string;
+  readonly probes: ProbeContext;
+  /** Undefined when there is no service to ask. */
+  readonly client: ReportClient | undefined;
+  readonly findings: readonly Finding[];
+  /** Whether macOS may ask the person. */
+  readonly prompt: boolean;
+  readonly watchSeconds: number;
+  /** Send to an own address: this one, or with `true` any of them. */
+  readonly sendToMe: string | true | undefined;
+}
+
+export async function macReport(options: ReportOptions): Promise<MacReport> {
+  const { probes, version, findings } = options;
+  const [service, mac] = await Promise.all([serviceObservations(options), macObservations(probes)]);
+  // Last, so that what was asked for the report is in the log too.
+  const log = probes.machine.platform === 'darwin' ? await tccLog(probes.machine.run) : absent('not_macos');
+  return {
+    format: 1,
+    postern: plainVersion(version),
+    node: plainVersion(process.versions.node),
+    platform: oneOf(['darwin', 'linux'], probes.machine.platform) ?? 'other',
+    arch: oneOf(['arm64', 'x64'], probes.machine.arch) ?? 'other',
+    keys: { ...mac, ...service, tcc_log: log, findings: found(states(findings)) },
+  };
+}
+
+type ServiceObservations = Readonly<Record<(typeof SERVICE_KEYS)[number] | 'send_to_me', Observation>>;
+
+async function serviceObservations(options: ReportOptions): Promise<ServiceObservations> {
+  const { client } = options;
+  const away = absent('no_service');
+  const nothing = Object.fromEntries(SERVICE_KEYS.map((key) => [key, away])) as ServiceObservations;
+  const notSent = options.sendToMe === undefined ? absent('not_asked') : away;
+  if (client === undefined) return { ...nothing, send_to_me: notSent };
+  try {
+    return await askClient(client, options);
+  } catch (error) {
+    const refused = refusal(error);
+    return { ...nothing, service: refused, send_to_me: notSent };
+  }
+}
+
+async function askClient(client: ReportClient, options: ReportOptions): Promise<ServiceObservations> {
+  const { prompt, watchSeconds } = options;
+  const { backend } = await client.health();
+  if (prompt) await client.checkPermissions().catch(ignored);
+  const { version, uptime_s, permissions, newest_row, newest_event, webhooks } = await client.status();
+  const isGranted = permissions.some(({ name, state }) => name === 'automation' && state === 'granted');
+  const asks = prompt || isGranted || options.sendToMe !== undefined;
+  const watch = (seconds: number): Promise<Diagnostics | undefined> =>
+    client.diagnostics({ seconds, ...(asks && { ask: 'messages' }) }).then(checked, ignored);
+  const clock = options.probes.machine.clock;
+  const [diagnostics, sent] =
+    options.sendToMe === undefined
+      ? [await watch(watchSeconds), absent('not_asked')]
+      : await sendToMe({ client, clock, watch, watchSeconds, wanted: options.sendToMe });
+  return {
+    service: found({
+      version: plainVersion(version),
+      uptime_s: whole(uptime_s),
+      connected: backend.connected,
+      message: backend.message === null ? null : knownWords(backend.message),
+    }),
+    permissions: found(
+      permissions.map(({ name, state, reason }) => ({
+        name: oneOf(['full_disk_access', 'automation'], name),
+        state: oneOf(['granted', 'denied', 'unknown'], state),
+        reason: oneOf(PERMISSION_REASONS, reason),
+      })),
+    ),
+    events: found({
+      rows_behind: newest_row === null ? null : whole(newest_row - newest_event.row_id),
+      age_s: newest_event.age_s === null ? null : whole(newest_event.age_s),
+    }),
+    webhooks: found({ all: webhooks.length, failing: webhooks.filter(({ state }) => state === 'failing').length }),
+    ...diagnosed(diagnostics),
+    send_to_me: sent,
+  };
+}
+
+function diagnosed(
+  diagnostics: Diagnostics | undefined,
+): Pick<ServiceObservations, 'accounts' | 'live_chats' | 'stored_chats' | 'changes'> {
+  if (diagnostics === undefined) {
+    const away = absent('no_service');
+    return { accounts: away, live_chats: away, stored_chats: away, changes: away };
+  }
+  const { accounts, live_chats, stored_prefixes, changes } = diagnostics;
+  const asked = (value: Json): Observation => {
+    const error = (value as { readonly error?: Json } | null)?.error;
+    if (error === undefined) return found(value);
+    return error === 'not_asked' ? absent('not_asked') : absent('failed', { error });
+  };
+  return {
+    accounts: asked(plain(accounts)),
+    live_chats: asked(plain(live_chats)),
+    stored_chats: stored_prefixes === null ? absent('failed') : found(plain(stored_prefixes)),
+    changes: changes === null ? absent('failed') : found(plain(changes)),
+  };
+}
+
+/** Whatever answered, only what has the documented form goes on: numbers and words of closed sets. */
+function checked(answer: unknown): Diagnostics | undefined {
+  const result = diagnosticsSchema.safeParse(answer);
+  return result.success ? result.data : undefined;
+}
+
+function plain(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
+}
+
+/** Names of findings are the program's own; one of a webhook has the id of that webhook. */
+function states(findings: readonly Finding[]): Json {
+  return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));
+}
+
+function plainVersion(version: string): string {
+  return fields(`version: ${version}`, { version: /\d+\.\d+\.\d+(?:-[a-z]{2,5}\.?\d*)?/ }).version ?? '';
+}
+
+function ignored(): undefined {
+  return undefined;
+}

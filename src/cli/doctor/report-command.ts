@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { layoutOf } from '../../../installer/layout.ts';
+import { PosternClient } from '../../client/client.ts';
+import { urlOf } from '../../config/address.ts';
+import { readConfig } from '../../config/file.ts';
+import { type Context, EXIT, folderOf } from '../command.ts';
+import { type DoctorOptions, examine } from '../doctor.ts';
+import { json } from '../text.ts';
+import { projectRoot, thisMachine } from '../this-machine.ts';
+import { type MacReport, macReport } from './mac-report.ts';
+
+export interface ReportCommandOptions extends DoctorOptions {
+  readonly macReport?: boolean;
+  /** An own address, or `true` for any of them. */
+  readonly sendToMe?: string | true;
+  /** How many seconds chat.db is watched. */
+  readonly watch?: number;
+}
+
+const WATCH_SECONDS = 30;
+/** A failed delivery is written into the row up to a minute later. */
+const WATCH_SECONDS_AFTER_SEND = 75;
+
+/** `postern doctor --mac-report`: prints one JSON document for a bug report. 1 when the service could not be asked. */
+export async function reportCommand(
+  options: ReportCommandOptions,
+  context: Context,
+  machine = thisMachine(context),
+): Promise<number> {
+  const { sendToMe, prompt = false } = options;
+  const watchSeconds = options.watch ?? (sendToMe === undefined ? WATCH_SECONDS : WATCH_SECONDS_AFTER_SEND);
+  context.complain(
+    `This takes about ${watchSeconds + 10} seconds. Names, addresses, keys and texts are masked; read the report before you post it.`,
+  );
+  const reading = readConfig(folderOf(options, context), context.around);
+  const config = reading.state === 'usable' ? reading.config : undefined;
+  const findings = await examine({ ...options, prompt: false }, context, machine);
+  const report = await macReport({
+    version: context.version,
+    probes: { machine, layout: layoutOf(machine.home), scripts: scriptsFolder(), port: config?.server.port ?? null },
+    client:
+      config === undefined ? undefined : new PosternClient({ url: urlOf(config.server), key: config.auth.apiKey }),
+    findings,
+    prompt,
+    watchSeconds,
+    sendToMe,
+  });
+  context.say(json(report, 2));
+  return isServiceSeen(report) ? EXIT.ok : EXIT.crash;
+}
+
+function isServiceSeen({ keys }: MacReport): boolean {
+  return 'found' in keys.service;
+}
+
+/** Compiled or not, the scripts are beside the code that runs them. */
+function scriptsFolder(): string {
+  const compiled = join(projectRoot(), 'dist', 'src');
+  return existsSync(compiled) ? compiled : join(projectRoot(), 'src');
+}

@@ -1,0 +1,55 @@
+import { BUNDLE_ID } from '../../../installer/layout.ts';
+import type { RunCommand } from '../../mac/command.ts';
+import { type Json, type Observation, observe } from './observation.ts';
+import { oneOf } from './redact.ts';
+
+const KINDS = ['AUTHREQ_ATTRIBUTION', 'AUTHREQ_SUBJECT', 'AUTHREQ_RESULT', 'AUTHREQ_PROMPTING'] as const;
+const PROGRAMS = [
+  BUNDLE_ID,
+  'com.apple.osascript',
+  'com.apple.MobileSMS',
+  'com.apple.Terminal',
+  'com.apple.tccd',
+] as const;
+const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
+const LOG_LIMIT_MS = 90_000;
+const MAX_LINES = 60;
+
+/** What macOS decided about Postern's permissions in the last five minutes: four kinds of lines, without free text. */
+export function tccLog(run: RunCommand): Promise<Observation> {
+  const args = ['show', '--last', '5m', '--style', 'compact', '--predicate', 'subsystem == "com.apple.TCC"'];
+  return observe({ run, command: 'log', args, timeoutMs: LOG_LIMIT_MS }, ({ stdout }) => ({ lines: reduced(stdout) }));
+}
+
+/** A result does not name the program: it belongs to the request whose number another line gives. */
+function reduced(log: string): readonly Json[] {
+  const lines = log.split('\n').flatMap((text) => {
+    const kind = KINDS.find((name) => text.includes(`${name}:`));
+    return kind === undefined ? [] : [{ kind, text, request: /msgID=(\d+\.\d+)/.exec(text)?.[1] }];
+  });
+  const ours = new Set(lines.filter(({ text }) => text.includes(BUNDLE_ID)).map(({ request }) => request));
+  return lines
+    .filter(({ text, request }) => text.includes(BUNDLE_ID) || (request !== undefined && ours.has(request)))
+    .slice(-MAX_LINES)
+    .map(({ kind, text, request }) => ({ kind, request: request ?? null, ...details(text) }));
+}
+
+function details(text: string): Readonly<Record<string, Json>> {
+  const all: Record<string, Json> = {
+    service: SERVICES.find((service) => text.includes(service)) ?? null,
+    subject: program(/\bsubject=(?:Sub:\{)?([^,}\s]+)/.exec(text)?.[1]),
+    requesting: program(/requesting=\{[^}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
+    responsible: program(/responsible=\{[^}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
+    auth_value: number(/authValue=(\d+)/.exec(text)?.[1]),
+    auth_reason: number(/authReason=(\d+)/.exec(text)?.[1]),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}
+
+function program(identifier: string | undefined): string | null {
+  return identifier === undefined ? null : (oneOf(PROGRAMS, identifier) ?? 'other');
+}
+
+function number(digits: string | undefined): number | null {
+  return digits === undefined || digits.length > 3 ? null : Number(digits);
+}

@@ -44,7 +44,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 export interface Host {
   readonly clock: Clock;
   readonly log: Log;
-  /** launchd watches over this process (A3, C6). */
+  /** launchd watches over this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
   /** As Node names it, or `simulated`. */

@@ -28,7 +28,7 @@ const context: ClientContext = {
   },
 };
 
-/** Commands for which to be asked to stop is a good end (A3), from their first moment on. */
+/** Commands for which to be asked to stop is a good end (decision A3), from their first moment on. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'demo', 'run']);
 
 const exitCode = await run(process.argv);

@@ -6,7 +6,7 @@ import { TEXT_PARAM, toText } from './columns.ts';
 import { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 
-/** Opens the files of messages: only from beneath the Attachments folder beside chat.db (section H). */
+/** Opens the files of messages: only from beneath the Attachments folder beside chat.db (decision H). */
 export class AttachmentFiles implements AttachmentReader {
   readonly #connection: Connection;
 
@@ -36,7 +36,7 @@ export class AttachmentFiles implements AttachmentReader {
       const real = await realpath(path);
       if (!real.startsWith(folder + sep)) return undefined;
       const file = await stat(real);
-      // Closing chat.db would drop SQLite's locks on it (B1), and a hard link to it may lie anywhere.
+      // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may lie anywhere.
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
       return await open(real, 'r');
     } catch {
@@ -60,7 +60,10 @@ export interface StagedFilesQuestion {
   readonly stagingFolder: string;
 }
 
-/** For a program that is not the service, such as the uninstaller. Throws AppError `unavailable` when chat.db cannot be read. */
+/**
+ * For a program that is not the service, such as the uninstaller. Throws AppError `unavailable` when chat.db cannot be
+ * read.
+ */
 export function readStagedFoldersInUse(question: StagedFilesQuestion): ReadonlySet<string> {
   const connection = new Connection({ path: question.chatDbPath, home: question.homeFolder, log: SILENT });
   try {

@@ -1,7 +1,7 @@
 /**
  * The text of an `attributedBody` blob: a typedstream (NSArchiver's format, version 4), walked by its
  * structure to the string of the attributed string it holds. The runs behind the string are not read.
- * Bounded in size, depth and steps; what cannot be decoded is undefined, never an error (B2).
+ * Bounded in size, depth and steps; what cannot be decoded is undefined, never an error (decision B2).
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BODY_BYTES) return undefined;

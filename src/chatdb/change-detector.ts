@@ -15,7 +15,7 @@ export interface ChangeDetectorOptions {
   readonly onHealth?: (health: BackendHealth) => void;
 }
 
-/** The -wal is written before its commit can be seen: check at once, then so many milliseconds later (C3). */
+/** The -wal is written before its commit can be seen: check at once, then so many milliseconds later (decision C3). */
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**

@@ -46,7 +46,7 @@ export function instantAt(row: Row, at: number): Instant {
 }
 
 /**
- * The exact moment of a date in nanoseconds, for sorting what no index sorts: `instantOf` in SQL (B6). Seconds
+ * The exact moment of a date in nanoseconds, for sorting what no index sorts: `instantOf` in SQL (decision B6). Seconds
  * that 64 bits cannot hold become REAL here and in a bound alike, rounded by the same rule.
  */
 export function instantSql(date: string): string {
@@ -120,7 +120,7 @@ export const JOIN_COLUMNS = columnList({
   messageDate: 'date',
 });
 
-/** What the status column of a message says (B7). From `scheduled` on the row is an own one. */
+/** What the status column of a message says (decision B7). From `scheduled` on the row is an own one. */
 export const STATUS_CODE = {
   received: 0,
   readHere: 1,

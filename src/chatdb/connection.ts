@@ -20,7 +20,7 @@ interface Open {
 
 /**
  * The one live handle on chat.db. It follows the path: a replaced file, a new -wal or -shm (left by a killed
- * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every check tries again (C5, C6).
+ * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every check tries again (decisions C5, C6).
  */
 export class Connection {
   readonly path: string;
@@ -64,7 +64,7 @@ export class Connection {
     }
   }
 
-  /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (C6). */
+  /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (decision C6). */
   read<Result>(use: (snapshot: Snapshot) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;
@@ -89,7 +89,9 @@ export class Connection {
     return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
-  /** Which file is open, as text that is compared and nothing else. It is the same after the machine was started anew. */
+  /**
+   * Which file is open, as text that is compared and nothing else. It is the same after the machine was started anew.
+   */
   get fileId(): string {
     return this.#open?.files.lasting ?? '';
   }
@@ -150,7 +152,7 @@ function snapshotOf(open: Open): Snapshot {
   return open.snapshot.value;
 }
 
-/** The files of a database on disk, found without opening any (B1). */
+/** The files of a database on disk, found without opening any (decision B1). */
 interface Files {
   /** Where the database itself is: SQLite follows links, and keeps the -wal and the -shm there. */
   readonly path: string;
@@ -164,7 +166,10 @@ interface Files {
   readonly touched: string;
 }
 
-/** Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is empty or a pipe. */
+/**
+ * Throws with code `ENOENT`, `EACCES`, … when the database cannot be found or may not be read; AppError when it is
+ * empty or a pipe.
+ */
 function findFiles(configuredPath: string): Files {
   const path = realpathSync.native(configuredPath);
   const database = statSync(path, { bigint: true });
@@ -201,7 +206,7 @@ const CAUSES = [
   [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
 ] as const;
 
-/** What went wrong with chat.db, as a person can use it; every public read throws this while it lasts (C6). */
+/** What went wrong with chat.db, as a person can use it; every public read throws this while it lasts (decision C6). */
 export function toUnavailable(cause: unknown): AppError {
   if (isAppError(cause)) return cause;
   const code = errorCode(cause) ?? '';

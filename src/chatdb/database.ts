@@ -18,7 +18,7 @@ const CACHE_KIB = 4096;
 
 /**
  * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
- * one call (B1).
+ * one call (decision B1).
  */
 export class ChatDatabase {
   readonly options: ChatDatabaseOptions;

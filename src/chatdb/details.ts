@@ -31,7 +31,7 @@ const BALLOONS: readonly (readonly [string, MessageKind])[] = [
 /** `transfer_state` of the first of `TRANSFER_STATES`. */
 const FIRST_STATE = -1;
 
-/** The message with its details (section H). */
+/** The message with its details (decision H). */
 export function withDetails(snapshot: Snapshot, message: Message): Message {
   const details = detailsOf(snapshot, Number(message.id), message.guid);
   return details === undefined ? message : { ...message, details };
@@ -56,7 +56,7 @@ export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): Mess
   };
 }
 
-/** Those of the Message, in the same order (B5). */
+/** Those of the Message, in the same order (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
   return snapshot.database.all(snapshot.queries.attachments, rowId).flatMap((row) => {

@@ -27,7 +27,7 @@ export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos:
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 /**
- * The contract's rule for one stored date (B6), from the value and SQL's own quotient and remainder by
+ * The contract's rule for one stored date (decision B6), from the value and SQL's own quotient and remainder by
  * 1e9. What is no number counts as 2001-01-01; what no four-digit year can show is clamped.
  */
 export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {

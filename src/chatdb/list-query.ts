@@ -50,7 +50,7 @@ export const EVERYTHING = {
 
 /**
  * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts by the exact instant what the parts of the
- * index give (B6): nanoseconds, seconds, and everything else.
+ * index give (decision B6): nanoseconds, seconds, and everything else.
  */
 export interface ListSql {
   readonly indexed: string;
@@ -60,7 +60,7 @@ export interface ListSql {
 export interface ListQueries {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
-  /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (B12), newest first. */
+  /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** The same for every row joined to it. */
   readonly joined: ListSql;
@@ -124,7 +124,7 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
   const otherKeys = UNINDEXED.map(
     (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
   );
-  // UNION, not UNION ALL: a table without its key can join a message twice; it is listed once (B4).
+  // UNION, not UNION ALL: a table without its key can join a message twice; it is listed once (decision B4).
   const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
   return {
     indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
@@ -159,7 +159,7 @@ export function listCost(snapshot: Snapshot, chatId: number | undefined, offset:
 
 const newestCounted = new WeakMap<Snapshot, Map<number, ListItem | undefined>>();
 
-/** The newest row of a chat that counts for `last_message_at` (B12). */
+/** The newest row of a chat that counts for `last_message_at` (decision B12). */
 export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
   const known = newestCounted.get(snapshot) ?? new Map<number, ListItem | undefined>();
   newestCounted.set(snapshot, known);

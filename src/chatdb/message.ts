@@ -12,7 +12,7 @@ const { at } = MESSAGE_COLUMNS;
 const STATUSES: Readonly<Record<number, MessageStatus>> = {
   [STATUS_CODE.received]: 'delivered',
   [STATUS_CODE.readHere]: 'read',
-  [STATUS_CODE.scheduled]: 'pending', // Send Later (B13)
+  [STATUS_CODE.scheduled]: 'pending', // Send Later (decision B13)
   [STATUS_CODE.failed]: 'failed',
   [STATUS_CODE.read]: 'read',
   [STATUS_CODE.delivered]: 'delivered',
@@ -22,7 +22,7 @@ const STATUSES: Readonly<Record<number, MessageStatus>> = {
 
 const NO_ATTACHMENTS: readonly string[] = [];
 
-/** undefined for an unknown row id and for a reaction (B8). */
+/** undefined for an unknown row id and for a reaction (decision B8). */
 export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
   const row = snapshot.database.get(snapshot.queries.message, rowId);
   return row && toMessage(row, snapshot);

@@ -13,7 +13,10 @@ import {
 import { MAX_INTEGER, MAX_SECONDS } from './instants.ts';
 import { perSchema, type SchemaInfo } from './schema-info.ts';
 
-/** The SQL about single rows, for one schema. Lists are in `list-query.ts`, the order of chats in `recent-conversations.ts`. */
+/**
+ * The SQL about single rows, for one schema. Lists are in `list-query.ts`, the order of chats in `recent-
+ * conversations.ts`.
+ */
 export interface Queries {
   /** `MESSAGE_COLUMNS`. Parameter: row id. */
   readonly message: string;
@@ -27,7 +30,9 @@ export interface Queries {
   readonly ownRows: string;
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
-  /** `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. undefined without an index for it. */
+  /**
+   * `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. undefined without an index for it.
+   */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of the shown attachments of a message, in stored order. */
   readonly attachments: string;
@@ -59,7 +64,7 @@ export const queriesOf = perSchema((schema): Queries => {
     announcesAttachments: announcesAttachments(schema),
     hasUnnamedAttachment: unnamedAttachments(schema),
   });
-  // Without its index every message would cost a walk through the whole table (B1: then the feature is off).
+  // Without its index every message would cost a walk through the whole table (decision B1: then the feature is off).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
@@ -124,7 +129,10 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
   (date) => `${date} > ${MAX_INTEGER}`,
 ];
 
-/** The joins' dates put a list in order only where no message can be joined twice: it would be listed twice (B4, B9). */
+/**
+ * The joins' dates put a list in order only where no message can be joined twice: it would be listed twice (decisions
+ * B4, B9).
+ */
 export function hasDatedJoins(schema: SchemaInfo): boolean {
   return (
     schema.hasColumn('chat_message_join', 'message_date') &&
@@ -139,7 +147,7 @@ function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
 }
 
-/** Prefixes a chat guid may have: the service before macOS 26, `any` since (B4). */
+/** Prefixes a chat guid may have: the service before macOS 26, `any` since (decision B4). */
 const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as const;
 const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
 

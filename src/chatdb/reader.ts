@@ -149,7 +149,7 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   return next === query.cursor ? { items } : { items, next };
 }
 
-/** undefined for a conversation that is not known (B9: an empty list). */
+/** undefined for a conversation that is not known (decision B9: an empty list). */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;

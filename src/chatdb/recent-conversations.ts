@@ -45,7 +45,7 @@ const MAX_KEPT_COMMITS = 20;
 const CHAT_COST = 4;
 
 /**
- * Conversations by `last_message_at`, newest first (B9, B12). The order is kept across commits: a commit raises the
+ * Conversations by `last_message_at`, newest first (decisions B9, B12). The order is kept across commits: a commit raises the
  * bounds of the chats it gave messages, and those that a page shows are checked.
  */
 export class RecentConversations {
@@ -198,7 +198,7 @@ export class RecentConversations {
   }
 }
 
-/** The chats that an id means, best first: the exact one, then the one with the newest message (B4). */
+/** The chats that an id means, best first: the exact one, then the one with the newest message (decision B4). */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = snapshot.chatsWithId(id);
   if (chats.length < 2) return chats;

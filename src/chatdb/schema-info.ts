@@ -2,7 +2,7 @@ import type { AppError } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
-/** What this database has. Found by looking, never by the version of macOS (B1). */
+/** What this database has. Found by looking, never by the version of macOS (decision B1). */
 export interface SchemaInfo {
   hasTable(table: string): boolean;
   hasColumn(table: string, column: string): boolean;

@@ -11,7 +11,7 @@ import type { Chat, Snapshot } from './snapshot.ts';
 /** More own rows than this in the seconds of one send mean that something else is going on. */
 const MAX_OWN_ROWS = 1000;
 
-/** What a send asks chat.db: whom the recipient means, and whether its row has come (D2, D5). */
+/** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
 export class ChatSendLookup implements SendLookup {
   readonly #connection: Connection;
 

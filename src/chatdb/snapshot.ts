@@ -7,13 +7,13 @@ import { chatGuidVariants, type Queries, queriesOf, UNINDEXED } from './queries.
 export interface Chat {
   readonly rowId: number;
   readonly guid: string;
-  /** null for one-to-one conversations and unnamed groups (B12). */
+  /** null for one-to-one conversations and unnamed groups (decision B12). */
   readonly displayName: string | null;
   /** Which of the own addresses was used here last; "" when unknown. */
   readonly ownAddress: string;
   /** Service named by the chat, null when it names none or `any`. */
   readonly service: string | null;
-  /** Addresses without duplicates, in stored order (B12). */
+  /** Addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /** The counterpart of a one-to-one chat; "" when there is not exactly one. */
   counterpart(): string;
@@ -21,7 +21,7 @@ export interface Chat {
 
 /** What an index of dates says about the rows of a chat, or of all. */
 export interface ListDates {
-  /** Some are dated in seconds (B6): another part of the index. */
+  /** Some are dated in seconds (decision B6): another part of the index. */
   readonly hasSeconds: boolean;
   /** How many no index puts in order, counted up to `MAX_COUNTED`. */
   readonly unindexed: number;
@@ -59,7 +59,7 @@ export class Snapshot {
     return remember(this.#chats, rowId, () => this.#readChat(rowId));
   }
 
-  /** The chats that an id may mean, in any order (B4). */
+  /** The chats that an id may mean, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
     const rowIds = remember(this.#ids, id, () =>
@@ -78,7 +78,7 @@ export class Snapshot {
     });
   }
 
-  /** Absolute paths of a message's attachments, in stored order (B5). */
+  /** Absolute paths of a message's attachments, in stored order (decision B5). */
   attachments(rowId: number): readonly string[] {
     return this.database
       .all(this.queries.attachments, rowId)

@@ -26,7 +26,7 @@ export async function run(options: CommonOptions, context: Context): Promise<num
     const found = readConfig(folder, around);
     const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
-    // Listing the folder tells as much as opening chat.db would, which only SQLite may do (B1).
+    // Listing the folder tells as much as opening chat.db would, which only SQLite may do (decision B1).
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) say(...NO_ACCESS);
     return serveConfigured(reading, {}, log, context);
   });

@@ -9,7 +9,7 @@ export interface SendOptions extends ConnectionOptions {
   readonly idempotencyKey?: string;
 }
 
-/** Far above the 20,000 characters that the service takes (D7). */
+/** Far above the 20,000 characters that the service takes (decision D7). */
 const MOST_BYTES = 1024 * 1024;
 
 /** `postern send`: hands a message to Messages, and says what became of it. */

@@ -8,11 +8,11 @@ import { type CommonOptions, type Context, EXIT } from './command.ts';
 import { refuseConfig, runService, withLog } from './service.ts';
 
 export interface ServeOptions extends CommonOptions {
-  /** launchd watches over this process (A3, C6). */
+  /** launchd watches over this process (decisions A3, C6). */
   readonly supervised?: boolean;
 }
 
-/** `postern serve`: the first launch writes the configuration and ends (A2), every later one serves. */
+/** `postern serve`: the first launch writes the configuration and ends (decision A2), every later one serves. */
 export function serve(options: ServeOptions, context: Context): Promise<number> {
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, context.around);

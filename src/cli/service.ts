@@ -71,7 +71,7 @@ export async function runService(
   return ending.exitCode;
 }
 
-/** Says what is wrong with the configuration (A4). */
+/** Says what is wrong with the configuration (decision A4). */
 export function refuseConfig(
   reading: Exclude<ConfigReading, { state: 'usable' }>,
   supervised: boolean,
@@ -91,7 +91,7 @@ interface Refusal {
   readonly details: readonly string[];
 }
 
-/** Tells the person, or under launchd the log, which alone is kept there (A3). Answers with the exit code. */
+/** Tells the person, or under launchd the log, which alone is kept there (decision A3). Answers with the exit code. */
 function refuse(
   { exitCode, sentence, details }: Refusal,
   supervised: boolean,

@@ -2,7 +2,9 @@ import type { Event } from '../domain/event.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { has, noAnswer, type PosternError, parsed, refusal, stranger } from './problem.ts';
 
-/** The service pings every 30 s (G1): after so long without a sign of it the line is dead, as after a sleep. */
+/**
+ * The service pings every 30 s (decision G1): after so long without a sign of it the line is dead, as after a sleep.
+ */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
 /** More than this is left with the service, which reads it again from its log. */

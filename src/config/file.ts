@@ -77,7 +77,7 @@ function exists(path: string): boolean {
 }
 
 /**
- * First launch (A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all,
+ * First launch (decisions A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all,
  * and reads it. A file that is there is never overwritten: that and all else that can go wrong is `unusable`.
  */
 export function createConfig(

@@ -16,12 +16,14 @@ export interface Setting<Value = unknown> {
   readonly allowed: string;
   /** What counts when it is not written; undefined: it must be written. */
   readonly standard: (around: Surroundings) => unknown;
-  /** What the written value, or one item of a list, means; undefined when it may not stand there. Integers are bigint. */
+  /**
+   * What the written value, or one item of a list, means; undefined when it may not stand there. Integers are bigint.
+   */
   readonly read: (written: unknown, around: Surroundings) => Value | undefined;
   readonly isSecret?: boolean;
 }
 
-/** Every key there is (A4), in the order of the template. */
+/** Every key there is (decision A4), in the order of the template. */
 export const SETTINGS = {
   host: {
     name: 'server.host',
@@ -129,7 +131,7 @@ function absolutePath(written: unknown, { homeFolder }: Surroundings): string | 
   return isAbsolute(path) ? path : undefined;
 }
 
-/** macOS has it in one place; elsewhere a stand-in may be anywhere on PATH (A4). */
+/** macOS has it in one place; elsewhere a stand-in may be anywhere on PATH (decision A4). */
 function osascript({ env, platform }: Surroundings): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';

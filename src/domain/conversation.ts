@@ -2,9 +2,9 @@
 export interface Conversation {
   /** Chat guid exactly as stored. */
   readonly id: string;
-  /** null for one-to-one conversations and unnamed groups (B12). */
+  /** null for one-to-one conversations and unnamed groups (decision B12). */
   readonly display_name: string | null;
   readonly participants: readonly string[];
-  /** `YYYY-MM-DDTHH:MM:SSZ`; `2001-01-01T00:00:00Z` for a conversation without messages (B12). */
+  /** `YYYY-MM-DDTHH:MM:SSZ`; `2001-01-01T00:00:00Z` for a conversation without messages (decision B12). */
   readonly last_message_at: string;
 }

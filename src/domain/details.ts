@@ -41,7 +41,7 @@ export interface AttachmentDetails {
   readonly path: string;
 }
 
-/** What `include=details` adds to a Message (section H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
+/** What `include=details` adds to a Message (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
 export interface MessageDetails {
   /** As stored (`iMessage`, `SMS`, `RCS`), null when the row names none. */
   readonly service: string | null;

@@ -1,4 +1,4 @@
-/** What a client may ask to have added to each Message (section H). */
+/** What a client may ask to have added to each Message (decision H). */
 export const INCLUDES = ['details'] as const;
 export type Include = (typeof INCLUDES)[number];
 

@@ -5,19 +5,19 @@ export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed'
 
 /** A message, in exactly the contract's shape and field order: it is serialised as it stands. */
 export interface Message {
-  /** Row id in chat.db, as a string; "" for a provisional answer to a send (D6). */
+  /** Row id in chat.db, as a string; "" for a provisional answer to a send (decision D6). */
   readonly id: string;
   readonly guid: string;
-  /** Chat guid exactly as stored; "" when the row belongs to no chat (B4). */
+  /** Chat guid exactly as stored; "" when the row belongs to no chat (decision B4). */
   readonly conversation_id: string;
   readonly sender: string;
   readonly body: string;
-  /** Absolute paths on this machine, in stored order (B5). */
+  /** Absolute paths on this machine, in stored order (decision B5). */
   readonly attachments: readonly string[];
-  /** `YYYY-MM-DDTHH:MM:SSZ`, truncated to the second (B6). */
+  /** `YYYY-MM-DDTHH:MM:SSZ`, truncated to the second (decision B6). */
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
-  /** Only when it was asked for (section H). */
+  /** Only when it was asked for (decision H). */
   readonly details?: MessageDetails | undefined;
 }

@@ -11,7 +11,7 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_error: string | null;
 }
 
-/** Answer of `GET /api/v1/status` (section H). */
+/** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
   /** Whole seconds since the start. */

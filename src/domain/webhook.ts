@@ -14,13 +14,13 @@ export interface Webhook {
 export interface StoredWebhook extends Webhook {
   readonly secret: string | null;
   readonly include: IncludeSet;
-  /** Everything up to here is done: delivered, dropped, not subscribed or gone (F4). */
+  /** Everything up to here is done: delivered, dropped, not subscribed or gone (decision F4). */
   readonly offset: Offset;
 }
 
 /** What became of one event at one webhook; never the body. */
 export interface DeliveryRecord {
-  /** The `X-Webhook-Delivery` id; the same event has the same id at a webhook forever (F2). */
+  /** The `X-Webhook-Delivery` id; the same event has the same id at a webhook forever (decision F2). */
   readonly id: string;
   /** When it ended, ISO 8601 UTC. */
   readonly at: string;
@@ -45,13 +45,13 @@ export interface WebhookHealth {
 
 /** How a webhook is doing and how far it is. */
 export interface WebhookStatus extends WebhookHealth {
-  /** Row id up to which it is done; a little ahead of the stored one while rows are skipped (F4). */
+  /** Row id up to which it is done; a little ahead of the stored one while rows are skipped (decision F4). */
   readonly row_id: number;
   /** Row ids published that it is not done with yet. */
   readonly behind: number;
 }
 
-/** What a receiver said to a `webhook.test` event (section H). */
+/** What a receiver said to a `webhook.test` event (decision H). */
 export interface WebhookTestResult {
   /** The `X-Webhook-Delivery` id it was sent under. */
   readonly id: string;

@@ -10,7 +10,7 @@ const CAPACITY = 1024;
 export interface Member {
   onMore(): void;
   isCaughtUp(): boolean;
-  /** Whether the publisher waits a moment for this member while it is caught up (C7). */
+  /** Whether the publisher waits a moment for this member while it is caught up (decision C7). */
   readonly hasBackpressure: boolean;
   /** Set by the channel: the publisher waits for this member now. */
   isPending: boolean;
@@ -56,7 +56,7 @@ export class Channel {
     return this.#generation;
   }
 
-  /** Begins at `offset`: the stored one at start, the newest row when the log was replaced (C4, C5). */
+  /** Begins at `offset`: the stored one at start, the newest row when the log was replaced (decisions C4, C5). */
   restart(offset: Offset): void {
     this.#start = this.#next;
     this.#floor = offset;

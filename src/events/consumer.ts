@@ -9,7 +9,9 @@ const BATCH_SIZE = 64;
 /** Until the feed or the store is asked again after it failed. */
 const RETRY_MS = 1000;
 
-/** `EventConsumer` over a resumed reader of the feed. Joins at once, so that nothing published from now on is missed. */
+/**
+ * `EventConsumer` over a resumed reader of the feed. Joins at once, so that nothing published from now on is missed.
+ */
 export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;
   readonly #task: ConsumerTask<Outcome>;
@@ -78,7 +80,7 @@ export class Consumer<Outcome> implements EventConsumer {
   }
 
   #onMore(): void {
-    // Another generation: the log was started over (C4, C5), and the stored offset with it.
+    // Another generation: the log was started over (decisions C4, C5), and the stored offset with it.
     if (this.#reader.generation() !== this.#generation) this.seek(this.#task.storedOffset());
     else this.#noteMore();
   }
@@ -142,7 +144,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#task.progress(this.#offset, handled.record);
   }
 
-  /** Rows between the offset and `upTo` are no longer in chat.db, and so are done (F4). */
+  /** Rows between the offset and `upTo` are no longer in chat.db, and so are done (decision F4). */
   #skipTo(upTo: Offset): void {
     if (!isAfter(upTo, this.#offset)) return;
     const first = this.#offset.rowId + 1;

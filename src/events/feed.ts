@@ -60,7 +60,7 @@ export class Feed implements EventFeed {
     return {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
-          // The log was replaced: every reader starts at its newest row (C5).
+          // The log was replaced: every reader starts at its newest row (decision C5).
           position = channel.base;
           generation = channel.generation;
         }

@@ -23,7 +23,7 @@ export interface PublisherParts {
 }
 
 /**
- * Turns new rows into events: one event a row, in row id order (C1), each as soon as it is complete (C2). Stores a
+ * Turns new rows into events: one event a row, in row id order (decision C1), each as soon as it is complete (decision C2). Stores a
  * cursor of what has been published.
  */
 export class Publisher {
@@ -47,13 +47,15 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Loads the stored cursor (C4), so that readers may join before chat.db has been opened. */
+  /** Loads the stored cursor (decision C4), so that readers may join before chat.db has been opened. */
   start(): void {
     this.#cursor = this.#parts.cursor.load();
     if (this.#cursor !== undefined) this.#parts.channel.restart(this.#cursor.offset);
   }
 
-  /** Publishes what is new; may be called at any time. Never throws: the change detector reports that chat.db is away. */
+  /**
+   * Publishes what is new; may be called at any time. Never throws: the change detector reports that chat.db is away.
+   */
   publishPending(): void {
     this.#isRequested = true;
     if (this.#isRunning || this.#isClosed) return;
@@ -135,15 +137,19 @@ export class Publisher {
       cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
       this.#store(cursor);
       while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
-      // Requests and sockets first, then the members that were caught up (C7).
+      // Requests and sockets first, then the members that were caught up (decision C7).
       await new Promise<void>((resolve) => void setImmediate(resolve));
       await channel.drained(clock, DRAIN_WAIT_MS);
-      // After a change the rows may be those of another database, which must be compared with the cursor first (C5).
+      // After a change the rows may be those of another database, which must be compared with the cursor first
+      // (decision C5).
       if (pending.length < BATCH_ROWS || this.#isRequested) return;
     }
   }
 
-  /** The cursor to go on from; starts over when there is none yet (C4) or the log is another one (C5). */
+  /**
+   * The cursor to go on from; starts over when there is none yet (decision C4) or the log is another one (decision
+   * C5).
+   */
   #currentCursor(): Cursor {
     const { messages, channel, cursor: store, log } = this.#parts;
     const known = this.#cursor;

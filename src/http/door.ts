@@ -12,7 +12,7 @@ export interface DoorSettings extends GuardSettings {
 export interface DoorParts {
   readonly settings: DoorSettings;
   readonly apiKey: string;
-  /** Paths of pages without data: neither counted nor locked (E9). */
+  /** Paths of pages without data: neither counted nor locked (decision E9). */
   readonly openPaths: ReadonlySet<string>;
 }
 
@@ -66,7 +66,7 @@ export class Door {
     return undefined;
   }
 
-  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (E4). */
+  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
   async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<void> {
     if (arrival === 'socket') {
       SOCKET_GUARD.checkHost(request);

@@ -135,7 +135,7 @@ export class Exchange {
     else this.send(problemAnswer(error));
   }
 
-  /** Writes the one line a finished request leaves in the log (E8). */
+  /** Writes the one line a finished request leaves in the log (decision E8). */
   done(status: number): void {
     const { clock, log, counters } = this.#context;
     const method = KNOWN_METHODS.has(this.method) ? this.method : 'other';

@@ -46,7 +46,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The same for a missing key and a wrong one (E6). */
+/** The same for a missing key and a wrong one (decision E6). */
 export function unauthorized(): AppError {
   return problem('unauthorized', {}, { headers: { 'WWW-Authenticate': 'ApiKey realm="postern"' } });
 }

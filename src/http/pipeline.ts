@@ -51,7 +51,7 @@ export class Pipelines {
   }
 }
 
-/** The requests of one connection in order of arrival: up to 16 run, the others wait unstarted (O2). */
+/** The requests of one connection in order of arrival: up to 16 run, the others wait unstarted (decision O2). */
 class Pipeline {
   readonly #socket: Socket;
   readonly #all: Pipelines;

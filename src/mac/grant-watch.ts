@@ -20,7 +20,7 @@ export interface GrantWatchOptions {
 
 /**
  * Full Disk Access is read when a process starts: one that was refused stays refused. While chat.db cannot be
- * opened, a fresh process tries now and then; when it can and we cannot, a start anew is all that is missing (C6).
+ * opened, a fresh process tries now and then; when it can and we cannot, a start anew is all that is missing (decision C6).
  */
 export class GrantWatch {
   readonly #options: GrantWatchOptions;

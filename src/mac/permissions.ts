@@ -4,7 +4,7 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { PermissionReport, Permissions } from '../domain/ports/permissions.ts';
 import { scriptErrorNumber } from '../domain/script-error.ts';
 
-/** Longer than the script's own 15 s, shorter than the 30 s a request may take (E7). */
+/** Longer than the script's own 15 s, shorter than the 30 s a request may take (decision E7). */
 const PROBE_LIMIT_MS = 20_000;
 const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
 

@@ -7,7 +7,7 @@ const REPORTED_FOR_MS = 60_000;
 
 /**
  * Detects wall-clock jumps (the clock was set, or the Mac slept) by comparing with the monotonic clock. They affect
- * only timestamps and the age of rows (C2), so they are logged and reported by health for a minute.
+ * only timestamps and the age of rows (decision C2), so they are logged and reported by health for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;

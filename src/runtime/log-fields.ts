@@ -1,4 +1,4 @@
-/** How much a log line may tell (A6). */
+/** How much a log line may tell (decision A6). */
 export interface Candour {
   /** Whole phone numbers and addresses: only at level debug. */
   readonly showsAddresses: boolean;

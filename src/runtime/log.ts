@@ -7,7 +7,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Readable lines for a person, instead of one JSON object a line (A6). */
+  /** Readable lines for a person, instead of one JSON object a line (decision A6). */
   readonly isTerminal: boolean;
   /** A file descriptor; stdout if not given. */
   readonly fd?: number;

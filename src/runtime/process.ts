@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { ProcessLog } from './log.ts';
 
-/** A stop is over within 10 s whatever happens (A7); what remains is for the exit itself. */
+/** A stop is over within 10 s whatever happens (decision A7); what remains is for the exit itself. */
 const STOP_LIMIT_MS = 9500;
 /** 128 and the number of SIGTERM, as a shell reports it. */
 const TERMINATED = 143;
@@ -15,7 +15,7 @@ export interface EndingOptions {
   readonly supervised: boolean;
 }
 
-/** How this process ends: by a signal (A7), by a crash (A3), or because the service wants to. */
+/** How this process ends: by a signal (decision A7), by a crash (decision A3), or because the service wants to. */
 export class Ending {
   /** Resolves as soon as the process shall end gracefully. */
   readonly wanted: Promise<void>;

@@ -7,7 +7,7 @@ import type { TolerantLookup } from './lookup.ts';
 const LOOK_EVERY_MS = 25;
 /**
  * How long an unconfirmed send keeps its claim on a row: rows come within seconds of a run, or not at all, and a
- * run takes 30 s at most (D3). Later an equal text may have that row.
+ * run takes 30 s at most (decision D3). Later an equal text may have that row.
  */
 const CLAIM_KEPT_MS = 90_000;
 /** Row ids known to be taken; far more than can come above one mark. */
@@ -17,7 +17,7 @@ const TAKEN_KEPT = 1000;
 export interface Expectation {
   /** Highest row id before the run. */
   readonly afterRowId: number;
-  /** `style;identifier`; null matches any chat, and none (D5). */
+  /** `style;identifier`; null matches any chat, and none (decision D5). */
   readonly address: string | null;
   readonly content: SendPart['content'];
   /** On the monotonic clock. */

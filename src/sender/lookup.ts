@@ -3,7 +3,9 @@ import type { Message } from '../domain/message.ts';
 import type { Log } from '../domain/ports/host.ts';
 import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports/sending.ts';
 
-/** What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (C6). */
+/**
+ * What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (decision C6).
+ */
 export class TolerantLookup {
   readonly #lookup: SendLookup;
   readonly #log: Log;

@@ -41,7 +41,7 @@ export interface SenderOptions {
   readonly onChange?: (look: () => void) => Cancel;
 }
 
-/** Sends messages, one at a time, and finds each in chat.db (section D). */
+/** Sends messages, one at a time, and finds each in chat.db (decision D). */
 export class Sender implements MessageSender {
   readonly #options: SenderOptions;
   readonly #queue = new SerialQueue();

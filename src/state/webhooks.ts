@@ -16,7 +16,7 @@ const TRIM_EVERY = 50;
 const COLUMNS = 'id, url, events, secret, include, created_at';
 const SELECT = `SELECT ${COLUMNS}, row_id, change FROM webhook JOIN consumer ON name = 'webhook/' || id`;
 
-/** Registered webhooks, how far each is done (F4), and what became of its last deliveries. */
+/** Registered webhooks, how far each is done (decision F4), and what became of its last deliveries. */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);

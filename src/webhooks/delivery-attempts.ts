@@ -24,7 +24,7 @@ export interface DeliveryAttemptsParts {
   readonly attemptTimeoutMs: number;
   /** Milliseconds to wait before each retry; as many retries as there are waits. */
   readonly retryWaitsMs: readonly number[];
-  /** The headers of one attempt; they change from attempt to attempt (F2). */
+  /** The headers of one attempt; they change from attempt to attempt (decision F2). */
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
 }
 
@@ -47,14 +47,14 @@ export class DeliveryAttempts {
     this.#startedAtMs = parts.clock.monotonic();
   }
 
-  /** Ends at once, a running attempt included (F5). */
+  /** Ends at once, a running attempt included (decision F5). */
   cancel(): void {
     this.#isCancelled = true;
     this.#noRetry.abort();
     this.#attempt?.abort();
   }
 
-  /** Lets a running attempt finish, but no retry begins (A7). */
+  /** Lets a running attempt finish, but no retry begins (decision A7). */
   finish(): void {
     this.#noRetry.abort();
   }
@@ -71,7 +71,7 @@ export class DeliveryAttempts {
       config.signal = this.#attempt.signal;
       config.headers.set(headers(this.#attempts));
       let isTimedOut = false;
-      // axios' own timeout measures silence; this one holds for the whole attempt (F2).
+      // axios' own timeout measures silence; this one holds for the whole attempt (decision F2).
       const cancelTimeout = clock.after(attemptTimeoutMs, () => {
         isTimedOut = true;
         this.#attempt?.abort();

@@ -12,7 +12,10 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ENETUNREACH: 'The network of the receiver cannot be reached.',
 };
 
-/** What went wrong with a try that got no answer, as one sentence. Never holds the url: its path may be a secret (A6). */
+/**
+ * What went wrong with a try that got no answer, as one sentence. Never holds the url: its path may be a secret
+ * (decision A6).
+ */
 export function failureSentence(error: unknown): string {
   const code = errorCode(error) ?? 'unknown';
   const sentence = SENTENCES[code];

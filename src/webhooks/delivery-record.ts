@@ -3,7 +3,10 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
-/** The `X-Webhook-Delivery` id, which never changes (F2): UUIDv5 of the row's guid in the namespace of the webhook's id. */
+/**
+ * The `X-Webhook-Delivery` id, which never changes (decision F2): UUIDv5 of the row's guid in the namespace of the
+ * webhook's id.
+ */
 export function deliveryId(webhookId: string, guid: string): string {
   const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
   // RFC 9562, 5.5: the first 16 bytes, with version 5 and the variant in their places.
@@ -34,7 +37,7 @@ export function postRecord(
   };
 }
 
-/** The record of a range of rows that were deleted from chat.db before they could be delivered (F4). */
+/** The record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */
 export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
   return {
     id: deliveryId(webhookId, `gone ${first}-${last}`),

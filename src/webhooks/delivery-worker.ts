@@ -19,7 +19,7 @@ export interface DeliveryWorkerParts {
   readonly json: EventJson;
 }
 
-/** The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (F3). */
+/** The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (decision F3). */
 export class DeliveryWorker {
   readonly webhook: StoredWebhook;
   readonly #parts: DeliveryWorkerParts;
@@ -50,7 +50,10 @@ export class DeliveryWorker {
     this.#consumer.start();
   }
 
-  /** Everything up to here is done: delivered, dropped after the last attempt, not subscribed, or gone from chat.db (F4). */
+  /**
+   * Everything up to here is done: delivered, dropped after the last attempt, not subscribed, or gone from chat.db
+   * (decision F4).
+   */
   get offset(): Offset {
     return this.#consumer.offset;
   }
@@ -60,13 +63,15 @@ export class DeliveryWorker {
     return this.#consumer.ended;
   }
 
-  /** Ends at once, a running attempt and a waiting retry included (F5). */
+  /** Ends at once, a running attempt and a waiting retry included (decision F5). */
   cancel(): void {
     this.#consumer.stop();
     this.#sending?.attempts.cancel();
   }
 
-  /** Ends after the running attempt, without another one; what is not done comes again after the restart (A7). */
+  /**
+   * Ends after the running attempt, without another one; what is not done comes again after the restart (decision A7).
+   */
   finish(): void {
     this.#consumer.stop();
     this.#sending?.attempts.finish();
@@ -83,7 +88,8 @@ export class DeliveryWorker {
     const { type } = entry.event;
     if (!this.#types.has(type)) return { isDone: true };
     const { poster, json, clock } = this.#parts;
-    // A database need not give rows a guid (B1), and without one all of its events would have the same delivery id.
+    // A database need not give rows a guid (decision B1), and without one all of its events would have the same
+    // delivery id.
     const id = deliveryId(webhookId, entry.guid || `row ${entry.rowId}`);
     this.#sending = poster.send({ url, secret, id, event: type, json: json(entry, include), retry: true });
     const result = await this.#sending.result;

@@ -22,7 +22,10 @@ export interface DispatcherParts {
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 
-/** Every registered webhook with its worker (F3): adding starts one, removing ends it before it answers (F5). */
+/**
+ * Every registered webhook with its worker (decision F3): adding starts one, removing ends it before it answers
+ * (decision F5).
+ */
 export class Dispatcher implements WebhookRegistry {
   readonly #parts: DispatcherParts;
   readonly #workerParts: DeliveryWorkerParts;
@@ -38,7 +41,7 @@ export class Dispatcher implements WebhookRegistry {
     this.#workerParts = { ...parts, progress: this.#progress };
   }
 
-  /** Starts every worker at its stored offset (F4). */
+  /** Starts every worker at its stored offset (decision F4). */
   start(): void {
     for (const webhook of this.#parts.store.list()) this.#open(webhook);
   }
@@ -130,7 +133,9 @@ export class Dispatcher implements WebhookRegistry {
     return { ...webhook, offset: after };
   }
 
-  /** Decision A7: running attempts are finished, no other one begins; after `withinMs` they are ended. Twice is fine. */
+  /**
+   * Decision A7: running attempts are finished, no other one begins; after `withinMs` they are ended. Twice is fine.
+   */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;

@@ -13,7 +13,7 @@ export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /** Below the 5 s after which common servers close an idle connection, so that it is not used as they do. */
 const IDLE_CONNECTION_MS = 4000;
-/** One for each webhook there can be (F1). */
+/** One for each webhook there can be (decision F1). */
 const MAX_IDLE_CONNECTIONS = 64;
 
 export interface PosterOptions {
@@ -27,7 +27,7 @@ export interface PosterOptions {
 export interface Post {
   readonly url: string;
   readonly secret: string | null;
-  /** `X-Webhook-Delivery`: the same for every attempt and every repeat (F2). */
+  /** `X-Webhook-Delivery`: the same for every attempt and every repeat (decision F2). */
   readonly id: string;
   readonly event: string;
   readonly json: string;
@@ -60,7 +60,8 @@ export class Poster {
   constructor(options: PosterOptions) {
     this.#options = options;
     this.#retryWaitsMs = options.retryWaitsMs ?? RETRY_WAITS_MS;
-    // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (F3).
+    // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (decision
+    // F3).
     const { lookup } = new HostLookup();
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
@@ -135,7 +136,7 @@ export class Poster {
       transformRequest: [],
       transformResponse: [],
     });
-    // Each attempt brings all of its headers (F2), so that axios need not merge its defaults.
+    // Each attempt brings all of its headers (decision F2), so that axios need not merge its defaults.
     client.defaults.headers = {} as typeof client.defaults.headers;
     axiosRetry(client);
     return { axios: client, http: axios.getAdapter('http') };

@@ -3,20 +3,23 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 
-/** Deliveries of one webhook that may be done and not yet stored; a crash repeats these and the running one (F4). */
+/**
+ * Deliveries of one webhook that may be done and not yet stored; a crash repeats these and the running one (decision
+ * F4).
+ */
 const MAX_RECORDS = 4;
 /** Longest time between the end of a delivery and its storing. */
 const FLUSH_AFTER_MS = 20;
 /** Until storing is attempted again after a failure. */
 const RETRY_MS = 1000;
-/** Records kept for one webhook while nothing can be stored: as many as are shown (section H). */
+/** Records kept for one webhook while nothing can be stored: as many as are shown (decision H). */
 const MAX_WAITING = 100;
 
 export interface ProgressBatcherParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told what became of each delivery, for the counts (section H). */
+  /** Told what became of each delivery, for the counts (decision H). */
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 

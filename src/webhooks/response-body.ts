@@ -10,7 +10,7 @@ const KEPT_BYTES = 4 * 1024;
 
 /**
  * Reads the body of an answer so that its connection can be used again; one that is too large or too slow
- * has its connection destroyed. Returns the beginning of it. Never throws: the head alone decides (F2).
+ * has its connection destroyed. Returns the beginning of it. Never throws: the head alone decides (decision F2).
  */
 export function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   if (body.closed) return Promise.resolve(Buffer.alloc(0));

@@ -5,7 +5,7 @@ export function contractSignature(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }
 
-/** The `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (F2). */
+/** The `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (decision F2). */
 export function standardSignature(secret: string, id: string, timestampS: number, body: Uint8Array): string {
   const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestampS}.`).update(body);
   return `v1,${hmac.digest('base64')}`;
@@ -13,7 +13,7 @@ export function standardSignature(secret: string, id: string, timestampS: number
 
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** Base64 after `whsec_` if the secret has that form, else its UTF-8 bytes (F2). */
+/** Base64 after `whsec_` if the secret has that form, else its UTF-8 bytes (decision F2). */
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
   return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');

@@ -15,5 +15,5 @@ export const conversationSchema = shapeOf<Conversation>()(
     .meta({ id: 'Conversation' }),
 );
 
-/** Parameters of `GET /conversations` (B9). */
+/** Parameters of `GET /conversations` (decision B9). */
 export const conversationQuery = z.object({ limit: limit(50, 200), offset });

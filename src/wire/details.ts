@@ -6,7 +6,7 @@ import { shapeOf } from './shape.ts';
 
 const instant = z.iso.datetime({ precision: 0 }).nullable();
 
-/** `details` of a Message, when they were asked for (section H). */
+/** `details` of a Message, when they were asked for (decision H). */
 export const messageDetailsSchema = shapeOf<MessageDetails>()(
   z
     .object({

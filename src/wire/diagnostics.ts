@@ -28,7 +28,7 @@ const changes = z.object({
   rows: z.array(newRow).readonly(),
 });
 
-/** Answer of `POST /diagnostics` (section H). */
+/** Answer of `POST /diagnostics` (decision H). */
 export const diagnosticsSchema = shapeOf<Diagnostics>()(
   z
     .object({

@@ -18,7 +18,7 @@ const permissions = z
   )
   .readonly();
 
-/** Answer of `GET /status` (section H). */
+/** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
   z
     .object({
@@ -53,7 +53,7 @@ export const statusQuery = z.object({
     .meta({ description: 'Text for a menu bar program, instead of JSON.' }),
 });
 
-/** Answer of `POST /permissions/check` (section H). */
+/** Answer of `POST /permissions/check` (decision H). */
 export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));
 
 /** The offset that a client goes on from, in a query. */
@@ -64,13 +64,13 @@ export const afterParameter = z
   .transform((text) => rowOffset(Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
   .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything.' });
 
-/** Parameters of `GET /events` (G4). */
+/** Parameters of `GET /events` (decision G4). */
 export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000) });
 
-/** Parameters of the WebSocket beside its key (G3, section H). */
+/** Parameters of the WebSocket beside its key (decision G3, decision H). */
 export const webSocketQuery = z.object({ after: afterParameter.optional(), include: includeParameter });
 
-/** Body of `POST /webhooks/{id}/replay` (section H). */
+/** Body of `POST /webhooks/{id}/replay` (decision H). */
 export const replayBody = z
   .object(
     {

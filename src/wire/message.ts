@@ -23,7 +23,7 @@ export const messageSchema = shapeOf<Message>()(
     .meta({ id: 'Message' }),
 );
 
-/** Parameters of `GET /messages` (B9, B10). */
+/** Parameters of `GET /messages` (decisions B9, B10). */
 export const messageQuery = z.object({
   conversation_id: z.string().optional().meta({ description: 'Chat guid, in any variant.' }),
   since: since.optional(),
@@ -34,7 +34,7 @@ export const messageQuery = z.object({
   include: includeParameter,
 });
 
-/** Parameters of `GET /messages/{id}` (section H). */
+/** Parameters of `GET /messages/{id}` (decision H). */
 export const singleMessageQuery = z.object({ include: includeParameter });
 
 /** Decision D7. */
@@ -46,7 +46,7 @@ export const attachmentPath = text('An attachment').refine(
   'An attachment must be an absolute path.',
 );
 
-/** Body of `POST /messages` (D7). What only the disk can tell about attachments, the sender checks. */
+/** Body of `POST /messages` (decision D7). What only the disk can tell about attachments, the sender checks. */
 export const sendBody = z
   .object(
     {

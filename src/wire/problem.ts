@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { AppError, Mistake } from '../domain/errors.ts';
 import { shapeOf } from './shape.ts';
 
-/** Every answer of 400 and above (E1, RFC 9457). */
+/** Every answer of 400 and above (decision E1, RFC 9457). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -45,7 +45,9 @@ export const problemSchema = shapeOf<Problem>()(
     .meta({ id: 'Problem' }),
 );
 
-/** What a client is told of a failure. Bad input names its mistakes, even when there is one and it concerns the whole. */
+/**
+ * What a client is told of a failure. Bad input names its mistakes, even when there is one and it concerns the whole.
+ */
 export function problemDocument({ status, code, message, hint, mistakes, extra }: AppError): Problem {
   const errors = status === 400 && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;
   return {

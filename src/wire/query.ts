@@ -4,7 +4,7 @@ import { invalidRequest } from '../domain/problems.ts';
 import { parseInstant } from './instant.ts';
 
 /**
- * Decodes a raw query string. A raw `+` is a plus in every parameter (B11): people paste addresses as they
+ * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11): people paste addresses as they
  * are written. Throws AppError `invalid` naming every parameter with malformed percent-encoding or a NUL.
  */
 export function parseQuery(raw: string): URLSearchParams {
@@ -35,7 +35,9 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** The known parameters, as the program uses them; unknown ones are ignored (B9). Throws naming every mistake. */
+/**
+ * The known parameters, as the program uses them; unknown ones are ignored (decision B9). Throws naming every mistake.
+ */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   query: URLSearchParams,

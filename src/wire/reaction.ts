@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Reaction } from '../domain/reaction.ts';
 import { shapeOf } from './shape.ts';
 
-/** `data` of a reaction event (C8). */
+/** `data` of a reaction event (decision C8). */
 export const reactionSchema = shapeOf<Reaction>()(
   z
     .object({

@@ -11,7 +11,10 @@ export interface Route {
   readonly key: 'header' | 'query' | 'none';
 }
 
-/** The table of endpoints, by operation: the contract's, and those of section H. HEAD works where GET does (E7). */
+/**
+ * The table of endpoints, by operation: the contract's, and those of decision H. HEAD works where GET does (decision
+ * E7).
+ */
 export const ROUTES = {
   getHealth: { method: 'GET', path: '/health', key: 'none' },
   sendMessage: { method: 'POST', path: '/messages', key: 'header' },

@@ -17,7 +17,7 @@ export const webhookSchema = shapeOf<Webhook>()(
     .meta({ id: 'Webhook' }),
 );
 
-/** Body of `POST /webhooks` (F1). */
+/** Body of `POST /webhooks` (decision F1). */
 export const webhookBody = z
   .object(
     {
@@ -43,7 +43,7 @@ export const webhookBody = z
   )
   .meta({ id: 'WebhookRegistration' });
 
-/** Answer of `GET /webhooks/{id}` (section H). */
+/** Answer of `GET /webhooks/{id}` (decision H). */
 export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
   z
     .object({
@@ -57,7 +57,7 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
     .meta({ id: 'WebhookStatus' }),
 );
 
-/** One record of `GET /webhooks/{id}/deliveries` (section H). */
+/** One record of `GET /webhooks/{id}/deliveries` (decision H). */
 export const deliverySchema = shapeOf<DeliveryRecord>()(
   z
     .object({
@@ -74,7 +74,7 @@ export const deliverySchema = shapeOf<DeliveryRecord>()(
     .meta({ id: 'Delivery' }),
 );
 
-/** Answer of `POST /webhooks/{id}/test` (section H). */
+/** Answer of `POST /webhooks/{id}/test` (decision H). */
 export const webhookTestSchema = shapeOf<WebhookTestResult>()(
   z
     .object({

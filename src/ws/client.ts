@@ -3,7 +3,7 @@ import type { FeedReader } from '../domain/ports/feed.ts';
 import type { ClientSocket } from './client-socket.ts';
 import type { FrameBatch, FrameCache } from './frame-batch.ts';
 
-/** Entries taken from the feed at a time: as many as the publisher publishes in one batch (C7). */
+/** Entries taken from the feed at a time: as many as the publisher publishes in one batch (decision C7). */
 const BATCH_SIZE = 256;
 /** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
 const MAX_MISSED_PINGS = 2;
@@ -15,11 +15,11 @@ export interface ClientParts {
   readonly socket: ClientSocket;
   readonly frames: FrameCache;
   readonly join: (onMore: () => void) => FeedReader;
-  /** True for a client that does not resume: when it is too slow it loses the oldest (G2). */
+  /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
   /** Asks for `serve` to be called soon. */
   readonly wake: (client: Client) => void;
-  /** The events this client lost in one burst, once it is over (C7). */
+  /** The events this client lost in one burst, once it is over (decision C7). */
   readonly onMissed: (missed: number) => void;
 }
 
@@ -68,7 +68,7 @@ export class Client {
     this.#isHeard = true;
   }
 
-  /** Called at every ping: why the client is to be dropped, or undefined (G1). */
+  /** Called at every ping: why the client is to be dropped, or undefined (decision G1). */
   livenessError(): string | undefined {
     this.#countMissed();
     if (this.#drainedBytes >= LIVENESS_BYTES) this.#isHeard = true;

@@ -22,7 +22,7 @@ const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
 /** Longest time for serving clients before other work runs. */
 const MAX_PASS_MS = 8;
-/** Until the feed is asked again after chat.db was away (G3). */
+/** Until the feed is asked again after chat.db was away (decision G3). */
 const RETRY_MS = 1000;
 
 export interface HubParts {
@@ -66,12 +66,15 @@ export class Hub {
     });
   }
 
-  /** Clients connected now, and events lost by slow ones since the start (C7). */
+  /** Clients connected now, and events lost by slow ones since the start (decision C7). */
   get counts(): { readonly clients: number; readonly missed: number } {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Upgrades a request that access control has admitted. Throws an AppError before anything was answered (G1, G3). */
+  /**
+   * Upgrades a request that access control has admitted. Throws an AppError before anything was answered (decisions
+   * G1, G3).
+   */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { after, include } = readQuery(webSocketQuery, query);
@@ -80,7 +83,7 @@ export class Hub {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
   }
 
-  /** Closes every client with 1001 (A7) and terminates those that remain after `withinMs`. Twice is fine. */
+  /** Closes every client with 1001 (decision A7) and terminates those that remain after `withinMs`. Twice is fine. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;

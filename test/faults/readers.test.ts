@@ -79,7 +79,7 @@ testWithProc(
     expect(resident).toBeLessThan(200);
     for (const { socket } of stalled) socket.resume();
     await eventually(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
-    // What they did not get was counted, event by event (C7).
+    // What they did not get was counted, event by event (decision C7).
     const skipped = stalled.reduce((sum, listener) => sum + written.length - listener.frames.length, 0);
     expect(skipped).toBeGreaterThan(0);
     await eventually(() => countedAsLost(service.output) === skipped);

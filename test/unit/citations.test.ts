@@ -20,7 +20,10 @@ const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flat
 );
 const SOURCES = FILES.filter((path) => /^(src|installer|test|bench)\/.*\.(ts|js|mjs|cjs)$/.test(path));
 
-/** What stands in comments, line by line, and the code without them. Good enough for this code: `//` in a string follows a colon. */
+/**
+ * What stands in comments, line by line, and the code without them. Good enough for this code: `//` in a string
+ * follows a colon.
+ */
 function divided(text: string): { readonly comments: string; readonly code: string } {
   const pattern = /\/\*[\s\S]*?\*\/|(?<![:'"`\\/])\/\/.*$/gm;
   return { comments: (text.match(pattern) ?? []).join('\n'), code: text.replace(pattern, '') };
@@ -38,6 +41,15 @@ describe('a citation', () => {
         .map((id) => `${path}: ${id}`),
     );
     expect(lost).toEqual([]);
+  });
+
+  test('in a comment is written "decision B4", "decisions C4, C5" or "contract 1.2"', () => {
+    const odd = SOURCES.flatMap((path) => {
+      const text = divided(read(path)).comments.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' ');
+      const bare = text.replace(new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'), '');
+      return all(bare, /(\b[A-HOT]\d{1,2}\b|\bsections? [A-T]\b)/g).map((id) => `${path}: ${id}`);
+    });
+    expect(odd).toEqual([]);
   });
 
   test('is never in a text that a user reads', () => {

@@ -20,23 +20,26 @@ export interface FeedBatch {
   readonly entries: readonly LogEntry[];
   /** Once `entries` are done, everything up to here is: rows between them were deleted from chat.db. */
   readonly upTo: Offset;
-  /** Events lost since the last take because this reader was too slow (C7); always 0 for a resumed reader. */
+  /** Events lost since the last take because this reader was too slow (decision C7); always 0 for a resumed reader. */
   readonly missed: number;
 }
 
 /** A position in the log that moves forward as entries are taken. Taking never waits. */
 export interface FeedReader {
-  /** The next entries, at most `limit`; none when caught up. A resumed reader throws `unavailable` while chat.db is away. */
+  /**
+   * The next entries, at most `limit`; none when caught up. A resumed reader throws `unavailable` while chat.db is
+   * away.
+   */
   take(limit: number): FeedBatch;
   /** True when nothing published is left to take. */
   isCaughtUp(): boolean;
-  /** Changes when the log was replaced (C5): offsets from before mean nothing any more. */
+  /** Changes when the log was replaced (decision C5): offsets from before mean nothing any more. */
   generation(): number;
   close(): void;
 }
 
 export interface ResumeOptions {
-  /** The publisher waits a moment (C7) for this reader while it is caught up. */
+  /** The publisher waits a moment (decision C7) for this reader while it is caught up. */
   readonly backpressure?: boolean;
 }
 
@@ -47,17 +50,17 @@ export type Handled<Outcome> = { readonly isDone: true; readonly record?: Outcom
 export interface ConsumerTask<Outcome> {
   /** As in the log and in the state database. */
   readonly name: string;
-  /** The stored position to begin after; asked again when the log was replaced (C5). */
+  /** The stored position to begin after; asked again when the log was replaced (decision C5). */
   storedOffset(): Offset;
   /** Handles one entry; the next one waits. A rejection is logged, and the entry is handled again after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
-  /** What is to be recorded about rows that were deleted from chat.db before they were handled (F4). */
+  /** What is to be recorded about rows that were deleted from chat.db before they were handled (decision F4). */
   gone(firstRowId: number, lastRowId: number): Outcome;
   /** Everything up to `offset` is done. Called in order, and with an earlier offset only after `seek`. */
   progress(offset: Offset, record?: Outcome): void;
 }
 
-/** A durable reader of the log: every entry in order, one at a time, at least once through crashes (F4). */
+/** A durable reader of the log: every entry in order, one at a time, at least once through crashes (decision F4). */
 export interface EventConsumer {
   /** Everything up to here is done. */
   readonly offset: Offset;
@@ -67,7 +70,9 @@ export interface EventConsumer {
   start(): void;
   /** Ends after the entry that is being handled. */
   stop(): void;
-  /** Goes on from `offset`, which is stored already. An entry that is being handled does not move the offset any more. */
+  /**
+   * Goes on from `offset`, which is stored already. An entry that is being handled does not move the offset any more.
+   */
   seek(offset: Offset): void;
 }
 
@@ -75,21 +80,26 @@ export interface EventConsumer {
 export interface EventFeed {
   /** Position of the newest published event. */
   lastPublished(): Offset;
-  /** From now on; a reader that falls behind by more than the capacity loses the oldest (C7, G2). */
+  /** From now on; a reader that falls behind by more than the capacity loses the oldest (decisions C7, G2). */
   live(onMore: () => void): FeedReader;
-  /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (F4, G3). */
+  /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (decisions F4, G3). */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
   /** The same as `resume`, with a task that handles the entries and stores how far it is. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
-  /** Refuses a client's offset: 410 above the highest row id there ever was, 503 while chat.db is away (G3). */
+  /**
+   * Refuses a client's offset: 410 above the highest row id there ever was, 503 while chat.db is away (decision G3).
+   */
   assertKnown(offset: Offset): void;
-  /** One page for `GET /events` (G4). */
+  /** One page for `GET /events` (decision G4). */
   page(after: Offset, limit: number): readonly LogEntry[];
 }
 
 export interface CursorStore {
   load(): Cursor | undefined;
   save(cursor: Cursor): void;
-  /** Starts over at `cursor` (first start, or the log was replaced: C4, C5), every consumer with it, in one transaction. */
+  /**
+   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), every consumer with it, in one
+   * transaction.
+   */
   restart(cursor: Cursor): void;
 }

@@ -1,4 +1,4 @@
-/** What `/metrics` shows besides counts (section H). */
+/** What `/metrics` shows besides counts (decision H). */
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;

@@ -30,18 +30,18 @@ export interface ConversationQuery {
   readonly offset: number;
 }
 
-/** What else a read is to give (section H). */
+/** What else a read is to give (decision H). */
 export interface ReadOptions {
   readonly includeDetails?: boolean;
 }
 
-/** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (C6). */
+/** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
-  /** undefined for an unknown row id and for a reaction (B8). */
+  /** undefined for an unknown row id and for a reaction (decision B8). */
   message(rowId: number, options?: ReadOptions): Message | undefined;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
-  /** Accepts every variant of the chat guid (B4). */
+  /** Accepts every variant of the chat guid (decision B4). */
   conversation(id: string): Promise<Conversation | undefined>;
 }
 
@@ -57,6 +57,6 @@ export interface AttachmentFile {
 }
 
 export interface AttachmentReader {
-  /** The n-th file of a message, counted from 0; undefined when it is not on this machine (section H). */
+  /** The n-th file of a message, counted from 0; undefined when it is not on this machine (decision H). */
   open(rowId: number, n: number): Promise<AttachmentFile | undefined>;
 }

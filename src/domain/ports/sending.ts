@@ -15,7 +15,7 @@ export interface SendPart {
 export type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly number: number | null; readonly message: string }
-  /** Time limit reached and killed (D3), or killed by somebody: nobody knows whether it was sent. */
+  /** Time limit reached and killed (decision D3), or killed by somebody: nobody knows whether it was sent. */
   | { readonly kind: 'killed' }
   /** osascript could not be started at all. */
   | { readonly kind: 'not_started'; readonly message: string };
@@ -23,7 +23,7 @@ export type RunOutcome =
 /** Messages, driven by osascript. */
 export interface MessagesApp {
   run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
-  /** Starts Messages and waits until it may be asked again, at most 10 s (D2). */
+  /** Starts Messages and waits until it may be asked again, at most 10 s (decision D2). */
   open(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface ChatTarget {
   readonly service: string | null;
 }
 
-/** An own row above a mark, as a candidate for a send's confirmation (D5). */
+/** An own row above a mark, as a candidate for a send's confirmation (decision D5). */
 export interface OwnRow {
   readonly rowId: number;
   /** `style and identifier` of its chat: the chat guid after its first `;`, null while it has no chat. */
@@ -48,7 +48,7 @@ export interface OwnRow {
 
 /** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */
 export interface SendLookup {
-  /** Chats that the typed recipient means: any spelling of a chat guid, or an address (B4). */
+  /** Chats that the typed recipient means: any spelling of a chat guid, or an address (decision B4). */
   target(recipient: string): ChatTarget | undefined;
   /** Highest row id there ever was. */
   highestRowId(): number;
@@ -60,9 +60,9 @@ export interface SendRequest {
   readonly recipient: string;
   readonly body: string;
   readonly attachments: readonly string[];
-  /** `Idempotency-Key` (D9), when given. */
+  /** `Idempotency-Key` (decision D9), when given. */
   readonly idempotencyKey?: string;
-  /** Stands in every log line of this send (E8). */
+  /** Stands in every log line of this send (decision E8). */
   readonly requestId?: string;
 }
 
@@ -70,18 +70,21 @@ export interface SendRequest {
 export interface SendResult {
   readonly confirmed: boolean;
   readonly message: Message;
-  /** True when this is a stored outcome given again (D9). */
+  /** True when this is a stored outcome given again (decision D9). */
   readonly replayed: boolean;
 }
 
 export interface MessageSender {
-  /** What is wrong with these attachments (D7), with pointers like `/attachments/0`; none when all can be sent. */
+  /**
+   * What is wrong with these attachments (decision D7), with pointers like `/attachments/0`; none when all can be
+   * sent.
+   */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
   /** Checks the attachments itself; throws AppError as decisions D4, D7 and D9 say. */
   send(request: SendRequest): Promise<SendResult>;
 }
 
-/** Outcome of an earlier send kept for 24 hours (D9). No text: hashes, a row id or a problem. */
+/** Outcome of an earlier send kept for 24 hours (decision D9). No text: hashes, a row id or a problem. */
 export type StoredOutcome =
   | { readonly state: 'running' }
   /** It was running when an earlier process died: nobody knows whether it went out. */

@@ -34,13 +34,13 @@ export interface WebhookStore {
   health(id: string): WebhookHealth;
 }
 
-/** The registered webhooks, each with its running worker (F3). */
+/** The registered webhooks, each with its running worker (decision F3). */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
-  /** Registers it from the event published next; throws `conflict` when there are too many (F1, F4). */
+  /** Registers it from the event published next; throws `conflict` when there are too many (decisions F1, F4). */
   add(webhook: NewWebhook): StoredWebhook;
-  /** Resolves once nothing can be sent to it any more (F5); false when there was none. */
+  /** Resolves once nothing can be sent to it any more (decision F5); false when there was none. */
   remove(id: string): Promise<boolean>;
   /** This one and all below throw `not_found` for an unknown id. */
   status(id: string): WebhookStatus;

@@ -3,7 +3,7 @@ import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
 import type { Handlers } from '../route.ts';
 
-/** Streams a file of a message (section H); a browser saves it and never shows it. */
+/** Streams a file of a message (decision H); a browser saves it and never shows it. */
 export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 'getAttachment'> {
   return {
     async getAttachment(exchange): Promise<Answer> {
@@ -13,7 +13,8 @@ export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 
       if (file === undefined) {
         throw problem('attachment_not_found');
       }
-      // No answer carries a validator, so a condition on one is never met and the whole file follows (RFC 9110, 13.1.5).
+      // No answer carries a validator, so a condition on one is never met and the whole file follows (RFC 9110,
+      // 13.1.5).
       const asked = exchange.header('if-range') === undefined ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);
       if (range === 'unsatisfiable') {

@@ -8,7 +8,7 @@ import type { Handlers } from '../route.ts';
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;
 
-/** Events after an offset, for clients that ask instead of listening (G4). */
+/** Events after an offset, for clients that ask instead of listening (decision G4). */
 export function eventRoutes(feed: EventFeed): Pick<Handlers, 'listEvents'> {
   return {
     async listEvents({ query }) {

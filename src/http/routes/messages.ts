@@ -81,7 +81,7 @@ async function counted(sending: Promise<SendResult>, counters: Counters): Promis
   }
 }
 
-/** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (D7). */
+/** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
 async function readSend(exchange: Exchange, sender: MessageSender) {
   const body = await readJson(exchange.request);
   const checked = checkBody(sendBody, body);

@@ -2,7 +2,7 @@ import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { Counters, LabelledCount } from '../../runtime/counters.ts';
 import type { Handlers } from '../route.ts';
 
-/** Numbers for Prometheus (section H). prom-client is loaded at the first request. */
+/** Numbers for Prometheus (decision H). prom-client is loaded at the first request. */
 export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {
   return {
     async getMetrics() {

@@ -49,7 +49,7 @@ const CONSOLE_MODULES = [
   'webhooks',
 ];
 
-/** Every file that is served, by its path (E9): nothing else on the disk can be had. */
+/** Every file that is served, by its path (decision E9): nothing else on the disk can be had. */
 const FILES: Readonly<Record<string, string>> = {
   '/console': 'console.html',
   '/console/console.css': 'console.css',
@@ -63,7 +63,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** The pages without data, which need no key and are not counted (E9). */
+/** The pages without data, which need no key and are not counted (decision E9). */
 export function pages(version: string): ReadonlyMap<string, Page> {
   const made = new Map<string, Page>();
   for (const [path, file] of Object.entries(FILES))
@@ -83,7 +83,7 @@ interface Content {
   readonly bytes: Buffer;
 }
 
-/** Made at the first request and shared by all answers (O2). A failure is not kept. */
+/** Made at the first request and shared by all answers (decision O2). A failure is not kept. */
 function cached(make: () => Promise<Content>): Page {
   let made: Promise<Content & { readonly etag: string }> | undefined;
   return async (exchange) => {

@@ -13,7 +13,7 @@ const WATCH_SECONDS = 30;
 /** Watches chat.db for so many seconds, and asks Messages if allowed to. */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
-/** The agent's account of itself, for the menu bar, the installer and the doctor (section H). */
+/** The agent's account of itself, for the menu bar, the installer and the doctor (decision H). */
 export function statusRoutes(
   status: () => StatusReport,
   checkPermissions: () => Promise<readonly PermissionReport[]>,
@@ -25,7 +25,8 @@ export function statusRoutes(
       const { as } = readQuery(statusQuery, query);
       const report = status();
       if (as === undefined) return { status: 200, body: report };
-      // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a socket.
+      // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a
+      // socket.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };

@@ -1,7 +1,7 @@
 import { problem } from '../../domain/problems.ts';
 import type { Handlers } from '../route.ts';
 
-/** What a plain request on the path of the WebSocket is told (E2); a handshake never comes here. */
+/** What a plain request on the path of the WebSocket is told (decision E2); a handshake never comes here. */
 export function webSocketRoutes(): Pick<Handlers, 'openWebSocket'> {
   return {
     openWebSocket() {

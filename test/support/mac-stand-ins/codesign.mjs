@@ -31,14 +31,14 @@ export function codesign(args, environment) {
     return { code: 0, stderr: stderr.join('\n') };
   }
   if (sealOf(app, program) !== signature.seal) return failed(`${app}: a sealed resource is missing or invalid`);
-  // F15: Finder tags or a custom icon; only strict verification minds them.
+  // Finder tags or a custom icon; only strict verification minds them.
   if (args.includes('--strict') && hasFlag(environment, 'finder-info')) {
     return failed(`${app}: resource fork, Finder information, or similar detritus not allowed`);
   }
   return { code: 0 };
 }
 
-/** An ad-hoc signature has no time stamp: the hash depends on the bytes of the bundle and on nothing else (F5). */
+/** An ad-hoc signature has no time stamp: the hash depends on the bytes of the bundle and on nothing else. */
 function sign(app, program, environment) {
   if (hasFlag(environment, 'codesign-fails')) return failed(`${app}: errSecInternalComponent`);
   const bytes = readFileSync(program);

@@ -1,4 +1,5 @@
-// launchctl and launchd: verbs with Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that
+// launchctl and launchd: verbs with Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout
+// that
 // comes back before the job is gone, and restarts of what ends with an error. A supervisor process does launchd's work.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -14,7 +15,7 @@ export async function launchctl([verb, ...rest], environment) {
   const run = VERBS[verb];
   if (run === undefined) return { code: 64, stderr: `Unrecognized subcommand: ${verb}` };
   if (hasFlag(environment, 'no-session') && verb !== 'managername') {
-    // F19: with nobody at the screen it answers either.
+    // With nobody at the screen it answers either.
     const code = draw(environment, [112, 125]);
     return {
       code,
@@ -88,7 +89,7 @@ async function bootstrap([, file], environment) {
   if (hasFlag(environment, 'login-items-off')) return { code: 0 };
   if (hasFlag(environment, `disabled-${label}`)) return failed(119, 'Service is disabled');
   if (hasFlag(environment, 'quarantine')) return failed(155, 'Path is quarantined');
-  // 5, 17 and 37 for what is loaded already or still stopping (F1; codes measured on macOS 26.5).
+  // 5, 17 and 37 for what is loaded already or still stopping (codes measured on macOS 26.5).
   if (readJson(environment, fileOf(label), undefined) !== undefined) {
     return draw(environment, [
       failed(5, 'Input/output error'),
@@ -127,7 +128,8 @@ function bootout([target], environment) {
   writeJson(environment, fileOf(label), { ...job, isLeaving: true });
   if (draw(environment, [true, false, false])) writeFlag(environment, 'bootout-race');
   process.kill(job.supervisor, 'SIGTERM');
-  // 36 is the ordinary answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery #5698, F1).
+  // 36 is the ordinary answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery
+  // #5698).
   return draw(environment, [
     failed(36, 'Operation now in progress'),
     failed(36, 'Operation now in progress'),

@@ -1,5 +1,5 @@
-// The programs of macOS that an installation calls, each as it is known to behave at its worst. `F1` and the like are
-// findings of the audit of macOS behaviour; other sources are named where they are used.
+// The programs of macOS that an installation calls, each as it is known to behave at its worst; sources are named
+// where they are used.
 import { appendFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { codesign } from './codesign.mjs';
@@ -18,7 +18,10 @@ export function isStandIn(command) {
   return Object.hasOwn(PROGRAMS, nameOf(command));
 }
 
-/** Runs it and keeps what it was asked, one line a call. `environment` has MAC_STAND_IN, the folder of this Mac's state. */
+/**
+ * Runs it and keeps what it was asked, one line a call. `environment` has MAC_STAND_IN, the folder of this Mac's
+ * state.
+ */
 export async function runStandIn(command, args, environment) {
   const name = nameOf(command);
   appendFileSync(join(environment.MAC_STAND_IN, 'asked'), `${[name, ...args].join('\t')}\n`);

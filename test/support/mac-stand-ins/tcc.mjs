@@ -19,10 +19,10 @@ export function lsregister([option, app], environment) {
   return { code: 0 };
 }
 
-/** Grants are kept as `service: cdhash`: TCC goes on keeping the hash of a bundle that was removed or replaced (F5). */
+/** Grants are kept as `service: cdhash`: TCC goes on keeping the hash of a bundle that was removed or replaced. */
 export function tccutil([verb, service, id], environment) {
   if (verb !== 'reset') return { code: 64, stderr: 'tccutil: Usage: tccutil reset SERVICE [BUNDLE_ID]' };
-  // F6, trycua/cua #2376: only a bundle that LaunchServices has seen and that is still there has an identifier.
+  // trycua/cua #2376: only a bundle that LaunchServices has seen and that is still there has an identifier.
   const app = readJson(environment, 'launch-services.json', {})[id];
   if (app === undefined || !existsSync(app)) {
     const reason = "The operation couldn't be completed. (OSStatus error -10814.)";

@@ -1,5 +1,5 @@
 import type { RunningApp } from '../app.ts';
-import { type ConfigReading, configPath } from '../config/file.ts';
+import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
 import { logLevel } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
@@ -40,6 +40,7 @@ export async function runService(
 ): Promise<number> {
   const ending = new Ending({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
+  for (const warning of protectConfig(config.dir)) log.warn(warning);
   const { startApp } = await import('../app.ts');
   let app: RunningApp;
   try {
@@ -149,6 +150,11 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
         details: [`Set a server.port above 1023 in ${path}.`],
       };
     default:
-      return undefined;
+      if (errorCode(error)?.startsWith('SQLITE_') !== true) return undefined;
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: state.db in ${config.dir} cannot be used: ${(error as Error).message}.`,
+        details: ['Check the disk, and who owns that folder and its files.'],
+      };
   }
 }

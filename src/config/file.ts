@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   fchmodSync,
   fsyncSync,
@@ -69,6 +70,27 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     if (errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { mistake: 'This is not text in UTF-8.' };
     return { mistake: `It cannot be read (${(error as Error).message}).` };
   }
+}
+
+/**
+ * Makes config.toml in `folder` its owner's alone, where the file system can. Says what was changed, and what of the
+ * folder only a person should change.
+ */
+export function protectConfig(folder: string): readonly string[] {
+  const path = configPath(folder);
+  const warnings: string[] = [];
+  try {
+    if ((statSync(path).mode & 0o077) !== 0) {
+      chmodSync(path, 0o600);
+      warnings.push(`${path} now belongs to its owner alone (0600). Change the key if somebody may have read it.`);
+    }
+    if ((statSync(folder).mode & 0o022) !== 0) {
+      warnings.push(`Other users of this machine may replace files in ${folder}, the configuration too: chmod 700 it.`);
+    }
+  } catch {
+    // Not ours, or a file system without modes: the warning about the file was given when it was read.
+  }
+  return warnings;
 }
 
 /** True for a link that leads nowhere, too: such a file must not be taken for a first launch. */

@@ -229,6 +229,17 @@ export const PROBLEMS = {
     hint: 'Nothing was sent. Try again later.',
     example: { max: 100 },
   },
+  disk_full: {
+    status: 503,
+    detail: 'The disk is full: Postern cannot write to state.db.',
+    hint: 'Make room on it, then try again. Nothing was sent or changed by this request.',
+  },
+  state_db_unavailable: {
+    status: 503,
+    detail: 'Postern cannot write to state.db ({code}).',
+    hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
+    example: { code: 'SQLITE_IOERR' },
+  },
   shutting_down: { status: 503, detail: 'The service is shutting down.', hint: 'Try again when it is running again.' },
   send_outcome_unknown: { status: 504, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
 } as const satisfies Readonly<Record<string, ProblemText>>;

@@ -1,6 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
-import { AppError, isAppError } from '../domain/errors.ts';
+import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { claimPrivateFile } from './private-file.ts';
 
 /** Each entry takes the schema one version further; `user_version` counts how many have been applied. */
 const MIGRATIONS = [
@@ -57,41 +57,124 @@ const MIGRATIONS = [
    ALTER TABLE cursor ADD COLUMN change INTEGER NOT NULL DEFAULT 0;`,
 ];
 
+/** What the start relies on besides the schema. */
+const CONTENT = [
+  {
+    sql: `SELECT count(*) FROM webhook WHERE NOT CASE WHEN json_valid(events) AND json_valid(include)
+      THEN json_type(events) = 'array' AND json_type(include) = 'array' ELSE 0 END`,
+    trouble: 'a webhook in it is damaged',
+  },
+  {
+    sql: "SELECT count(*) FROM webhook LEFT JOIN consumer ON name = 'webhook/' || id WHERE name IS NULL",
+    trouble: 'the position of a webhook is missing in it',
+  },
+];
+
+const RESTORE =
+  'Stop the service and move the file away, or restore a backup of it: registered webhooks are kept in it.';
+const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
+  { codes: /^(SQLITE_(FULL|IOERR)|ENOSPC|EDQUOT|EIO)/, hint: 'Check the disk: it may be full or failing.' },
+  { codes: /^(SQLITE_(BUSY|LOCKED))/, hint: 'Another program has it open: close that one and start Postern again.' },
+  {
+    codes: /^(SQLITE_(READONLY|CANTOPEN|PERM)|EACCES|EPERM|EROFS)/,
+    hint: 'Postern must be able to write to it and to its folder: check who owns them.',
+  },
+];
+
 /**
- * Opens the service's own database (decision A5), mode 0600, and brings its schema up to date.
- * Throws AppError `internal` / `state_db_unusable` with what is wrong.
+ * Opens the service's own database (decision A5), mode 0600, and brings its schema up to date. Throws AppError
+ * `state_db_unusable` with what is wrong, whatever it is: what is returned can be read and written.
  */
 export function openStateDatabase(path: string): Sqlite {
+  let database: Sqlite | undefined;
   try {
-    // Created here so that it never exists with another mode; SQLite gives its side files the same one.
-    closeSync(openSync(path, 'a', 0o600));
-    const database = openSqlite(path);
+    claimPrivateFile(path);
+    database = openSqlite(path);
+    assertUndamaged(database);
+    // Nothing is written before it is known to be ours.
+    const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
     // A commit survives a crash of the process; what must survive a power cut asks for FULL itself.
     database.exec('PRAGMA synchronous = NORMAL');
     // A checkpoint waits for the disk: one in 16 MiB instead of one in 4.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
-    migrate(database, path);
+    migrate(database, version);
+    assertComplete(database);
     return database;
   } catch (error) {
+    close(database);
     if (isAppError(error)) throw error;
-    throw new AppError('internal', 'state_db_unusable', `The state database ${path} cannot be used: ${String(error)}`, {
-      hint: 'Stop the service and move the file away; registered webhooks are kept in it and must be registered again.',
-      cause: error,
-    });
+    throw unusable(path, error);
   }
 }
 
-function migrate(database: Sqlite, path: string): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0);
-  if (version > MIGRATIONS.length) {
-    throw new AppError('internal', 'state_db_unusable', `The state database ${path} was written by a newer version.`, {
-      hint: 'Update Postern, or move the file away to start with an empty one.',
-    });
+function unusable(path: string, cause: unknown): AppError {
+  const code = errorCode(cause) ?? '';
+  const hint = HINTS.find(({ codes }) => codes.test(code))?.hint ?? RESTORE;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AppError(
+    'state_db_unusable',
+    `The state database ${path} cannot be used: ${reason.replace(/\s+/g, ' ').replace(/\.$/, '')}.`,
+    {
+      hint,
+      cause,
+    },
+  );
+}
+
+function close(database: Sqlite | undefined): void {
+  try {
+    database?.close();
+  } catch {
+    // What is wrong with it is being told.
   }
+}
+
+/** A few milliseconds: the database is small. */
+function assertUndamaged(database: Sqlite): void {
+  const [found] = database.prepare('PRAGMA quick_check(1)').get() ?? [];
+  if (found !== 'ok') throw new Error(`it is damaged (${String(found)})`);
+}
+
+function versionOf(database: Sqlite): number {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0);
+  if (version < 0) throw new Error(`its version is ${version}`);
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `it was written by a newer version of Postern (version ${version} instead of ${MIGRATIONS.length})`,
+    );
+  }
+  if (version === 0 && database.prepare('SELECT name FROM sqlite_master').get() !== undefined) {
+    throw new Error('it belongs to another program');
+  }
+  return version;
+}
+
+function migrate(database: Sqlite, version: number): void {
   database.transaction(() => {
     for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
   });
+}
+
+/** Every table and column of the schema is there, and what is read at the start can be read. */
+function assertComplete(database: Sqlite): void {
+  const model = openSqlite(':memory:');
+  try {
+    for (const migration of MIGRATIONS) model.exec(migration);
+    const found = new Set(columnsOf(database));
+    const missing = columnsOf(model).find((column) => !found.has(column));
+    if (missing !== undefined) throw new Error(`it has no column ${missing}`);
+  } finally {
+    model.close();
+  }
+  for (const { sql, trouble } of CONTENT) {
+    if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);
+  }
+}
+
+function columnsOf(database: Sqlite): readonly string[] {
+  const sql = `SELECT t.name || '.' || c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'`;
+  return database.prepare(sql).all().map(String);
 }

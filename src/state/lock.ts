@@ -1,7 +1,7 @@
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { claimPrivateFile } from './private-file.ts';
 
 /** A service that is just ending is waited for this long. */
 const WAIT_MS = 1000;
@@ -15,7 +15,7 @@ export function lockFolder(folder: string): () => void {
   const path = join(folder, 'lock.db');
   let database: Sqlite | undefined;
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    claimPrivateFile(path);
     database = openSqlite(path, { busyTimeoutMs: WAIT_MS });
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {

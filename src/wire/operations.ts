@@ -40,6 +40,8 @@ export interface OperationAnswer {
 const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
 const CHAT_DB = namesOf('chat_db_unavailable');
 const MADE = { Location: 'URL of the new resource.' };
+/** Of operations that write to state.db. */
+const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
 const RANGE = {
   name: 'Range',
   in: 'header',
@@ -126,6 +128,7 @@ export const OPERATIONS = {
       'send_failed',
       ...namesOf('messages_unavailable'),
       'send_queue_full',
+      ...STATE_DB,
       'shutting_down',
       'send_outcome_unknown',
     ],
@@ -205,7 +208,7 @@ export const OPERATIONS = {
     summary: 'Register a webhook',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-    problems: ['too_many_webhooks', 'shutting_down'],
+    problems: ['too_many_webhooks', ...STATE_DB, 'shutting_down'],
     mistakes: [
       { pointer: '/url', message: 'The url must be a complete http or https address.' },
       { pointer: '/events/0', message: `An event must be one of ${EVENT_TYPES.join(', ')}.` },
@@ -221,7 +224,7 @@ export const OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Remove a webhook; nothing is sent after the answer',
     answers: { 204: { description: 'Removed.' } },
-    problems: ['webhook_not_found'],
+    problems: ['webhook_not_found', ...STATE_DB],
   },
   listDeliveries: {
     tag: 'Webhooks',
@@ -242,7 +245,7 @@ export const OPERATIONS = {
     answers: {
       202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },
-    problems: ['webhook_not_found'],
+    problems: ['webhook_not_found', ...STATE_DB],
     mistakes: [{ pointer: '/after', message: 'The row id must be a whole number of 0 or more.' }],
   },
   getMetrics: {

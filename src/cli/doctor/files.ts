@@ -39,6 +39,16 @@ export function fileModes(folder: string): readonly Finding[] {
     { path: join(folder, 'config.toml'), mode: 0o600 },
     { path: join(folder, 'state.db'), mode: 0o600 },
   ].filter(({ path }) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0);
+  if (((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & 0o022) !== 0) {
+    return [
+      finding(
+        'problem',
+        'file_modes',
+        `Others on this machine can replace files in ${folder}, the configuration too.`,
+        `Run: chmod 700 ${quoted(folder)}`,
+      ),
+    ];
+  }
   if (open.length === 0) return [ok('file_modes', 'Nobody else on this machine can read the key or the state.')];
   return open.map(({ path, mode }) =>
     finding(

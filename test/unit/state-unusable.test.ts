@@ -1,0 +1,206 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { errorCode, isAppError } from '../../src/domain/errors.ts';
+import { NO_INCLUDES } from '../../src/domain/include.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { cursorStore } from '../../src/state/cursor.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { seededChance } from '../support/seed.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const FLIPS = process.env.FAULTS === 'long' ? 2000 : 150;
+let files = 0;
+const newFile = (): string => {
+  files += 1;
+  return join(folder, `state-${files}.db`);
+};
+
+/** A state.db with something in every table, closed. */
+const whole = ((): Buffer => {
+  const path = newFile();
+  const database = openStateDatabase(path);
+  const webhooks = webhookStore(database, new FakeClock());
+  const webhook = {
+    url: 'http://127.0.0.1:9/x',
+    events: ['message.received'],
+    secret: 's',
+    include: NO_INCLUDES,
+  } as const;
+  for (let count = 0; count < 20; count += 1) {
+    const { id } = webhooks.add(webhook, rowOffset(count));
+    const record = { id: `d${count}`, at: '2026-01-01T00:00:00Z', event: 'message.received', row_id: count } as const;
+    webhooks.advance(id, rowOffset(count), {
+      ...record,
+      outcome: 'delivered',
+      attempts: 1,
+      status: 200,
+      error: null,
+      duration_ms: 12,
+    });
+    idempotencyStore(database).claim(`key ${count}`, 'hash', 0);
+  }
+  cursorStore(database).save({ offset: rowOffset(41), guid: 'A', inode: '7' });
+  database.close();
+  return readFileSync(path);
+})();
+
+/** What the service reads and writes before it serves. */
+function start(path: string): void {
+  const database = openStateDatabase(path);
+  try {
+    cursorStore(database).load();
+    const webhooks = webhookStore(database, new FakeClock());
+    for (const { id } of webhooks.list()) webhooks.health(id);
+    idempotencyStore(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The sentence that the start ends with; undefined when it starts. Anything but such a sentence is thrown on. */
+function refusal(path: string): string | undefined {
+  try {
+    start(path);
+    return undefined;
+  } catch (error) {
+    if (!isAppError(error) || errorCode(error) !== 'state_db_unusable') throw error;
+    expect(error.message).toContain(`The state database ${path} cannot be used: `);
+    expect(error.message).not.toMatch(/\n|undefined|\[object/);
+    expect(error.hint).toBeTruthy();
+    return error.message;
+  }
+}
+
+function written(content: Uint8Array): string {
+  const path = newFile();
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A copy that was changed as SQL can change it. */
+function changed(sql: string): string {
+  const path = written(whole);
+  const database = openSqlite(path);
+  database.exec(sql);
+  database.close();
+  return path;
+}
+
+test('a state database that nothing is wrong with starts', () => {
+  expect(refusal(written(whole))).toBeUndefined();
+  expect(refusal(newFile())).toBeUndefined();
+  // What a crash leaves between making the file and filling it.
+  expect(refusal(written(Buffer.alloc(0)))).toBeUndefined();
+});
+
+describe('a state database is refused with a sentence', () => {
+  test('when it is cut off at any page but before the first', () => {
+    const pages = whole.length / 4096;
+    expect(pages).toBeGreaterThan(5);
+    for (let page = 1; page < pages; page += 1) {
+      const path = written(whole);
+      truncateSync(path, page * 4096);
+      expect([page, refusal(path)]).toEqual([page, expect.stringMatching(/malformed|damaged/)]);
+    }
+  });
+
+  test('or starts, when bytes of it are anything else', () => {
+    const chance = seededChance('changed bytes of state.db');
+    let refused = 0;
+    for (let round = 0; round < FLIPS; round += 1) {
+      const content = Buffer.from(whole);
+      // A few bytes somewhere, or a stretch of garbage.
+      const length = chance.below(2) === 0 ? 1 + chance.below(4) : 1 + chance.below(6000);
+      const at = chance.below(content.length);
+      for (let place = at; place < Math.min(at + length, content.length); place += 1)
+        content[place] = chance.below(256);
+      if (refusal(written(content)) !== undefined) refused += 1;
+    }
+    expect(refused).toBeGreaterThan(FLIPS / 4);
+  });
+
+  test('when it is garbage of any size', () => {
+    const chance = seededChance('garbage as state.db');
+    for (let round = 0; round < 50; round += 1) {
+      const content = Buffer.from(Array.from({ length: 1 + chance.below(9000) }, () => chance.below(256)));
+      expect(refusal(written(content))).toMatch(/not a database/);
+    }
+  });
+
+  test.each([
+    ['is a negative version', 'PRAGMA user_version = -1', 'its version is -1'],
+    ['is of a newer version', 'PRAGMA user_version = 1000', 'newer version of Postern'],
+    ['is of an older version than its tables', 'PRAGMA user_version = 0', 'belongs to another program'],
+    ['is of a version whose changes were made already', 'PRAGMA user_version = 1', 'consumer'],
+    ['has lost a table', 'DROP TABLE send', 'no column send.'],
+    [
+      'has lost all its tables',
+      'DROP TABLE send; DROP TABLE delivery; DROP TABLE webhook; DROP TABLE cursor',
+      'no column ',
+    ],
+    ['has lost a column', 'ALTER TABLE webhook DROP COLUMN last_success_at', 'no column webhook.last_success_at'],
+    ['has a webhook with damaged events', "UPDATE webhook SET events = '[\"message'", 'a webhook in it is damaged'],
+    ['has a webhook without a position', 'DELETE FROM consumer WHERE row_id = 3', 'position of a webhook is missing'],
+  ])('when it %s', (_, sql, words) => {
+    expect(refusal(changed(sql))).toContain(words);
+  });
+
+  test('when it is the database of another program, which stays as it is', () => {
+    const path = newFile();
+    const database = openSqlite(path);
+    database.exec('CREATE TABLE message (text TEXT)');
+    database.close();
+    const before = readFileSync(path);
+    expect(refusal(path)).toContain('it belongs to another program');
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test.each([
+    ['a named pipe', (path: string) => void spawnSync('mkfifo', [path])],
+    ['a folder', (path: string) => void mkdirSync(path)],
+    ['a symbolic link', (path: string) => symlinkSync(written(whole), path)],
+    ['a symbolic link', (path: string) => symlinkSync('/nowhere', path)],
+  ])('when it, or its write-ahead log, is %s', (kind, make) => {
+    const path = newFile();
+    make(path);
+    expect(refusal(path)).toContain(`${path} is ${kind}, not a file.`);
+    const other = written(whole);
+    make(`${other}-wal`);
+    expect(refusal(other)).toContain(`${other}-wal is ${kind}, not a file.`);
+  });
+
+  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+  asRoot('when it belongs to another user', () => {
+    const path = written(whole);
+    chownSync(path, 65_534, 65_534);
+    expect(refusal(path)).toContain('belongs to another user (uid 65534)');
+  });
+});
+
+test('a state database that others may read is theirs no more, side files too', () => {
+  const path = written(whole);
+  chmodSync(path, 0o644);
+  const database = openStateDatabase(path);
+  cursorStore(database).save({ offset: rowOffset(1), guid: null, inode: '1' });
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) chmodSync(file, 0o666);
+  const again = openStateDatabase(path);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  again.close();
+  database.close();
+});

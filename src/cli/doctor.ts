@@ -40,7 +40,7 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   const reading = readConfig(folder, around);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(around.homeFolder));
-  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine, prompt)));
+  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
 
   const { server, auth, backend } = reading.config;

@@ -374,7 +374,7 @@ test.each([
     'Could not find service "local.postern.agent" in domain for user gui: 501',
     'Could not find service "local.postern.agent" in domain for user gui: 501',
   ],
-  ["Zoë's Mac: +1 555 010 0123", "…'s …: …"],
+  ["Zoë's Mac: +1 555 010 0123", '…: …'],
   [
     '/Users/jane/Library/x.applescript:12: error: Expected end of line but found identifier. (-2741)',
     '/Users/…/Library/….applescript:12: error: Expected end of line but found identifier. (-2741)',

@@ -8,6 +8,7 @@ import { isOnLocalNetwork } from '../../src/cli/doctor/service.ts';
 import { doctor } from '../../src/cli/doctor.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { failureSentence } from '../../src/webhooks/delivery-failure.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];
@@ -94,7 +95,7 @@ describe('doctor', () => {
     expect(quiet.of('full_disk_access')?.sentence).toContain(mac.layout.executable);
     await examined(mac, true);
     expect(asked.at(-1)).toBe('POST /api/v1/permissions/check');
-    expect(mac.asked.filter(([name]) => name === 'osascript')).toHaveLength(1);
+    expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
   });
 
   test('prints nothing that commands the terminal, whoever answers', async () => {
@@ -123,7 +124,7 @@ describe('doctor', () => {
       consecutive_failures: 4,
       last_success_at: null,
       last_outcome: 'dropped',
-      last_error: 'timeout',
+      last_error: failureSentence({ code: 'EHOSTUNREACH' }),
     } as const;
     await serve(mac, {
       ...report,
@@ -131,12 +132,19 @@ describe('doctor', () => {
       webhooks: [
         { id: 'a', origin: 'http://192.168.1.9:8080', ...failing },
         { id: 'b', origin: 'https://example.org', ...failing },
+        {
+          id: 'c',
+          origin: 'http://192.168.1.9:8080',
+          ...failing,
+          last_error: failureSentence({ code: 'ECONNREFUSED' }),
+        },
       ],
     });
     const { of } = await examined(mac);
     expect(of('events')).toMatchObject({ state: 'warning', sentence: 'The newest row is 20, the newest event 12.' });
     expect(of('webhook a')?.what_to_do).toContain('Local Network');
     expect(of('webhook b')?.what_to_do).not.toContain('Local Network');
+    expect(of('webhook c')?.what_to_do).not.toContain('Local Network');
   });
 
   test('names open files, mistakes, a disabled agent, a port holder and the shape of the database', async () => {

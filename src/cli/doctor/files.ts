@@ -27,7 +27,7 @@ export function configuration(reading: ConfigReading): readonly Finding[] {
   );
   if (reading.state === 'usable') return [ok('configuration', `${reading.path} can be used.`), ...warnings];
   const mistakes = reading.mistakes.map((sentence) =>
-    finding('problem', 'configuration', sentence, `Mend it in ${reading.path} and restart Postern.`),
+    finding('problem', 'configuration', sentence, `Fix it in ${reading.path} and restart Postern.`),
   );
   return [...mistakes, ...warnings];
 }

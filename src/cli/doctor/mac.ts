@@ -7,9 +7,9 @@ import { type Finding, finding, ok } from './finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
-/** What only a Mac has: the agent, the program the permissions belong to, Messages. Never makes macOS ask unless `prompt`. */
-export async function macFindings(machine: Machine, prompt: boolean): Promise<readonly Finding[]> {
-  return [await agent(machine), await program(machine), await messages(machine), await account(machine, prompt)];
+/** What only a Mac has: the agent, the program the permissions belong to, Messages. Never makes macOS ask the person. */
+export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
+  return [await agent(machine), await program(machine), await messages(machine)];
 }
 
 async function agent(machine: Machine): Promise<Finding> {
@@ -83,34 +83,6 @@ async function messages({ run }: Machine): Promise<Finding> {
   const found = await run('pgrep', ['-x', 'Messages']);
   if (found.code === 0) return ok('messages', 'Messages is running.');
   if (found.code === 1)
-    return finding(
-      'warning',
-      'messages',
-      'Messages is not running.',
-      'Postern opens it to send; to receive, keep it open.',
-    );
+    return ok('messages', 'Messages is not running. Postern opens it to send; messages are received without it.');
   return finding('unknown', 'messages', 'It cannot be told whether Messages runs.', null);
-}
-
-async function account({ run }: Machine, prompt: boolean): Promise<Finding> {
-  const name = 'messages_account';
-  if (!prompt) {
-    return finding(
-      'unknown',
-      name,
-      'Whether Messages is signed in was not asked, because macOS might ask you first.',
-      'To ask: postern doctor --prompt',
-    );
-  }
-  const asked = await run('osascript', ['-e', 'tell application "Messages" to get enabled of every account']);
-  if (asked.code !== 0)
-    return finding('unknown', name, 'Messages did not tell this terminal whether it is signed in.', null);
-  return asked.stdout.includes('true')
-    ? ok(name, 'Messages is signed in.')
-    : finding(
-        'problem',
-        name,
-        'Messages is not signed in to any account.',
-        'Open Messages, Settings, iMessage, and sign in.',
-      );
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { absent, found, type Json, type Observation } from './observation.ts';
+import { oneOf } from './redact.ts';
 import { type ReportClient, refusal } from './report-client.ts';
 
 /** Everything that got lost on the way in some program: emoji, both kinds of quotes, line ends, a line separator. */
@@ -14,6 +15,8 @@ export const PARTS = {
   line_separator: 'before\u2028after',
 } as const;
 const TEXT = Object.values(PARTS).join(' / ');
+
+const STATUSES = ['pending', 'sent', 'delivered', 'read', 'failed'] as const;
 
 /** A PNG of one pixel. */
 const PICTURE = Buffer.from(
@@ -78,7 +81,7 @@ async function attempt(
     return {
       atMs,
       id: id === '' ? null : id,
-      answer: found({ accepted: true, row_known: id !== '', status, took_ms: tookMs }),
+      answer: found({ accepted: true, row_known: id !== '', status: oneOf(STATUSES, status), took_ms: tookMs }),
     };
   } catch (error) {
     return { atMs, id: null, answer: refusal(error) };

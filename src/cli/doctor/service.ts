@@ -120,7 +120,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       );
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'no answer'}.`;
-    return isOnLocalNetwork(webhook.origin)
+    return isLocalNetworkRefused(webhook)
       ? finding('problem', name, sentence, LOCAL_NETWORK)
       : finding(
           'problem',
@@ -132,7 +132,15 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
 }
 
 const LOCAL_NETWORK =
-  'The receiver is in your own network: from macOS 15 on, switch on Postern in System Settings under Privacy & Security > Local Network.';
+  'The receiver is in your own network. Is it switched on? From macOS 15 on, switch on Postern in System Settings under Privacy & Security > Local Network.';
+
+/**
+ * macOS answers EHOSTUNREACH while Local Network access is not allowed, and so does a machine that is switched off. Any
+ * other failure at such an address comes from the receiver.
+ */
+function isLocalNetworkRefused({ origin, last_error: error }: WebhookSummary): boolean {
+  return isOnLocalNetwork(origin) && error?.includes('Local Network') === true;
+}
 
 /** True for what macOS guards as the local network: private and link-local addresses, `.local` and bare names. Loopback is free. */
 export function isOnLocalNetwork(origin: string): boolean {
@@ -155,7 +163,10 @@ function hostOf(origin: string): string {
 }
 
 function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
-  if (state === 'granted') return ok(name, `${detail} It belongs to ${program}.`);
+  if (state === 'granted') {
+    const until = name === 'full_disk_access' ? ' Taken away, it lasts until the service is restarted.' : '';
+    return ok(name, `${detail} It belongs to ${program}.${until}`);
+  }
   if (state === 'unknown')
     return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: postern doctor --prompt');
   const pane =

@@ -12,7 +12,14 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** These need a broken connection, a minute of waiting, an end in the middle or a defect of ours; other tests cover them. */
-const NOT_PROVOKED_HERE = ['400 incomplete_body', '408 request_timeout', '500 internal_error', '503 disk_full', '503 state_db_unavailable', '503 shutting_down'];
+const NOT_PROVOKED_HERE = [
+  '400 incomplete_body',
+  '408 request_timeout',
+  '500 internal_error',
+  '503 disk_full',
+  '503 state_db_unavailable',
+  '503 shutting_down',
+];
 const JSON_BODY = { 'content-type': 'application/json' };
 
 interface Response {

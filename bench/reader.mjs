@@ -1,26 +1,27 @@
 // Rows about reading: in one process, without HTTP.
+import Sqlite from 'better-sqlite3';
 import { Connection } from '../dist/src/chatdb/connection.js';
 import { ChatDatabase } from '../dist/src/chatdb/database.js';
-import { Edition } from '../dist/src/chatdb/edition.js';
 import { ChatReader } from '../dist/src/chatdb/reader.js';
-import { sideBySide } from './figures.mjs';
+import { Snapshot } from '../dist/src/chatdb/snapshot.js';
+import { sideBySide, summary } from './figures.mjs';
 import { openFloor } from './floor.mjs';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PAGE = { order: 'desc', limit: 50, offset: 0 };
 
-/** What takes the reader more than one turn of the event loop it promises. */
+/** Lists are promised, a single message is not. */
 export const whenThere = (given, use) => (given instanceof Promise ? given.then(use) : use(given));
 const items = (page) => whenThere(page, (given) => given.items);
 
 /** Forgets all it has learned before every read, as the service does when there was a commit. */
 function forgetfulConnection(options) {
   const database = ChatDatabase.open(options);
-  let edition;
+  let snapshot;
   return {
-    read: (use) => database.inTransaction(() => use(edition)),
+    read: (use) => database.inTransaction(() => use(snapshot)),
     forget: () => {
-      edition = new Edition(database);
+      snapshot = new Snapshot(database);
     },
   };
 }
@@ -33,7 +34,7 @@ export function openReader(path, { isAfterCommit = false } = {}) {
   return { reader: new ChatReader(connection), forget: () => connection.forget?.() };
 }
 
-/** What is asked, of Postern's reader and of the floor, on one database. A long answer is a promise. */
+/** What is asked, of Postern's reader and of the floor, on one database. */
 export function questions(path, { isAfterCommit = false } = {}) {
   const { reader, forget } = openReader(path, { isAfterCommit });
   const floor = openFloor(path);
@@ -141,13 +142,16 @@ export async function sizeRows(large, small, effort) {
 
 export async function deepPageRow(path, effort, depth = 100_000) {
   const { reader } = openReader(path);
-  let page = reader.listMessages({ ...PAGE, limit: 200 });
+  let page = await reader.listMessages({ ...PAGE, limit: 200 });
   for (let seen = 200; seen < depth && page.next !== undefined; seen += 200) {
-    page = reader.listMessages({ ...PAGE, limit: 200, cursor: page.next });
+    page = await reader.listMessages({ ...PAGE, limit: 200, cursor: page.next });
   }
   const cursor = page.next;
   const [deep, first] = await sideBySide(
-    [() => JSON.stringify(reader.listMessages({ ...PAGE, cursor })), () => JSON.stringify(reader.listMessages(PAGE))],
+    [
+      () => whenThere(reader.listMessages({ ...PAGE, cursor }), JSON.stringify),
+      () => whenThere(reader.listMessages(PAGE), JSON.stringify),
+    ],
     effort,
   );
   return {
@@ -158,5 +162,53 @@ export async function deepPageRow(path, effort, depth = 100_000) {
     unit: 'µs',
     ratio: deep.median / first.median,
     most: 1.5,
+  };
+}
+
+/**
+ * The list of conversations after a message came in, with what SQLite itself forgets at a commit. The message is taken
+ * away again, which has the whole order read again before the next round.
+ */
+export async function newMessageRow(path, { rounds }, bound) {
+  const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
+  const reader = new ChatReader(connection);
+  const floor = openFloor(path);
+  const writer = new Sqlite(path);
+  const newest = writer.prepare('SELECT max(date) FROM message').pluck().safeIntegers().get();
+  const write = writer.transaction((chat) => {
+    const { lastInsertRowid: row } = writer
+      .prepare("INSERT INTO message (guid, text, date, handle_id, service) VALUES ('bench', 'new', ?, 1, 'iMessage')")
+      .run(newest + 1_000_000_000n);
+    writer
+      .prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (?, ?, ?)')
+      .run(chat, row, newest + 1_000_000_000n);
+  });
+  const [ours, theirs] = [[], []];
+  const list = () => reader.listConversations({ limit: 50, offset: 0 });
+  await list();
+  for (let round = 0; round < rounds * 3; round += 1) {
+    write(round + 1);
+    let started = performance.now();
+    JSON.stringify(await list());
+    ours.push((performance.now() - started) * 1000);
+    started = performance.now();
+    JSON.stringify(floor.conversations(50));
+    theirs.push((performance.now() - started) * 1000);
+    writer.exec("DELETE FROM message WHERE guid = 'bench'");
+    await list();
+  }
+  connection.close();
+  writer.close();
+  const messages = floor.sqlite.prepare('SELECT max(ROWID) FROM message').pluck().get();
+  const chats = floor.sqlite.prepare('SELECT count(*) FROM chat').pluck().get();
+  floor.sqlite.close();
+  return {
+    what: `50 conversations of ${chats}, first after a new message of ${messages}`,
+    rival: 'plain SQL',
+    postern: summary(ours),
+    rivals: summary(theirs),
+    unit: 'µs',
+    ratio: summary(ours).median / summary(theirs).median,
+    bound,
   };
 }

@@ -1,14 +1,16 @@
-// `node bench/run.mjs [--quick]`: every row beside its rival in the same run. The long form writes RESULTS.md.
+// `node bench/run.mjs [--quick | --huge]`: every row beside its rival in the same run. All but the quick form write
+// RESULTS.md; the huge one adds a row on ten million messages, whose database takes half an hour and 10 GB.
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { database, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
-import { deepPageRow, readerRows, sizeRows } from './reader.mjs';
+import { deepPageRow, newMessageRow, readerRows, sizeRows } from './reader.mjs';
 import { stallRows } from './stall.mjs';
 
 const isQuick = process.argv.includes('--quick');
+const isHuge = process.argv.includes('--huge');
 const effort = isQuick ? { rounds: 3, roundMs: 40, loadMs: 500 } : { rounds: 9, roundMs: 200, loadMs: 2500 };
 const folder = new URL('.', import.meta.url).pathname;
 installRivals();
@@ -22,6 +24,8 @@ const add = (more) => {
 };
 add(await readerRows(large, effort));
 add(await readerRows(large, effort, { isAfterCommit: true }));
+add([await newMessageRow(large, effort, 2000)]);
+if (isHuge) add([await newMessageRow(database(10_000_000), effort, 4000)]);
 if (!isQuick) {
   add(await sizeRows(large, small, effort));
   add([await deepPageRow(large, effort)]);

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { AppError, type AppErrorOptions } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
+import { sqliteLibrary } from '../runtime/sqlite.ts';
 
 export interface ReaderThreadOptions {
   /** chat.db, and what `~` in an attachment's name means. */
@@ -97,7 +98,7 @@ export class ReaderThread<Target> {
   #start(): Worker {
     const { path, home, script = new URL('./reader-worker.js', import.meta.url) } = this.#options;
     // What the main thread was started with (a debugger, a probe) is not for this one.
-    const worker = new Worker(script, { name: 'reader', workerData: { path, home }, execArgv: [] });
+    const worker = new Worker(script, { name: 'reader', workerData: { path, home, sqliteLibrary }, execArgv: [] });
     let failure: unknown;
     worker.on('message', (answer: ThreadAnswer) => this.#settle(answer));
     worker.on('error', (error) => {

@@ -2,11 +2,22 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { isAppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
+import { sqliteLibrary } from '../runtime/sqlite.ts';
 import { Connection } from './connection.ts';
 import { ListReader } from './reader.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './reader-thread.ts';
 
-const { path, home } = workerData as { readonly path: string; readonly home: string };
+const {
+  path,
+  home,
+  sqliteLibrary: ofMain,
+} = workerData as {
+  readonly path: string;
+  readonly home: string;
+  readonly sqliteLibrary: typeof sqliteLibrary;
+};
+// Two copies of SQLite in one process would drop each other's locks.
+if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
 
 /** Long lists read many pages twice; the memory is free again when the thread ends. */
 const CACHE_KIB = 32_768;

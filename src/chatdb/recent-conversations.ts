@@ -40,7 +40,7 @@ const MAX_NEW_JOINS = 1000;
 /** So many of the newest messages are looked at for dates that were raised. */
 const NEWEST = 100;
 /** What an update raised beyond those is found by starting over after so many commits. */
-const MAX_KEPT_COMMITS = 20;
+const MAX_KEPT_COMMITS = 100;
 /** What one chat costs, in rows read. */
 const CHAT_COST = 4;
 

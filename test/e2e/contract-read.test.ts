@@ -113,6 +113,12 @@ describe('Message', () => {
 });
 
 describe('GET /messages', () => {
+  test('the same when the reader thread makes the list', async () => {
+    expect(await list('/messages?offset=3000')).toEqual([]);
+    const short = await list('/messages?include=details');
+    expect(await list('/messages?include=details&limit=200')).toEqual(short);
+  });
+
   test('newest first, every conversation', async () => {
     const found = await list('/messages');
     expect(ids(found).slice(0, 3)).toEqual([photo, reply, hello].map(String));

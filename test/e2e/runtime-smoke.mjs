@@ -36,6 +36,8 @@ try {
   truth('conversations are listed', conversations.length > 0);
   const messages = await (await fetch(`${base}/api/v1/messages?limit=5`, { headers })).json();
   truth('messages are listed', messages.length > 0);
+  // The reader thread, where there is one, has its own connection.
+  equal('a deep list', (await fetch(`${base}/api/v1/messages?offset=3000`, { headers })).status, 200);
   equal('without a key', (await fetch(`${base}/api/v1/messages`)).status, 401);
 
   const deliveries = [];

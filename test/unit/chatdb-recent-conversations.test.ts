@@ -179,3 +179,25 @@ describe.each<Schema>(['macos-26', 'macos-12'])('the kept order of conversations
     }
   });
 });
+
+test('an old message whose date was raised out of sight is in its place after a hundred commits', async () => {
+  files += 1;
+  const fixture = new ChatFixture(join(folder, `raised-${files}.db`));
+  toClose.push(() => fixture.close());
+  fixture.transaction(() => {
+    for (let n = 1; n <= 240; n += 1) {
+      const chat = fixture.chat(`any;-;${n}`);
+      fixture.message({ chat, date: (FIRST_S + 10n * BigInt(n)) * NS });
+    }
+  });
+  const reader = new ChatReader(connect(fixture.path));
+  const places = async () => (await reader.listConversations({ limit: 240, offset: 0 })).items.map(({ id }) => id);
+  expect((await places()).at(-1)).toBe('any;-;1');
+  // Behind the newest hundred: nothing but reading everything tells.
+  fixture.sql('UPDATE message SET date = ? WHERE ROWID = 1', (FIRST_S + 1001n) * NS);
+  for (let commit = 0; commit <= 100; commit += 1) {
+    fixture.sql('UPDATE message SET is_read = 1 - is_read');
+    await places();
+  }
+  expect((await places()).indexOf('any;-;1')).toBe(140);
+});

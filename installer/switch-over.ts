@@ -7,6 +7,7 @@ import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';
 import type { Release } from './release.ts';
 import type { StagedFolder } from './staging.ts';
+import { copyState, removeStateCopy } from './state-copy.ts';
 import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';
 import { currentVersion, switchVersion } from './versions.ts';
 
@@ -31,6 +32,7 @@ export async function switchOver(machine: Machine, layout: Layout, launchd: Laun
   const stop = wasLoaded ? stopAgent(machine, launchd, start) : undefined;
   const failure = await runSteps([
     ...(stop === undefined ? [] : [stop]),
+    copyState(layout),
     ...(release.bundle === undefined ? [] : [placeBundle(release.bundle)]),
     registerApp(machine, layout),
     switchVersion(layout, release.id),
@@ -39,6 +41,7 @@ export async function switchOver(machine: Machine, layout: Layout, launchd: Laun
     { name: 'start the new version', run: start, undo: () => launchd.bootout() },
   ]);
   if (failure === null) {
+    removeStateCopy(layout);
     machine.say(before === release.id ? `Version ${release.id} is in place.` : `Switched to version ${release.id}.`);
     return;
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
@@ -70,6 +70,21 @@ describe('an update that fails after the old agent was told to stop', () => {
       expect(await runningVersion(mac)).toBe('0.1.0');
     },
   );
+
+  test('the state is taken back too, which the old version could not read once the new one has migrated it', async () => {
+    const mac = await installed();
+    const state = join(mac.layout.support, 'state.db');
+    writeFileSync(state, 'of 0.1.0');
+    mac.behave({ permissions: {}, broken: ['0.2.0'], migrates: ['0.2.0'] });
+    await expect(update(mac)).rejects.toMatchObject({ code: 'rolled_back' });
+    expect(readFileSync(state, 'utf8')).toBe('of 0.1.0');
+    expect(existsSync(`${state}-wal`)).toBe(false);
+    expect(readdirSync(mac.layout.support).filter((name) => name.startsWith('.state'))).toEqual([]);
+    mac.behave({ permissions: {}, migrates: ['0.2.0'] });
+    await update(mac);
+    expect(readFileSync(state, 'utf8')).toBe('of 0.2.0');
+    expect(readdirSync(mac.layout.support).filter((name) => name.startsWith('.state'))).toEqual([]);
+  });
 
   test('a new bundle is taken back too, with its permissions', async () => {
     const mac = await installed();

@@ -28,6 +28,8 @@ export interface GatewayBehaviour {
   readonly directAnswer?: 'allow' | 'refuse';
   /** Versions that end at once. */
   readonly broken?: readonly string[];
+  /** Versions that change state.db at their start, so that older ones could not read it. */
+  readonly migrates?: readonly string[];
   /** So many permission checks are answered 429. */
   readonly busyChecks?: number;
 }

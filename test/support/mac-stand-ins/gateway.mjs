@@ -23,6 +23,11 @@ if (!existsSync(config)) {
   writeFileSync(config, `[server]\nport = ${behaviour().port}\n[auth]\napi_key = "cardboard"\n`, { mode: 0o600 });
   process.exit(0);
 }
+if (behaviour().migrates?.includes(version)) {
+  const database = join(dirname(config), 'state.db');
+  writeFileSync(database, `of ${version}`);
+  writeFileSync(`${database}-wal`, 'more');
+}
 if (behaviour().broken?.includes(version)) {
   process.stderr.write('this version is broken\n');
   process.exit(1);

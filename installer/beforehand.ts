@@ -40,7 +40,7 @@ export async function checkBeforehand(
   }
   if (settings.kind === 'usable') for (const warning of settings.warnings) machine.say(`Configuration: ${warning}`);
 
-  const { host, port } = settings.kind === 'usable' ? settings.address : DEFAULT_ADDRESS;
+  const { host, port } = settings.kind === 'usable' ? settings.config.server : DEFAULT_ADDRESS;
   const state = await portState(machine.run, host, port);
   if (state.kind === 'impossible') {
     throw new AppError('unavailable', 'port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {

@@ -1,6 +1,6 @@
 import { Launchd } from '../src/mac/launchd.ts';
+import { Agent, type AgentConfig } from './agent.ts';
 import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
-import { type Address, Gateway } from './gateway.ts';
 import { knownCdhash, settleGrants } from './grants.ts';
 import { LABEL, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
@@ -14,7 +14,7 @@ import { removeOldVersions } from './versions.ts';
 /** What the configuration says, read by the version that is being installed. */
 export type Settings =
   | { readonly kind: 'none' }
-  | { readonly kind: 'usable'; readonly address: Address; readonly warnings: readonly string[] }
+  | { readonly kind: 'usable'; readonly config: AgentConfig; readonly warnings: readonly string[] }
   | { readonly kind: 'unusable'; readonly mistakes: readonly string[] };
 
 export interface InstallOptions {
@@ -41,8 +41,9 @@ export async function install(machine: Machine, options: InstallOptions): Promis
 
   const known = await knownCdhash(machine, layout);
   const release = await prepareRelease(machine, layout, options);
+  const agent = new Agent(release.config);
   try {
-    await switchOver(machine, layout, launchd, release);
+    await switchOver(machine, layout, launchd, release, agent);
   } finally {
     release.bundle?.discard();
   }
@@ -50,10 +51,12 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   removeOldVersions(layout);
 
   await linkMenuPlugin(machine, layout);
-  const gateway = new Gateway(release.address);
-  const missing = await walkThroughPermissions(machine, layout, gateway, options.permissionsLimitMs);
+  const { client, reason } = agent;
+  const missing =
+    client === undefined ? [] : await walkThroughPermissions(machine, layout, client, options.permissionsLimitMs);
   machine.say('');
-  machine.say(missing.length === 0 ? `Postern is running at ${gateway.url}` : stillMissing(missing));
+  if (reason !== undefined) machine.say(`The agent was not asked for its permissions. ${reason}`);
+  machine.say(missing.length === 0 ? `Postern is running at ${agent.place}` : stillMissing(missing));
   machine.say(`Configuration and key: ${layout.config}`);
   machine.say(`To check it at any time: "${layout.command}" doctor`);
 }

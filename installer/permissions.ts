@@ -1,5 +1,5 @@
+import { isPosternError, type PosternClient } from '../src/client/client.ts';
 import type { PermissionReport } from '../src/domain/ports/permissions.ts';
-import type { Gateway } from './gateway.ts';
 import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';
 
@@ -50,14 +50,14 @@ const DIRECT_QUESTION_LIMIT_MS = 620_000;
 export async function walkThroughPermissions(
   machine: Machine,
   layout: Layout,
-  gateway: Gateway,
+  client: PosternClient,
   limitMs: number,
 ): Promise<readonly Name[]> {
   const end = machine.clock.monotonic() + limitMs;
   const guide = new Guide(machine, layout);
   machine.say('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
   for (;;) {
-    const pauseMs = await look(gateway, guide);
+    const pauseMs = await look(client, guide);
     const { missing } = guide;
     if (missing.length === 0 || machine.clock.monotonic() >= end) return missing;
     if (guide.canAskDirectly()) await guide.askDirectly();
@@ -66,21 +66,22 @@ export async function walkThroughPermissions(
 }
 
 /** One look at both permissions. Returns how long to wait before the next. */
-async function look(gateway: Gateway, guide: Guide): Promise<number> {
-  // The agent cannot be reached for a moment after Full Disk Access was granted: it starts again (decision C6).
-  const health = await gateway.health();
-  if (health.kind === 'busy') return health.retryAfterS * 1000;
-  if (health.kind !== 'answer') return POLL_MS;
-  const { connected, message } = health.body.backend;
-  const state = connected ? 'granted' : 'denied';
-  await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
-  // Two questions at once would cover each other on the screen.
-  if (!connected) return POLL_MS;
-  const reply = await gateway.checkPermissions();
-  if (reply.kind === 'busy') return reply.retryAfterS * 1000;
-  const automation = reply.kind === 'answer' && reply.body.permissions.find(({ name }) => name === 'automation');
-  if (automation) await guide.tell(automation);
-  return POLL_MS;
+async function look(client: PosternClient, guide: Guide): Promise<number> {
+  try {
+    const { connected, message } = (await client.health()).backend;
+    const state = connected ? 'granted' : 'denied';
+    await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
+    // Two questions at once would cover each other on the screen.
+    if (!connected) return POLL_MS;
+    const { permissions } = await client.checkPermissions();
+    const automation = permissions.find(({ name }) => name === 'automation');
+    if (automation) await guide.tell(automation);
+    return POLL_MS;
+  } catch (error) {
+    // The agent cannot be reached for a moment after Full Disk Access was granted: it starts again (decision C6).
+    if (!isPosternError(error)) throw error;
+    return error.retryAfterMs ?? POLL_MS;
+  }
 }
 
 /** What the person was told so far, so that nothing is said twice. */

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
+import type { AgentConfig } from './agent.ts';
 import { agentPlist } from './agent-plist.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
-import type { Address } from './gateway.ts';
 import type { InstallOptions } from './install.ts';
 import { LABEL, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
@@ -20,7 +20,7 @@ export interface Release {
   readonly bundle: StagedFolder | undefined;
   readonly plist: string;
   readonly command: string;
-  readonly address: Address;
+  readonly config: AgentConfig;
 }
 
 export async function prepareRelease(machine: Machine, layout: Layout, options: InstallOptions): Promise<Release> {
@@ -35,8 +35,8 @@ export async function prepareRelease(machine: Machine, layout: Layout, options: 
     await machine.run('xattr', ['-dr', 'com.apple.quarantine', folder]);
     await checkScripts(machine, join(folder, 'dist'));
     const plist = await checkedPlist(machine, layout, folder);
-    const address = await provideConfiguration(machine, layout, options, [executable, join(folder, 'dist', 'main.js')]);
-    return { id, bundle, plist, command: commandScript(layout), address };
+    const config = await provideConfiguration(machine, layout, options, [executable, join(folder, 'dist', 'main.js')]);
+    return { id, bundle, plist, command: commandScript(layout), config };
   } catch (error) {
     bundle?.discard();
     throw error;
@@ -89,7 +89,7 @@ async function provideConfiguration(
   layout: Layout,
   options: InstallOptions,
   [executable, main]: readonly [string, string],
-): Promise<Address> {
+): Promise<AgentConfig> {
   if (options.readSettings(layout.support).kind === 'none') {
     const first = await machine.run(executable, [main, 'serve', '--config-dir', layout.support], {
       cwd: layout.support,
@@ -102,7 +102,7 @@ async function provideConfiguration(
     machine.say(`Made the configuration: ${layout.config}`);
   }
   const settings = options.readSettings(layout.support);
-  if (settings.kind === 'usable') return settings.address;
+  if (settings.kind === 'usable') return settings.config;
   const what = settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'It was not made.';
   throw new AppError('invalid', 'configuration_unusable', `${layout.config}: ${what}`, {
     hint: 'Fix it and run the installation again.',

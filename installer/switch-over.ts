@@ -1,35 +1,37 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { AppError, isAppError } from '../src/domain/errors.ts';
 import type { Launchd } from '../src/mac/launchd.ts';
-import { Gateway } from './gateway.ts';
+import type { Agent } from './agent.ts';
 import { registerBundle } from './grants.ts';
 import type { Layout } from './layout.ts';
-import { type Machine, pause } from './machine.ts';
+import type { Machine } from './machine.ts';
 import type { Release } from './release.ts';
 import type { StagedFolder } from './staging.ts';
 import { copyState, removeStateCopy } from './state-copy.ts';
 import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';
 import { currentVersion, switchVersion } from './versions.ts';
 
-const HEALTH_LIMIT_MS = 40_000;
-const HEALTH_POLL_MS = 1_000;
-
 /**
  * Replaces what is installed by the release and waits until it answers. When any step fails, all are undone, so that
  * the version before runs again. A first installation has none: it stays in place, to be looked at and repaired.
  */
-export async function switchOver(machine: Machine, layout: Layout, launchd: Launchd, release: Release): Promise<void> {
+export async function switchOver(
+  machine: Machine,
+  layout: Layout,
+  launchd: Launchd,
+  release: Release,
+  agent: Agent,
+): Promise<void> {
   const before = currentVersion(layout);
   const job = await launchd.state();
   const wasLoaded = job.kind !== 'absent';
-  const gateway = new Gateway(release.address);
-  const start = async (): Promise<void> => {
+  const start = async (isOlder: boolean): Promise<void> => {
     await load(machine, layout, launchd);
-    const trouble = await healthTrouble(machine, launchd, gateway);
+    const trouble = await agent.healthTrouble(machine, launchd, { isOlder });
     if (trouble !== null) throw new AppError('unavailable', 'agent_not_healthy', trouble);
   };
 
-  const stop = wasLoaded ? stopAgent(machine, launchd, start) : undefined;
+  const stop = wasLoaded ? stopAgent(machine, launchd, () => start(true)) : undefined;
   const failure = await runSteps([
     ...(stop === undefined ? [] : [stop]),
     copyState(layout),
@@ -38,7 +40,7 @@ export async function switchOver(machine: Machine, layout: Layout, launchd: Laun
     switchVersion(layout, release.id),
     writeFileStep(layout.command, release.command, 0o755),
     writeFileStep(layout.plist, release.plist, 0o644),
-    { name: 'start the new version', run: start, undo: () => launchd.bootout() },
+    { name: 'start the new version', run: () => start(false), undo: () => launchd.bootout() },
   ]);
   if (failure === null) {
     removeStateCopy(layout);
@@ -79,24 +81,6 @@ async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise
   await launchd.enable();
   machine.say('launchctl bootstrap: the agent is loaded, which starts it now and at every login.');
   await launchd.bootstrap(layout.plist);
-}
-
-/** Waits until the agent answers. Null when it does, else what is wrong. */
-async function healthTrouble(machine: Machine, launchd: Launchd, gateway: Gateway): Promise<string | null> {
-  const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;
-  for (;;) {
-    const { kind } = await gateway.health();
-    if (kind === 'answer' || kind === 'busy') return null;
-    const job = await launchd.state();
-    if (job.kind === 'absent') {
-      return 'macOS took the agent away again: it is switched off under System Settings, General, Login Items & Extensions. Switch Postern on there.';
-    }
-    if (machine.clock.monotonic() >= end) {
-      const last = job.kind === 'loaded' && job.lastExitCode !== null ? ` It ended with code ${job.lastExitCode}.` : '';
-      return `The agent does not answer at ${gateway.url}.${last}`;
-    }
-    await pause(machine.clock, HEALTH_POLL_MS);
-  }
 }
 
 /** Of a first installation: nothing ran before. */

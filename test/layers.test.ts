@@ -22,7 +22,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   ws: ['domain', 'wire', 'runtime'],
   webhooks: ['domain', 'wire', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.
-  installer: ['domain', 'config', 'mac', 'runtime', 'chatdb'],
+  installer: ['domain', 'client', 'config', 'mac', 'runtime', 'chatdb'],
   status: ['domain', 'events'],
   diagnostics: ['domain', 'chatdb', 'mac'],
   app: [

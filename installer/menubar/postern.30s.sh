@@ -6,13 +6,15 @@
 # <swiftbar.hideRunInTerminal>true</swiftbar.hideRunInTerminal>
 # <swiftbar.hideDisablePlugin>true</swiftbar.hideDisablePlugin>
 #
-# For SwiftBar and xbar. The gateway renders the text above the items, so nothing is parsed here. The API key goes
-# from the configuration to curl by stdin, and to the clipboard by pbcopy's stdin: no process list shows it.
+# For SwiftBar and xbar. The service renders the text above the items. It is asked over its Unix socket alone, because
+# any account may have taken the port. The API key goes from the configuration to curl by stdin, and to the clipboard
+# by pbcopy's stdin: no process list shows it.
 set -u
 
 label=local.postern.agent
 support="$HOME/Library/Application Support/Postern"
 config="$support/config.toml"
+socket="$support/postern.sock"
 plist="$HOME/Library/LaunchAgents/$label.plist"
 target="gui/$(id -u)/$label"
 
@@ -32,17 +34,6 @@ setting() {
 # The same with its quotes taken off and \" and \\ read.
 unquoted() {
   sed -e "s/^'\(.*\)'\$/\1/" -e t -e 's/^"\(.*\)"$/\1/' -e 's/\\\(["\\]\)/\1/g'
-}
-
-address() {
-  host=$(setting server host | unquoted)
-  port=$(setting server port | tr -d _)
-  case "$host" in
-    '' | 0.0.0.0) host=127.0.0.1 ;;
-    ::) host='[::1]' ;;
-    *:*) host="[$host]" ;;
-  esac
-  printf 'http://%s:%s' "$host" "${port:-3001}"
 }
 
 # What curl reads as its configuration: in it \" and \\ mean what they mean in TOML.
@@ -92,19 +83,70 @@ title() {
 host_program=xbar
 [ "${SWIFTBAR:-}" = 1 ] && host_program=swiftbar
 
-answer=$(request | curl --silent --max-time 3 --noproxy '*' --write-out '\n%{http_code}' --config - \
-  "$(address)/api/v1/status?as=$host_program" 2>/dev/null)
-status=$(printf '%s\n' "$answer" | tail -n 1)
+# Only lines without parameters, or with the few that the service uses: any other could run a program when clicked.
+harmless() {
+  LC_ALL=C awk '
+    BEGIN { known = "^[ \t]*(sfimage=[A-Za-z0-9.]+|color=[A-Za-z0-9#,]+|href=http://[][A-Za-z0-9/.:%?#@!$&()*+,;=_~-]+)([ \t]|$)" }
+    {
+      bar = index($0, "|")
+      rest = bar == 0 ? "" : substr($0, bar + 1)
+      links = 0
+      while (match(rest, known)) {
+        if (rest ~ /^[ \t]*href=/) links++
+        rest = substr(rest, RLENGTH + 1)
+      }
+      if (rest ~ /^[ \t]*$/ && links < 2) print
+    }'
+}
+
+# Why the socket must not be asked; nothing when it may.
+distrust() {
+  if [ "$(setting server socket)" = false ]; then
+    echo 'State not shown: server.socket is false'
+  elif [ $(($(printf %s "$socket" | wc -c))) -gt 103 ]; then
+    echo 'State not shown: the path of postern.sock is too long'
+  elif [ -e "$socket" ] || [ -L "$socket" ]; then
+    own=$(find "$support/." "$socket" -prune \( -type d -o -type s \) -user "$(id -u)" ! -perm -020 ! -perm -002 | wc -l)
+    [ $((own)) = 2 ] || echo 'State not shown: postern.sock is not a socket, or others may replace it'
+  fi
+}
+
+# Said while the service does not answer. Connects and sends nothing.
+port_is_taken() {
+  host=$(setting server host | unquoted)
+  port=$(setting server port | tr -d _)
+  case "$host" in '' | 0.0.0.0) host=127.0.0.1 ;; ::) host=::1 ;; esac
+  [ "${port:-3001}" != 0 ] && nc -z -w 1 "$host" "${port:-3001}" >/dev/null 2>&1
+}
+
+is_running() {
+  launchctl print "$target" 2>/dev/null | grep -q '^[[:space:]]*state = running'
+}
+
+reason=$(distrust)
+status=
+if [ -z "$reason" ]; then
+  answer=$(request | curl --silent --max-time 3 --noproxy '*' --write-out '\n%{http_code}' --config - \
+    --unix-socket "$socket" "http://localhost/api/v1/status?as=$host_program" 2>/dev/null)
+  status=$(printf '%s\n' "$answer" | tail -n 1)
+fi
 
 is_up=yes
 case "$status" in
-  200) printf '%s\n' "$answer" | sed -e '$d' -e '/^$/d' ;;
+  200) printf '%s\n' "$answer" | sed -e '$d' -e '/^$/d' | harmless ;;
   429) title 'Postern' envelope; echo 'Running, busy just now' ;;
   401) title 'Postern !' exclamationmark.triangle; echo 'Running, with another key: restart it after editing the configuration' ;;
   000 | '')
-    is_up=no
-    title 'Postern -' xmark.circle
-    if [ -e "$plist" ]; then echo 'Not running'; else echo 'Not installed'; fi ;;
+    if is_running; then
+      title 'Postern ?' questionmark.circle
+      echo 'Running'
+      echo "${reason:-It does not answer on its socket: if it was just updated, restart it}"
+    else
+      is_up=no
+      title 'Postern -' xmark.circle
+      if [ -e "$plist" ]; then echo 'Not running'; else echo 'Not installed'; fi
+      if port_is_taken; then echo "Port ${port:-3001} is taken by another program"; fi
+    fi ;;
   *) title 'Postern !' exclamationmark.triangle; echo "Running, but it answers $status" ;;
 esac
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { isPosternError, PosternClient, type PosternError } from '../client/client.ts';
-import { urlOf } from '../config/address.ts';
-import { readConfig } from '../config/file.ts';
+import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/client.ts';
+import { trustedSocketOf, urlOf } from '../config/address.ts';
+import { configPath, readConfig } from '../config/file.ts';
+import type { Config } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
 import { printable } from './text.ts';
@@ -29,7 +30,8 @@ export class Refusal extends Error {
 
 export interface Connection {
   readonly client: PosternClient;
-  readonly url: string;
+  /** The URL that was named, or the path of the Unix socket. */
+  readonly place: string;
 }
 
 /** Runs `work` with the service; whatever keeps it from working becomes a sentence and its exit code. */
@@ -39,8 +41,8 @@ export async function withService(
   work: (connection: Connection) => Promise<number>,
 ): Promise<number> {
   try {
-    const { url, key } = whereabouts(options, context);
-    return await work({ url, client: new PosternClient({ url, key }) });
+    const { place, ...destination } = destinationOf(options, context);
+    return await work({ place, client: new PosternClient(destination) });
   } catch (error) {
     const refusal = refusalOf(error, options);
     if (refusal === undefined) throw error;
@@ -49,8 +51,11 @@ export async function withService(
   }
 }
 
-function whereabouts(options: ConnectionOptions, context: Context): { readonly url: string; readonly key: string } {
-  // Whoever names a configuration means its service, whatever the environment says.
+type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
+
+/** An address that was named, else the Unix socket of the configuration. Never its port: another program could have taken that. */
+function destinationOf(options: ConnectionOptions, context: Context): Destination {
+  // A configuration that is named means its service, whatever the environment says.
   const isConfigNamed = options.demo === true || options.configDir !== undefined;
   const env = isConfigNamed ? {} : context.around.env;
   const givenUrl = options.url ?? (env.POSTERN_URL || undefined);
@@ -59,12 +64,22 @@ function whereabouts(options: ConnectionOptions, context: Context): { readonly u
     const name = options.url === undefined ? 'POSTERN_URL' : '--url';
     throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
   }
-  if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey };
-  const configured = inConfiguration(options, context);
-  return { url: givenUrl ?? configured.url, key: givenKey ?? configured.key };
+  if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey, place: givenUrl };
+  const config = configurationOf(options, context);
+  const key = givenKey ?? config.auth.apiKey;
+  if (givenUrl !== undefined) return { url: givenUrl, key, place: givenUrl };
+  const socket = trustedSocketOf(config);
+  if ('path' in socket) return { socketPath: socket.path, key, place: socket.path };
+  throw new Refusal(
+    EXIT.config,
+    `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
+    config.server.port === 0
+      ? 'Or name the address, which the log line "serving" has: --url URL'
+      : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
+  );
 }
 
-function inConfiguration(options: ConnectionOptions, context: Context): { readonly url: string; readonly key: string } {
+function configurationOf(options: ConnectionOptions, context: Context): Config {
   const reading = readConfig(folderOf(options, context), context.around);
   if (reading.state === 'absent') {
     throw new Refusal(
@@ -78,8 +93,7 @@ function inConfiguration(options: ConnectionOptions, context: Context): { readon
   if (reading.state === 'unusable') {
     throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
   }
-  const { server, auth } = reading.config;
-  return { url: urlOf(server), key: auth.apiKey };
+  return reading.config;
 }
 
 function keyIn(path: string): string {
@@ -115,8 +129,8 @@ function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): reado
   switch (code) {
     case 'unreachable':
       return demo === true
-        ? ['Is it running (postern demo)? Is the port right? postern doctor --demo finds out.']
-        : ['Is it running (postern serve, postern demo)? Are host and port right? postern doctor finds out.'];
+        ? ['Is it running (postern demo)? postern doctor --demo finds out.']
+        : ['Is it running (postern serve, postern demo)? After an update, was it restarted? postern doctor finds out.'];
     case 'unauthorized':
       return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
     case 'connection_lost':

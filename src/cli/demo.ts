@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path';
+import { socketOf } from '../config/address.ts';
 import { configPath, createConfig, readConfig } from '../config/file.ts';
 import { demoFolder } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
@@ -39,8 +40,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
-        onStart: (url) =>
-          context.say(...introduction(url, folder, whereabouts(url, folder, options, server.port, context))),
+        onStart: (url) => context.say(...introduction(url, folder, whereabouts(url, config, options, context))),
       });
     } finally {
       await mac.stop();
@@ -84,16 +84,10 @@ function introduction(url: string, folder: string, where: string): readonly stri
 }
 
 /** How another command finds this demo. */
-function whereabouts(
-  url: string,
-  folder: string,
-  { dir, configDir, port }: DemoOptions,
-  configured: number,
-  { around }: Context,
-): string {
+function whereabouts(url: string, config: Config, { dir, configDir }: DemoOptions, { around }: Context): string {
   const isUsual = (dir ?? configDir ?? around.env.POSTERN_CONFIG_DIR) === undefined;
-  const place = isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
-  return port === undefined || port === configured ? place : `${place} --url ${url}`;
+  const place = isUsual ? '--demo' : `--config-dir ${quoted(config.dir)}`;
+  return 'path' in socketOf(config) ? place : `${place} --url ${url}`;
 }
 
 /** This program as a shell in any folder starts it. */

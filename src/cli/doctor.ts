@@ -1,7 +1,8 @@
-import { Gateway } from '../../installer/gateway.ts';
 import { layoutOf } from '../../installer/layout.ts';
 import { type Machine, pause } from '../../installer/machine.ts';
 import { portState } from '../../installer/port.ts';
+import { PosternClient } from '../client/client.ts';
+import { trustedSocketOf, urlOf } from '../config/address.ts';
 import { readConfig } from '../config/file.ts';
 import { described } from '../mac/port-listeners.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './command.ts';
@@ -18,6 +19,7 @@ export interface DoctorOptions extends PlaceOptions {
   readonly prompt?: boolean;
 }
 
+const ANSWER_LIMIT_MS = 5000;
 const SIGNS = { ok: '✓', warning: '!', problem: '✗', unknown: '?' } as const;
 
 /** `postern doctor`: looks at everything that could keep the gateway from working. 1 when there is a problem. */
@@ -44,17 +46,36 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   if (reading.state !== 'usable') return findings;
 
   const { server, auth, backend } = reading.config;
-  const gateway = new Gateway({ host: server.host, port: server.port, apiKey: auth.apiKey });
-  const asked = await askService(gateway, {
+  const socket = trustedSocketOf(reading.config);
+  if ('reason' in socket) {
+    findings.push(notAsked(socket.reason, server), chatDatabase(backend.chatDbPath, false));
+    return findings;
+  }
+  const client = new PosternClient({ socketPath: socket.path, key: auth.apiKey, timeoutMs: ANSWER_LIMIT_MS });
+  const asked = await askService(client, {
+    place: socket.path,
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
     start: startOf(options, machine),
     prompt,
     pauseMs: (ms) => pause(machine.clock, ms),
   });
   findings.push(...asked.findings);
-  if (!asked.isUp) findings.push(await port(machine, server.host, server.port));
+  if (!asked.isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   return findings;
+}
+
+/** Without a socket to trust, nothing is sent: another program could have taken the port. */
+function notAsked(
+  reason: string,
+  server: { readonly host: string; readonly port: number; readonly socket: boolean },
+): Finding {
+  return finding(
+    server.socket ? 'problem' : 'unknown',
+    'service',
+    `The service was not asked. ${reason}`,
+    server.port === 0 ? null : `To ask it at its port: postern status --url ${urlOf(server)}`,
+  );
 }
 
 /** How a service that is away is started. */

@@ -6,20 +6,20 @@ import { shownSpan } from './time.ts';
 
 /** `postern status`: the running service's account of itself. 69 while it cannot read Messages. */
 export function status(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client, url }) => {
+  return withService(options, context, async ({ client, place }) => {
     const report = await client.status();
     if (options.json === true) context.say(json(report, 2));
-    else context.say(...lines(report, url).map(printable));
+    else context.say(...lines(report, place).map(printable));
     return report.backend.connected ? EXIT.ok : EXIT.unavailable;
   });
 }
 
-function lines(report: StatusReport, url: string): readonly string[] {
+function lines(report: StatusReport, place: string): readonly string[] {
   const { backend, newest_row: newestRow, newest_event: newest, webhooks, permissions } = report;
   const failing = webhooks.filter(({ state }) => state === 'failing');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
-    line('Postern', `${report.version} at ${url}, up ${shownSpan(report.uptime_s)}`),
+    line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
     line(
       'Messages',
       `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,

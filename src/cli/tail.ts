@@ -13,13 +13,13 @@ export interface TailOptions extends ConnectionOptions {
 /** `postern tail`: events as they happen, for as long as somebody reads them. */
 export function tail(options: TailOptions, context: ClientContext): Promise<number> {
   const { complain, isTerminal } = context;
-  return withService(options, context, async ({ client, url }) => {
+  return withService(options, context, async ({ client, place }) => {
     // Asked first: a wrong address or key shall be said, not tried again and again.
     const { newest_event: newest } = await client.status();
     // Not before: while nothing has answered yet, an interruption ends this command like any other.
     const signal = context.untilEnded();
     let last = options.after ?? newest.row_id;
-    if (isTerminal) complain(`Listening to ${url} after row ${last}. Stop with Ctrl+C.`);
+    if (isTerminal) complain(`Listening to ${place} after row ${last}. Stop with Ctrl+C.`);
     let isLineDown = false;
     const onReconnect = (reason: string): void => {
       if (!isLineDown) complain(printable(`${reason} Reconnecting; nothing will be missed.`));

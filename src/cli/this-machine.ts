@@ -39,12 +39,7 @@ export function settingsIn(configDir: string, around: Surroundings): Settings {
   const reading = readConfig(configDir, around);
   if (reading.state === 'absent') return { kind: 'none' };
   if (reading.state === 'unusable') return { kind: 'unusable', mistakes: reading.mistakes };
-  const { server, auth } = reading.config;
-  return {
-    kind: 'usable',
-    address: { host: server.host, port: server.port, apiKey: auth.apiKey },
-    warnings: reading.warnings,
-  };
+  return { kind: 'usable', config: reading.config, warnings: reading.warnings };
 }
 
 /** Runs `work`; a failure with a meaning becomes its sentence, what to do, and exit code 1. */

@@ -9,6 +9,7 @@ import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '
 import { systemClock } from '../runtime/clock.ts';
 import { line } from './line.ts';
 import { has, isPosternError, noAnswer, PosternError, parsed, refusal, stranger } from './problem.ts';
+import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
@@ -24,13 +25,16 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** A line that held so long begins again with the shortest wait. */
 const STEADY_MS = 10_000;
-/** Only a send may take longer: it waits for those before it. */
-const ANSWER_LIMIT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
 
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
   readonly url?: string;
+  /** Path of the service's Unix socket, which takes the place of the URL. For Node.js and Bun. */
+  readonly socketPath?: string;
   readonly key: string;
+  /** How long an answer may take, in milliseconds (30000). Not for a send, which waits for those before it, nor for a permission check. */
+  readonly timeoutMs?: number;
   readonly clock?: Clock;
 }
 
@@ -59,17 +63,27 @@ export interface ListenOptions extends Included {
 /** The documented API, typed. Every method throws PosternError. */
 export class PosternClient {
   readonly #base: URL;
+  readonly #socketPath: string | undefined;
+  /** What errors name. */
+  readonly #place: string;
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
   readonly #key: string;
   readonly #clock: Clock;
 
-  constructor({ url = DEFAULT_URL, key, clock = systemClock }: ClientOptions) {
+  constructor({ url, socketPath, key, timeoutMs = DEFAULT_TIMEOUT_MS, clock = systemClock }: ClientOptions) {
     if (!/^[^\p{Cc}]+$/u.test(key)) {
       throw new PosternError(0, {
         code: 'invalid_key',
         detail: 'The key is empty or has characters no header can carry.',
       });
     }
-    this.#base = new URL('/api/v1/', url);
+    if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
+    this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
+    this.#socketPath = socketPath;
+    this.#place = socketPath ?? this.#base.origin;
+    this.#transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
+    this.#timeoutMs = timeoutMs;
     this.#key = key;
     this.#clock = clock;
   }
@@ -185,7 +199,8 @@ export class PosternClient {
       try {
         // From here on by row id, so that nothing is missed when the very first line breaks.
         last ??= (await this.status()).newest_event.row_id;
-        for await (const event of line(this.#lineUrl(last, include), this.#clock, signal)) {
+        const to = { url: this.#lineUrl(last, include), socketPath: this.#socketPath, place: this.#place };
+        for await (const event of line(to, this.#clock, signal)) {
           last = Number(event.data.id);
           yield event;
         }
@@ -222,7 +237,7 @@ export class PosternClient {
   ): Promise<Result> {
     const { text, status } = await this.#request(method, path, body, idempotencyKey);
     const value = parsed(text);
-    if (!has(value, member)) throw stranger(status, this.#base);
+    if (!has(value, member)) throw stranger(status, this.#place);
     return value as Result;
   }
 
@@ -232,7 +247,7 @@ export class PosternClient {
 
   #listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
     const value = parsed(text);
-    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw stranger(status, this.#base);
+    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw stranger(status, this.#place);
     return value as Item[];
   }
 
@@ -242,23 +257,20 @@ export class PosternClient {
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
     const isSend = method === 'POST' && (path === 'messages' || path.startsWith('diagnostics?'));
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(new URL(path, this.#base), {
-        method,
-        headers,
-        redirect: 'manual',
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(!isSend && { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }),
-      });
-      text = await response.text();
-    } catch (error) {
-      throw noAnswer(error, this.#base);
-    }
-    const { status } = response;
-    if (!response.ok) throw refusal(status, text, response.headers.get('retry-after'), this.#base);
-    return { status, text, next: /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1] };
+    // The service waits up to 20 s for macOS.
+    const isCheck = path === 'permissions/check';
+    const request = {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(!isSend && { signal: AbortSignal.timeout(isCheck ? DEFAULT_TIMEOUT_MS : this.#timeoutMs) }),
+    };
+    const response = await this.#transport(new URL(path, this.#base), request).catch((error: unknown) => {
+      throw noAnswer(error, this.#place);
+    });
+    const { status, text } = response;
+    if (status < 200 || status > 299) throw refusal(status, text, response.header('retry-after'), this.#place);
+    return { status, text, next: /<([^>]+)>;\s*rel="next"/.exec(response.header('link') ?? '')?.[1] };
   }
 
   #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
@@ -277,11 +289,6 @@ export class PosternClient {
 /** Trying again would only be told the same. */
 function isFinal({ status }: PosternError): boolean {
   return status >= 200 && status < 500 && status !== 408 && status !== 429;
-}
-
-/** fetch writes a header as latin1; the service compares its bytes as UTF-8 (decision E6). */
-function headerValue(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 function queryOf(parameters: object): string {

@@ -10,11 +10,28 @@ const HANDSHAKE_LIMIT_MS = 10_000;
 /** More than this is left with the service, which reads it again from its log. */
 const MOST_WAITING = 1000;
 
+interface Destination {
+  readonly url: URL;
+  /** The Unix socket to connect to instead of the URL's host. */
+  readonly socketPath: string | undefined;
+  /** What errors name. */
+  readonly place: string;
+}
+
 /** One WebSocket connection: its events until it ends. Throws PosternError when it is refused or cannot be had. */
-export async function* line(url: URL, clock: Clock, signal: AbortSignal | undefined): AsyncGenerator<Event, void> {
+export async function* line(
+  { url, socketPath, place }: Destination,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Event, void> {
   const { default: WebSocket } = await import('ws');
+  const connect = socketPath === undefined ? undefined : (await import('node:net')).connect;
   if (signal?.aborted) return;
-  const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE_LIMIT_MS });
+  const socket = new WebSocket(url, {
+    handshakeTimeout: HANDSHAKE_LIMIT_MS,
+    // Not the scheme ws+unix: it cannot carry a path with a space or a colon.
+    ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
+  });
   const waiting: Event[] = [];
   let failure: PosternError | undefined;
   let isOver = false;
@@ -36,20 +53,20 @@ export async function* line(url: URL, clock: Clock, signal: AbortSignal | undefi
     heard();
     const event = parsed((data as Buffer).toString('utf8')) as Event | undefined;
     if (has(event?.data, 'id')) waiting.push(event as Event);
-    else end(stranger(200, url));
+    else end(stranger(200, place));
     if (waiting.length >= MOST_WAITING) socket.pause();
     wake();
   });
   socket.on('unexpected-response', (_request, response) => {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('error', (error) => end(noAnswer(error, url)));
+    response.on('error', (error) => end(noAnswer(error, place)));
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8');
-      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], url));
+      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], place));
     });
   });
-  socket.on('error', (error) => end(noAnswer(error, url)));
+  socket.on('error', (error) => end(noAnswer(error, place)));
   socket.on('close', () => end());
   signal?.addEventListener('abort', abort, { once: true });
   try {

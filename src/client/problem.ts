@@ -1,5 +1,5 @@
 const UNREACHABLE =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
+  /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
 
 /** What a method of the client throws: the service's own words when it refused (RFC 9457), else what stood between. */
 export class PosternError extends Error {
@@ -31,30 +31,35 @@ export function isPosternError(error: unknown): error is PosternError {
 }
 
 /** The failure that an answer of 400 and above tells; one that is no problem document is not from Postern. */
-export function refusal(status: number, text: string, retryAfter: string | null | undefined, url: URL): PosternError {
+export function refusal(
+  status: number,
+  text: string,
+  retryAfter: string | null | undefined,
+  place: string,
+): PosternError {
   const problem = parsed(text) as Readonly<Record<string, unknown>> | null | undefined;
-  return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : stranger(status, url);
+  return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : stranger(status, place);
 }
 
 /** The failure of having asked somebody else. */
-export function stranger(status: number, url: URL): PosternError {
+export function stranger(status: number, place: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',
-    detail: `What answers at ${url.origin} is not Postern.`,
+    detail: `What answers at ${place} is not Postern.`,
     hint: 'Look whether host and port are right.',
   });
 }
 
 /** The failure of getting no answer. */
-export function noAnswer(error: unknown, url: URL): PosternError {
+export function noAnswer(error: unknown, place: string): PosternError {
   const cause = rootOf(error);
   // Nobody took the connection, so nothing was asked; a "bad port" is one that fetch never connects to.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
     detail: isUnreachable
-      ? `Postern does not answer at ${url.origin} (${cause.code || cause.message}).`
-      : `The connection to ${url.origin} broke before the answer came (${cause.code || cause.message}).`,
+      ? `Postern does not answer at ${place} (${cause.code || cause.message}).`
+      : `The connection to ${place} broke before the answer came (${cause.code || cause.message}).`,
   });
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { socketTrouble } from '../runtime/unix-socket.ts';
 
 /** macOS allows 104 bytes with the final zero, Linux 108. */
 const MAX_SOCKET_PATH_BYTES = 103;
@@ -10,16 +11,23 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The path of the Unix socket (decision O1), or why the configuration has none. */
-export function socketOf({
-  dir,
-  server,
-}: Pick<Config, 'dir'> & { readonly server: Pick<Config['server'], 'socket'> }):
-  | { readonly path: string }
-  | { readonly reason: string } {
+/** The path of a Unix socket, or a sentence on why there is none. */
+export type SocketPlace = { readonly path: string } | { readonly reason: string };
+
+type SocketSettings = Pick<Config, 'dir'> & { readonly server: Pick<Config['server'], 'socket'> };
+
+/** The Unix socket that the service listens on (decision O1). */
+export function socketOf({ dir, server }: SocketSettings): SocketPlace {
   if (!server.socket) return { reason: 'server.socket is false.' };
   const path = join(dir, 'postern.sock');
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES
     ? { reason: `The path ${path} has more than the ${MAX_SOCKET_PATH_BYTES} bytes that a Unix socket may have.` }
     : { path };
+}
+
+/** The same for programs that would send the key there: not when somebody else's program could be behind it. */
+export function trustedSocketOf(settings: SocketSettings): SocketPlace {
+  const place = socketOf(settings);
+  const reason = 'path' in place ? socketTrouble(place.path) : undefined;
+  return reason === undefined ? place : { reason };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -52,7 +52,8 @@ describe('reading', () => {
   test('status says how the service is, for people and for programs', async () => {
     const { exitCode, stdout } = await run(['status']);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^Postern {5}\d+\.\d+\.\d+ at http:\/\/127\.0\.0\.1:\d+, up \d+ s\nMessages {4}connected\n/);
+    expect(stdout).toContain(` at ${join(service.configFolder, 'postern.sock')}, up `);
+    expect(stdout).toMatch(/^Postern {5}\d+\.\d+\.\d+ at \S+, up \d+ s\nMessages {4}connected\n/);
     expect(await jsonOf(['status'])).toMatchObject({ backend: { connected: true }, webhooks: [] });
   });
 
@@ -240,12 +241,8 @@ describe('finding the service', () => {
 
   test('by --demo, beside the configuration', async () => {
     const config = join(root, 'config');
-    mkdirSync(join(config, 'postern-demo'), { recursive: true });
-    writeFileSync(
-      join(config, 'postern-demo', 'config.toml'),
-      `[server]\nport = ${service.port}\n[auth]\napi_key = "${KEY}"\n`,
-      { mode: 0o600 },
-    );
+    mkdirSync(config);
+    symlinkSync(service.configFolder, join(config, 'postern-demo'));
     expect((await postern([...command, '--demo'], { env: { XDG_CONFIG_HOME: config } })).exitCode).toBe(0);
   });
 
@@ -372,7 +369,7 @@ describe('the configuration', () => {
     });
     const { exitCode, stdout } = await postern(['doctor', ...place], { env: { HOME: root } });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain(`Nothing answers at http://127.0.0.1:${port}.\n    Start it: postern demo\n`);
+    expect(stdout).toContain(`Nothing answers at ${join(folder, 'postern.sock')}.\n    Start it: postern demo\n`);
     expect(stdout).toMatch(/\d [GM]iB are free/);
   });
 

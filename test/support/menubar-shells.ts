@@ -18,6 +18,8 @@ const SHELLS: readonly MenubarShell[] = [
   { command: ['bash', '--posix'], awk: 'original-awk' },
   { command: ['mksh'], awk: 'original-awk' },
   { command: ['dash'], awk: 'original-awk' },
+  // Called awk, busybox is an awk.
+  { command: ['busybox', 'sh'], awk: 'busybox' },
 ];
 
 /** Name and shell of every combination, and for those that are not on this machine the program that is missing. */

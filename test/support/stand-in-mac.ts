@@ -240,5 +240,14 @@ function readSettings(configDir: string): Settings {
   const port = /^port = (\d+)$/m.exec(text)?.[1];
   const warnings = text.includes('old_key') ? ['server.old_key is not known.'] : [];
   if (port === undefined) return { kind: 'unusable', mistakes: ['server.port must be a number from 1 to 65535.'] };
-  return { kind: 'usable', address: { host: '127.0.0.1', port: Number(port), apiKey: 'cardboard' }, warnings };
+  const server = { host: '127.0.0.1', port: Number(port), socket: !text.includes('socket = false') };
+  return {
+    kind: 'usable',
+    config: {
+      dir: configDir,
+      server: { ...server, rateLimitPerMinute: 60, allowedHosts: [], allowedOrigins: [] },
+      auth: { apiKey: 'cardboard' },
+    },
+    warnings,
+  };
 }

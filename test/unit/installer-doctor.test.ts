@@ -61,7 +61,7 @@ function serve(mac: StandInMac, status: StatusReport, isBusy = false): Promise<s
     response.writeHead(200).end(JSON.stringify(body));
   });
   servers.push(server);
-  return new Promise((resolve) => void server.listen(mac.port, '127.0.0.1', () => resolve(asked)));
+  return new Promise((resolve) => void server.listen(join(mac.layout.support, 'postern.sock'), () => resolve(asked)));
 }
 
 describe('doctor', () => {
@@ -160,15 +160,18 @@ describe('doctor', () => {
       'CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT, date_edited INTEGER, schedule_type INTEGER)',
     );
     database.close();
+    let connections = 0;
     const server = createServer((_request, response) => void response.end('hello'));
+    server.on('connection', () => (connections += 1));
     servers.push(server);
     await new Promise<void>((resolve) => void server.listen(mac.port, '127.0.0.1', resolve));
 
     const { of } = await examined(mac);
     expect(of('file_modes')?.what_to_do).toContain('chmod 600');
     expect(of('agent')?.sentence).toContain('disabled');
-    expect(of('service')?.sentence).toContain('Another program');
+    expect(of('service')?.sentence).toContain('Nothing answers at');
     expect(of('port')?.sentence).toBe(`Port ${mac.port} is taken by ruby, process 99.`);
+    expect(connections).toBe(0);
     expect(of('chat_database')?.sentence).toContain('shape of macOS 15');
   });
 });

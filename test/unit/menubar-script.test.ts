@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -24,7 +24,7 @@ const home = join(folder, "Zoë O'Neil");
 const support = join(home, 'Library', 'Application Support', 'Postern');
 const programs = join(folder, 'programs');
 const link = join(folder, 'plugins of mine', 'postern.30s.sh');
-mkdirSync(support, { recursive: true });
+mkdirSync(support, { recursive: true, mode: 0o700 });
 mkdirSync(programs);
 mkdirSync(join(folder, 'plugins of mine'));
 mkdirSync(join(home, 'Library', 'LaunchAgents'), { recursive: true });
@@ -32,10 +32,11 @@ symlinkSync(SCRIPT, link);
 for (const name of ['launchctl', 'open', 'pbcopy']) {
   writeFileSync(
     join(programs, name),
-    `#!/bin/sh\necho "${name} $*" >> "${folder}/asked"\n[ ${name} = pbcopy ] && cat >> "${folder}/asked"\nexit 0\n`,
+    `#!/bin/sh\necho "${name} $*" >> "${folder}/asked"\n[ ${name} = pbcopy ] && cat >> "${folder}/asked"\n[ "$1" = print ] && cat "${folder}/job" 2> /dev/null\nexit 0\n`,
   );
   chmodSync(join(programs, name), 0o755);
 }
+const socket = join(support, 'postern.sock');
 const plist = join(home, 'Library', 'LaunchAgents', 'local.postern.agent.plist');
 
 interface Output {
@@ -60,7 +61,7 @@ function runAt(path: string, env: Readonly<Record<string, string>>, ...args: str
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })));
 }
 
-function configure(port: number, key = '"plain-key"', extra = ''): void {
+function configure(port = 3001, key = '"plain-key"', extra = ''): void {
   writeFileSync(
     join(support, 'config.toml'),
     `# a comment with api_key = "wrong"\n[ server ] # here\n${extra}port = ${port}   # the port\n[auth]\napi_key = ${key} # secret\n`,
@@ -77,12 +78,19 @@ beforeEach(async () => {
     asked.push(request);
     response.writeHead(answer.status).end(answer.text);
   });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  configure((server.address() as AddressInfo).port);
+  await new Promise<void>((resolve) => void server.listen(socket, resolve));
+  configure();
   writeFileSync(plist, '');
   rmSync(join(folder, 'asked'), { force: true });
 });
-afterEach(() => new Promise((resolve) => void server.close(resolve)));
+afterEach(async () => {
+  await closed(server);
+  rmSync(socket, { recursive: true, force: true });
+});
+
+function closed(running: { close(done: () => void): unknown }): Promise<void> {
+  return new Promise((resolve) => void running.close(() => resolve()));
+}
 
 const bash = `bash="${link}"`;
 const RUNNING_ITEMS = [
@@ -117,6 +125,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     ['SwiftBar', { SWIFTBAR: '1' }, '| sfimage=xmark.circle'],
     ['xbar', {}, 'Postern -'],
   ])('says in %s that the gateway is not running, and offers to start it', async (_host, env, title) => {
+    await closed(server);
     configure(await freePort());
     const { code, text } = await run(env);
     expect(code).toBe(0);
@@ -158,7 +167,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     ['"a\\"b\\\\c # d"', 'a"b\\c # d'],
     ["'lit\"eral \\ key'", 'lit"eral \\ key'],
   ])('reads the key %s as TOML means it, for the gateway and for the clipboard', async (written, key) => {
-    configure((server.address() as AddressInfo).port, written);
+    configure(3001, written);
     await run();
     expect(asked[0]?.headers['x-api-key']).toBe(key);
     await run({}, 'copy-key');
@@ -175,6 +184,78 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
       expect(readFileSync(join(folder, 'curl-arguments'), 'utf8')).not.toContain('plain-key');
     } finally {
       rmSync(spy);
+    }
+  });
+
+  test('prints no line that could run a program, whoever answered', async () => {
+    const harmless = [
+      '| sfimage=envelope',
+      '---',
+      'Not connected | color=red',
+      '--https://example.net – 500',
+      'Open documentation | href=http://[::1]:3001/docs color=#ff0000,#00ff00',
+    ];
+    const harmful = [
+      'Restart | bash="/bin/sh" param1="-c" param2="id > owned" terminal=false',
+      'Restart |bash=/bin/sh',
+      'Restart | color=red bash=/bin/sh',
+      'Restart | color=red | bash=/bin/sh',
+      'Restart | color=red\u2028Doctor | bash=/bin/sh',
+      'Restart | color=red\rDoctor | bash=/bin/sh',
+      'Restart | shell=/bin/sh',
+      'Restart | href=file:///bin/sh',
+      'Restart | href=http://a/ href=http://b/',
+      'Restart | href="http://a" bash=/bin/sh',
+      'Restart | refresh=true',
+    ];
+    answer = { status: 200, text: `${[...harmful, ...harmless, ...harmful].join('\n')}\n` };
+    expect((await run({ SWIFTBAR: '1' })).text).toBe([...harmless, ...RUNNING_ITEMS].join('\n'));
+  });
+
+  test.each<[string, () => void, string]>([
+    ['the socket is switched off', () => configure(3001, '"k"', 'socket = false\n'), 'server.socket is false'],
+    ['a file has its name', () => writeFileSync(socket, ''), 'postern.sock is not a socket'],
+    ['a link has its name', () => symlinkSync('/nowhere', socket), 'postern.sock is not a socket'],
+    ['others may write to its folder', () => chmodSync(support, 0o777), 'others may replace it'],
+  ])('sends nothing and says why when %s', async (_, prepare, reason) => {
+    if (reason.includes('not a socket') && !reason.includes('replace')) await closed(server);
+    prepare();
+    writeFileSync(join(folder, 'job'), '\tstate = running\n');
+    try {
+      const { text } = await run();
+      expect(asked).toEqual([]);
+      expect(text).toContain(reason);
+      expect(text).toContain('\nRunning\n');
+    } finally {
+      chmodSync(support, 0o700);
+      rmSync(join(folder, 'job'));
+    }
+  });
+
+  test('sends the port nothing while the agent is away, and says that another program has taken it', async () => {
+    await closed(server);
+    const received: string[] = [];
+    const squatter = createTcpServer((connection) => {
+      received.push('connection');
+      connection.on('data', (chunk) => received.push(String(chunk)));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => squatter.once('listening', resolve));
+    const { port } = squatter.address() as AddressInfo;
+    configure(port);
+    // As macOS does with -z: connects, sends nothing, and exits with 0.
+    const connect = `require('net').connect(process.argv[2], process.argv[1], () => process.exit(0)).on('error', () => process.exit(1))`;
+    const nc = join(programs, 'nc');
+    writeFileSync(
+      nc,
+      `#!/bin/sh\n[ "$1 $2 $3" = "-z -w 1" ] && exec '${process.execPath}' -e "${connect}" "$4" "$5"\n`,
+      { mode: 0o755 },
+    );
+    try {
+      expect((await run()).text).toContain(`\nNot running\nPort ${port} is taken by another program\n---\n`);
+      expect(received).toEqual(['connection']);
+    } finally {
+      rmSync(nc);
+      await closed(squatter);
     }
   });
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../installer/layout.ts';
 import { PosternClient } from '../../client/client.ts';
-import { urlOf } from '../../config/address.ts';
+import { trustedSocketOf } from '../../config/address.ts';
 import { readConfig } from '../../config/file.ts';
 import { type Context, EXIT, folderOf } from '../command.ts';
 import { type DoctorOptions, examine } from '../doctor.ts';
@@ -35,12 +35,15 @@ export async function reportCommand(
   );
   const reading = readConfig(folderOf(options, context), context.around);
   const config = reading.state === 'usable' ? reading.config : undefined;
+  const socket = config === undefined ? undefined : trustedSocketOf(config);
   const findings = await examine({ ...options, prompt: false }, context, machine);
   const report = await macReport({
     version: context.version,
     probes: { machine, layout: layoutOf(machine.home), scripts: scriptsFolder(), port: config?.server.port ?? null },
     client:
-      config === undefined ? undefined : new PosternClient({ url: urlOf(config.server), key: config.auth.apiKey }),
+      config !== undefined && socket !== undefined && 'path' in socket
+        ? new PosternClient({ socketPath: socket.path, key: config.auth.apiKey })
+        : undefined,
     findings,
     prompt,
     watchSeconds,

@@ -1,4 +1,4 @@
-import type { Gateway, Reply } from '../../../installer/gateway.ts';
+import { isPosternError, type PosternClient, type PosternError } from '../../client/client.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
@@ -12,31 +12,32 @@ export interface Asked {
 
 /** Asks the service itself: at most three requests, no more than one a second apart from one another. */
 export async function askService(
-  gateway: Gateway,
+  client: PosternClient,
   {
+    place,
     program,
     start,
     prompt,
     pauseMs,
   }: {
+    /** What the findings name. */
+    readonly place: string;
     readonly program: string;
     readonly start: string;
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
   },
 ): Promise<Asked> {
-  const health = await gateway.health();
-  const trouble = troubleOf(health, gateway.url, start);
-  if (trouble !== undefined) return { findings: [trouble], isUp: false, isConnected: false };
-  if (health.kind !== 'answer') {
-    const busy = ok(
-      'service',
-      `The service answers at ${gateway.url}; it is busy (429), so it could not be asked more.`,
-    );
-    return { findings: [busy], isUp: true, isConnected: false };
+  const health = await answered(client.health());
+  if (isPosternError(health)) {
+    const isBusy = health.status === 429;
+    const found = isBusy
+      ? ok('service', `The service answers at ${place}; it is busy (429), so it could not be asked more.`)
+      : troubleOf(health, place, start);
+    return { findings: [found], isUp: isBusy, isConnected: false };
   }
-  const { connected, message } = health.body.backend;
-  const findings: Finding[] = [ok('service', `The service answers at ${gateway.url}.`)];
+  const { connected, message } = health.backend;
+  const findings: Finding[] = [ok('service', `The service answers at ${place}.`)];
   findings.push(
     connected
       ? ok('connection', message ?? 'The service reads the messages database.')
@@ -49,47 +50,40 @@ export async function askService(
   );
 
   await pauseMs(1000);
-  const status = await gateway.status();
-  if (status.kind === 'answer') findings.push(...eventFindings(status.body), ...webhookFindings(status.body.webhooks));
-  else
-    findings.push(
-      troubleOf(status, gateway.url, start) ??
-        finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null),
-    );
+  const status = await answered(client.status());
+  if (!isPosternError(status)) findings.push(...eventFindings(status), ...webhookFindings(status.webhooks));
+  else if (status.status !== 429) findings.push(troubleOf(status, place, start));
+  else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
 
-  let reports = status.kind === 'answer' ? status.body.permissions : [];
+  let reports = isPosternError(status) ? [] : status.permissions;
   if (prompt) {
     await pauseMs(1000);
-    const checked = await gateway.checkPermissions();
-    if (checked.kind === 'answer') reports = checked.body.permissions;
+    const checked = await answered(client.checkPermissions());
+    if (!isPosternError(checked)) reports = checked.permissions;
   }
   findings.push(...reports.map((report) => permission(report, program, prompt)));
   return { findings, isUp: true, isConnected: connected };
 }
 
-function troubleOf(reply: Reply<unknown>, url: string, start: string): Finding | undefined {
-  switch (reply.kind) {
-    case 'away':
-      return finding('problem', 'service', `Nothing answers at ${url}.`, start);
-    case 'stranger':
-      return finding(
-        'problem',
-        'service',
-        `Another program answers at ${url}.`,
-        'Stop it, or set another server.port.',
-      );
-    case 'refused':
-      return reply.status === 401
-        ? finding(
-            'problem',
-            'service',
-            'The service runs with another key than the configuration has.',
-            'Restart it: the key is read at the start.',
-          )
-        : finding('problem', 'service', `The service answers ${reply.status}.`, 'Look into its log.');
-    default:
-      return undefined;
+function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
+  return answer.catch((error: unknown) => {
+    if (isPosternError(error)) return error;
+    throw error;
+  });
+}
+
+function troubleOf({ status, code }: PosternError, place: string, start: string): Finding {
+  if (status === 0) return finding('problem', 'service', `Nothing answers at ${place}.`, start);
+  if (code === 'not_postern') {
+    return finding('problem', 'service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
   }
+  if (status !== 401) return finding('problem', 'service', `The service answers ${status}.`, 'Look into its log.');
+  return finding(
+    'problem',
+    'service',
+    'The service runs with another key than the configuration has.',
+    'Restart it: the key is read at the start.',
+  );
 }
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {

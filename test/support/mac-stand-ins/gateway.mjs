@@ -1,6 +1,6 @@
 // A small gateway, installed by tests in place of the real one. How it behaves is read at every request from
 // gateway.json, so that a test can grant a permission while the installer waits.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ if (behaviour().broken?.includes(version)) {
 }
 const port = Number(/port = (\d+)/.exec(readFileSync(config, 'utf8'))[1]);
 let checks = 0;
-createServer((request, response) => {
+const receive = (request, response) => {
   const now = behaviour();
   const answer = (status, body, headers = {}) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
@@ -56,5 +56,15 @@ createServer((request, response) => {
     return answer(200, { permissions });
   }
   return answer(404, {});
-}).listen(port, '127.0.0.1', () => writeFileSync(join(state, 'ready'), String(process.pid)));
-process.on('SIGTERM', () => process.exit(0));
+};
+const socketPath = join(dirname(config), 'postern.sock');
+const ready = () => writeFileSync(join(state, 'ready'), String(process.pid));
+createServer(receive).listen(port, '127.0.0.1', () => {
+  if (readFileSync(config, 'utf8').includes('socket = false')) return ready();
+  rmSync(socketPath, { force: true });
+  createServer(receive).listen(socketPath, ready);
+});
+process.on('SIGTERM', () => {
+  rmSync(socketPath, { force: true });
+  process.exit(0);
+});

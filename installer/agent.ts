@@ -1,0 +1,77 @@
+import { isPosternError, PosternClient } from '../src/client/client.ts';
+import { trustedSocketOf, urlOf } from '../src/config/address.ts';
+import type { Config } from '../src/config.ts';
+import type { JobState, Launchd } from '../src/mac/launchd.ts';
+import { portListeners } from '../src/mac/port-listeners.ts';
+import { type Machine, pause } from './machine.ts';
+
+/** What the installer needs of the configuration. */
+export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'>;
+
+const HEALTH_LIMIT_MS = 40_000;
+const HEALTH_POLL_MS = 1_000;
+const ANSWER_LIMIT_MS = 5_000;
+
+/** The installed agent. It is asked over its Unix socket alone: another program could have taken its port. */
+export class Agent {
+  /** Undefined where there is no socket to trust; `reason` says why. */
+  readonly client: PosternClient | undefined;
+  readonly reason: string | undefined;
+  readonly #server: AgentConfig['server'];
+
+  constructor(config: AgentConfig) {
+    const socket = trustedSocketOf(config);
+    this.#server = config.server;
+    this.reason = 'reason' in socket ? socket.reason : undefined;
+    this.client =
+      'path' in socket
+        ? new PosternClient({ socketPath: socket.path, key: config.auth.apiKey, timeoutMs: ANSWER_LIMIT_MS })
+        : undefined;
+  }
+
+  /** For people and browsers. */
+  get place(): string {
+    return this.#server.port === 0 ? 'a free port, which its log names' : urlOf(this.#server);
+  }
+
+  /**
+   * Waits until it answers. Null when it does, else what is wrong. Without a socket, and for an older version that may
+   * have none, it is enough that launchd's process listens on the port.
+   */
+  async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {
+    const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;
+    for (;;) {
+      const job = await launchd.state();
+      const trouble = isOlder ? await this.#portTrouble(machine, job) : await this.#answerTrouble(machine, job);
+      if (trouble === null) return null;
+      if (job.kind === 'absent') {
+        return 'macOS took the agent away again: it is switched off under System Settings, General, Login Items & Extensions. Switch Postern on there.';
+      }
+      if (machine.clock.monotonic() >= end) {
+        const last =
+          job.kind === 'loaded' && job.lastExitCode !== null ? ` It ended with code ${job.lastExitCode}.` : '';
+        return `${trouble}${last}`;
+      }
+      await pause(machine.clock, HEALTH_POLL_MS);
+    }
+  }
+
+  async #answerTrouble(machine: Machine, job: JobState): Promise<string | null> {
+    if (this.client === undefined) return this.#portTrouble(machine, job);
+    try {
+      await this.client.health();
+      return null;
+    } catch (error) {
+      if (!isPosternError(error)) throw error;
+      return error.status === 429 ? null : error.message;
+    }
+  }
+
+  async #portTrouble(machine: Machine, job: JobState): Promise<string | null> {
+    const { port } = this.#server;
+    if (job.kind !== 'running') return 'The agent does not run.';
+    if (port === 0) return null;
+    const listeners = await portListeners(machine.run, port);
+    return listeners.some(({ pid }) => pid === job.pid) ? null : `The agent does not listen on port ${port}.`;
+  }
+}

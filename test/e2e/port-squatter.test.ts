@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { install } from '../../installer/install.ts';
+import { postern } from '../support/postern.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const PLUGIN = fileURLToPath(new URL('../../installer/menubar/postern.30s.sh', import.meta.url));
+const KEY = 'key-of-the-owner';
+const NOBODY = '65534';
+const root = temporaryFolder();
+
+/** Takes a port before Postern does, keeps all that it receives, and offers whoever asks a menu line that runs a program. */
+const SQUATTER = `
+  const { createServer } = require('node:net');
+  const { writeSync } = require('node:fs');
+  const menu = 'Running\\nRestart | bash="/bin/sh" param1="-c" param2="id > owned" terminal=false\\n';
+  const server = createServer((connection) => {
+    connection.on('error', () => {});
+    connection.on('data', (chunk) => {
+      writeSync(3, chunk);
+      connection.end('HTTP/1.1 200 OK\\r\\nContent-Length: ' + menu.length + '\\r\\nConnection: close\\r\\n\\r\\n' + menu);
+    });
+  }).listen(Number(process.argv[1]), '127.0.0.1', () => console.log(server.address().port));
+`;
+
+let squatter: ChildProcess;
+let port: number;
+let received: string;
+const macs: StandInMac[] = [];
+
+async function squat(at = 0): Promise<void> {
+  received = join(root, `received-${process.hrtime.bigint()}`);
+  // Handed over open: the other account may not look into this folder.
+  const file = openSync(received, 'w');
+  const command = [process.execPath, '-e', SQUATTER, String(at)];
+  // Another account where this test may take one, else the same.
+  const user = process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, '--clear-groups'] : [];
+  const [program = '', ...rest] = [...user, ...command];
+  squatter = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit', file] });
+  closeSync(file);
+  const [line] = (await once(squatter.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  port = Number(String(line));
+}
+
+beforeEach(() => squat());
+afterEach(async () => {
+  const ended = once(squatter, 'exit');
+  squatter.kill('SIGKILL');
+  await ended;
+  for (const mac of macs.splice(0)) await mac.close();
+});
+
+async function newMac(settings = ''): Promise<StandInMac> {
+  const mac = await StandInMac.start();
+  macs.push(mac);
+  mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
+  const toml = `[server]\nport = ${port}\n${settings}[auth]\napi_key = "${KEY}"\n`;
+  writeFileSync(mac.layout.config, toml, { mode: 0o600 });
+  return mac;
+}
+
+describe.each([
+  ['', ''],
+  [' with the socket switched off', 'socket = false\n'],
+])('another program on the port%s is given neither the key nor a request by', (_, settings) => {
+  test('the command line, which says that nothing answers', async () => {
+    const mac = await newMac(settings);
+    for (const command of [['status'], ['tail'], ['tail', '--after', '1'], ['send', '+15550100', 'Hello']]) {
+      const { exitCode, stdout, stderr } = await postern([...command, '--config-dir', mac.layout.support]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: settings === '' ? 69 : 78, stdout: '' });
+      expect(stderr).toMatch(
+        settings === '' ? 'postern.sock (ENOENT)' : `server.socket is false.\nOr name the address`,
+      );
+    }
+    expect(readFileSync(received, 'utf8')).toBe('');
+  });
+
+  test('doctor', async () => {
+    const mac = await newMac(settings);
+    const { stdout } = await postern(['doctor', '--config-dir', mac.layout.support]);
+    expect(stdout).toMatch(
+      settings === '' ? `Port ${port} is taken by` : 'The service was not asked. server.socket is false.',
+    );
+    expect(readFileSync(received, 'utf8')).toBe('');
+  });
+
+  test('the menu bar plugin, which prints no line of it', async () => {
+    const mac = await newMac(settings);
+    const env = { ...mac.environment, HOME: mac.home };
+    const { stdout } = spawnSync('/bin/sh', [PLUGIN], { env, encoding: 'utf8' });
+    expect(stdout).toContain('\nNot installed\n');
+    expect(stdout).not.toContain('param1="-c"');
+    expect(readFileSync(received, 'utf8')).toBe('');
+  });
+
+  test('the installer, before and after it has started the agent', async () => {
+    const mac = await newMac(settings);
+    await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({ code: 'port_taken' });
+    expect(readFileSync(received, 'utf8')).toBe('');
+
+    const ended = once(squatter, 'exit');
+    squatter.kill('SIGKILL');
+    await ended;
+    const machine = mac.machine();
+    const run: typeof machine.run = async (program, args, options) => {
+      // The port is taken in the moment between the check and the start of the agent.
+      if (args[0] === 'bootstrap') await squat(port);
+      return machine.run(program, args, options);
+    };
+    await expect(install({ ...machine, run }, mac.options())).rejects.toMatchObject({ code: 'agent_not_healthy' });
+    expect(mac.launchctlVerbs).toContain('bootstrap');
+    expect(readFileSync(received, 'utf8')).toBe('');
+  });
+});
+
+test('an address that is named is asked, whoever listens there', async () => {
+  const mac = await newMac();
+  const url = `http://127.0.0.1:${port}`;
+  expect(await postern(['status', '--config-dir', mac.layout.support, '--url', url])).toMatchObject({
+    exitCode: 69,
+    stderr: expect.stringContaining('is not Postern'),
+  });
+  expect(readFileSync(received, 'utf8')).toContain(KEY);
+});

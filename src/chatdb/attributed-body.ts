@@ -23,7 +23,7 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
 export const MAX_BODY_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 /** The string comes within the first dozen. */
-const MAX_STEPS = 10_000;
+const MAX_STEPS = 500;
 const MAX_TYPE_LENGTH = 256;
 const BROKEN = new Error('not a typedstream of this kind');
 const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');

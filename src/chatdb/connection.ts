@@ -149,6 +149,7 @@ export class Connection {
 function snapshotOf(open: Open): Snapshot {
   const version = open.database.version();
   if (open.snapshot?.version !== version) open.snapshot = { version, value: new Snapshot(open.database) };
+  open.snapshot.value.beginRead();
   return open.snapshot.value;
 }
 

@@ -52,8 +52,8 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   const stored = row[at.body];
   if (typeof stored === 'string') return stored;
   if (stored === null || stored === undefined) return '';
-  // A number means a blob too large to be read.
-  const text = typeof stored === 'object' ? decodeAttributedBody(stored) : undefined;
+  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(row[at.rowId] as number, Number(stored));
+  const text = blob && decodeAttributedBody(blob);
   if (text === undefined)
     snapshot.database.options.log.debug('a message body could not be decoded', { rowId: row[at.rowId] });
   return text ?? '';

@@ -1,4 +1,3 @@
-import { MAX_BODY_BYTES } from './attributed-body.ts';
 import {
   ATTACHMENT_COLUMNS,
   CHAT_COLUMNS,
@@ -36,6 +35,7 @@ export interface Queries {
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of the shown attachments of a message, in stored order. */
   readonly attachments: string;
+  readonly attributedBody: string;
   readonly newest: string;
   readonly highestRowId: string;
   readonly guid: string;
@@ -86,6 +86,7 @@ export const queriesOf = perSchema((schema): Queries => {
          FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
          WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)} ORDER BY j.ROWID`
       : NOTHING,
+    attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
     highestRowId: schema.hasTable('sqlite_sequence')
       ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0),
@@ -213,11 +214,14 @@ function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
 
+/** A larger attributedBody comes as its length, and is read by itself if at all. */
+const SMALL_BODY_BYTES = 16_384;
+
 /** What `MESSAGE_COLUMNS` are read from; `chat` is the row id of the message's chat. */
 export function messageParts(schema: SchemaInfo, chat: string) {
   const blob = schema.hasColumn('message', 'attributedbody')
-    ? `CASE WHEN length(m.attributedBody) <= ${MAX_BODY_BYTES} THEN m.attributedBody
-       WHEN m.attributedBody IS NOT NULL THEN 0 END`
+    ? `CASE WHEN length(m.attributedBody) <= ${SMALL_BODY_BYTES} THEN m.attributedBody
+       WHEN m.attributedBody IS NOT NULL THEN length(m.attributedBody) END`
     : 'NULL';
   const caller = schema.hasColumn('message', 'destination_caller_id') ? "nullif(m.destination_caller_id, '')" : 'NULL';
   return {

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
+import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import type { ChatDatabase } from './database.ts';
 import { chatGuidVariants, type Queries, queriesOf, UNINDEXED } from './queries.ts';
@@ -29,6 +30,8 @@ export interface ListDates {
 
 const MAX_KNOWN_IDS = 1000;
 const STYLE_GROUP = 43;
+/** Two hundred long letters. What a page has beyond them is shown without its text (B2): only an attack is as large. */
+const MAX_LARGE_BYTES = 4_194_304;
 
 /**
  * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
@@ -42,9 +45,24 @@ export class Snapshot {
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
 
+  #largeBytesLeft = MAX_LARGE_BYTES;
+
   constructor(database: ChatDatabase) {
     this.database = database;
     this.queries = queriesOf(database.schema);
+  }
+
+  /** Called at the beginning of each read, which may take `MAX_LARGE_BYTES`. */
+  beginRead(): void {
+    this.#largeBytesLeft = MAX_LARGE_BYTES;
+  }
+
+  /** An attributedBody too large to come with its row; undefined when this read has had its share of them. */
+  largeBody(rowId: number, bytes: number): Uint8Array | undefined {
+    if (bytes > Math.min(MAX_BODY_BYTES, this.#largeBytesLeft)) return undefined;
+    this.#largeBytesLeft -= bytes;
+    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
+    return typeof body === 'object' && body !== null ? body : undefined;
   }
 
   /** Address of a handle. */

@@ -76,6 +76,18 @@ describe('a message', () => {
     expect(log.lines).toEqual([]);
   });
 
+  test('is shown without its text where a page has more large bodies than any person writes', async () => {
+    const large = typedstream('x'.repeat(1_000_000));
+    for (let n = 0; n < 6; n += 1) fixture.message({ chat, attributedBody: large });
+    const small = fixture.message({ chat, attributedBody: typedstream('small') });
+    const { items } = await reader.listMessages({ order: 'asc', limit: 50, offset: 0 });
+    expect(items.map(({ body }) => body.length)).toEqual([1e6, 1e6, 1e6, 1e6, 0, 0, 5]);
+    // Each by itself is whole, and so is the next page.
+    expect(reader.message(small - 1)?.body).toHaveLength(1_000_000);
+    const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0 });
+    expect(next.items.map(({ body }) => body.length)).toEqual([5, 1e6, 1e6, 1e6]);
+  });
+
   test('takes placeholders out of a long hostile text at once', () => {
     expect(written({ text: `x${'\uFFFC\n'.repeat(100_000)}x` })?.body).toBe(`x${'\n'.repeat(100_000)}x`);
   });

@@ -1,9 +1,3 @@
-import { realpathSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-
-// On macOS the temporary folder is a link into /private, and tests compare paths. Workers inherit this.
-process.env.TMPDIR = realpathSync(tmpdir());
-
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],

@@ -26,6 +26,8 @@ const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** A line that held so long begins again with the shortest wait. */
 const STEADY_MS = 10_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** It watches for two minutes at most, and a script that it runs meanwhile ends within 30 s. */
+const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
@@ -256,14 +258,12 @@ export class PosternClient {
     const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
-    const isSend = method === 'POST' && (path === 'messages' || path.startsWith('diagnostics?'));
-    // The service waits up to 20 s for macOS.
-    const isCheck = path === 'permissions/check';
+    const isSend = method === 'POST' && path === 'messages';
     const request = {
       method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(!isSend && { signal: AbortSignal.timeout(isCheck ? DEFAULT_TIMEOUT_MS : this.#timeoutMs) }),
+      ...(!isSend && { signal: AbortSignal.timeout(slowAnswerMs(path) ?? this.#timeoutMs) }),
     };
     const response = await this.#transport(new URL(path, this.#base), request).catch((error: unknown) => {
       throw noAnswer(error, this.#place);
@@ -284,6 +284,13 @@ export class PosternClient {
       signal?.addEventListener('abort', end);
     });
   }
+}
+
+/** For what the service itself takes its time with; undefined for everything else. */
+function slowAnswerMs(path: string): number | undefined {
+  // It waits up to 20 s for macOS.
+  if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
+  return path.startsWith('diagnostics?') ? DIAGNOSTICS_TIMEOUT_MS : undefined;
 }
 
 /** Trying again would only be told the same. */

@@ -6,9 +6,11 @@ import { install } from '../../installer/install.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { isOnLocalNetwork } from '../../src/cli/doctor/service.ts';
 import { doctor } from '../../src/cli/doctor.ts';
+import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { failureSentence } from '../../src/webhooks/delivery-failure.ts';
+import { examples } from '../../src/wire/examples.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];
@@ -52,13 +54,20 @@ const report: StatusReport = {
   ],
 };
 
-function serve(mac: StandInMac, status: StatusReport, isBusy = false): Promise<string[]> {
+function serve(
+  mac: StandInMac,
+  status: StatusReport,
+  { isBusy = false, accounts = [] as Diagnostics['accounts'] } = {},
+): Promise<string[]> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
     if (isBusy) return void response.writeHead(429, { 'retry-after': '9' }).end();
-    const body = request.url === '/api/v1/health' ? { status: 'ok', backend: status.backend } : status;
-    response.writeHead(200).end(JSON.stringify(body));
+    const bodies: Readonly<Record<string, unknown>> = {
+      '/api/v1/health': { status: 'ok', backend: status.backend },
+      '/api/v1/diagnostics?seconds=0&ask=messages': { ...examples.diagnostics, accounts },
+    };
+    response.writeHead(200).end(JSON.stringify(bodies[request.url ?? ''] ?? status));
   });
   servers.push(server);
   return new Promise((resolve) => void server.listen(join(mac.layout.support, 'postern.sock'), () => resolve(asked)));
@@ -98,6 +107,22 @@ describe('doctor', () => {
     expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
   });
 
+  test.each([
+    [[{ service: 'iMessage', enabled: true }], 'ok'],
+    [[{ service: 'iMessage', enabled: false }], 'problem'],
+    [{ error: -1743 }, 'unknown'],
+  ] as const)(
+    'with --prompt asks Messages for its accounts by way of the service: %j is %s',
+    async (accounts, state) => {
+      const mac = await newMac();
+      const permissions = [{ name: 'automation', state: 'granted', detail: 'May be controlled.' }] as const;
+      const asked = await serve(mac, { ...report, permissions }, { accounts });
+      expect((await examined(mac, true)).of('messages_account')).toMatchObject({ state });
+      expect(asked.at(-1)).toBe('POST /api/v1/diagnostics?seconds=0&ask=messages');
+      expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
+    },
+  );
+
   test('prints nothing that commands the terminal, whoever answers', async () => {
     const mac = await newMac();
     await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
@@ -112,7 +137,7 @@ describe('doctor', () => {
 
   test('takes 429 for a sign of life', async () => {
     const mac = await newMac();
-    const asked = await serve(mac, report, true);
+    const asked = await serve(mac, report, { isBusy: true });
     expect((await examined(mac)).of('service')).toMatchObject({ state: 'ok' });
     expect(asked).toHaveLength(1);
   });

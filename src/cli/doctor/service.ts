@@ -10,7 +10,7 @@ export interface Asked {
   readonly isConnected: boolean;
 }
 
-/** Asks the service itself: at most three requests, no more than one a second apart from one another. */
+/** Asks the service itself: at most four requests, the first three at least a second apart. */
 export async function askService(
   client: PosternClient,
   {
@@ -62,7 +62,26 @@ export async function askService(
     if (!isPosternError(checked)) reports = checked.permissions;
   }
   findings.push(...reports.map((report) => permission(report, program, prompt)));
+  const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
+  if (prompt && isAllowed) findings.push(await account(client));
   return { findings, isUp: true, isConnected: connected };
+}
+
+/** The service asks Messages: this terminal would need a permission of its own, and macOS would ask for it. */
+async function account(client: PosternClient): Promise<Finding> {
+  const name = 'messages_account';
+  const found = await answered(client.diagnostics({ seconds: 0, ask: 'messages' }));
+  const accounts = isPosternError(found) ? undefined : found.accounts;
+  if (accounts === undefined || 'error' in accounts)
+    return finding('unknown', name, 'Messages did not say whether it is signed in.', null);
+  return accounts.some(({ enabled }) => enabled)
+    ? ok(name, 'Messages is signed in.')
+    : finding(
+        'problem',
+        name,
+        'Messages is not signed in to any account.',
+        'Open Messages, Settings, iMessage, and sign in.',
+      );
 }
 
 function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {

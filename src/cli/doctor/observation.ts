@@ -57,7 +57,7 @@ export async function guarded(look: () => Promise<Observation> | Observation): P
   }
 }
 
-/** Names that Node and SQLite give errors are upper case; anything else is nobody's business. */
+/** Codes of Node and SQLite are in upper case; any other text is masked like one. */
 function knownCode(code: string): string {
   return /^(?:E[A-Z]{2,14}|SQLITE_[A-Z]{2,14}|ERR_[A-Z_]{2,40})$/.test(code) ? code : knownWords(code);
 }

@@ -12,12 +12,14 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
+/** Asks for no more lines than are reduced: what a program prints is kept up to a limit. */
+const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
 
 /** What macOS decided about Postern's permissions in the last five minutes: four kinds of lines, without free text. */
 export function tccLog(run: RunCommand): Promise<Observation> {
-  const args = ['show', '--last', '5m', '--style', 'compact', '--predicate', 'subsystem == "com.apple.TCC"'];
+  const args = ['show', '--last', '5m', '--info', '--debug', '--style', 'compact', '--predicate', PREDICATE];
   return observe({ run, command: 'log', args, timeoutMs: LOG_LIMIT_MS }, ({ stdout }) => ({ lines: reduced(stdout) }));
 }
 

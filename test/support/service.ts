@@ -35,29 +35,39 @@ export interface Answer {
 /** The real service as a child process, spoken to over real HTTP and WebSocket. */
 export class Service {
   readonly folder: string;
-  readonly port: number;
   readonly #options: ServiceOptions;
   #child: ChildProcess | undefined;
   #output = '';
+  #port = 0;
 
-  private constructor(folder: string, port: number, options: ServiceOptions) {
+  private constructor(folder: string, options: ServiceOptions) {
     this.folder = folder;
-    this.port = port;
     this.#options = options;
   }
 
   /** Writes a configuration and starts; resolves when health answers. */
   static async start(options: ServiceOptions): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
-    const service = new Service(folder, await freePort(), options);
+    const service = new Service(folder, options);
     mkdirSync(service.configFolder, { mode: 0o700 });
     service.configure();
     await service.launch();
+    // After a restart its clients find it where it was.
+    service.configure();
     return service;
   }
 
   get configFolder(): string {
     return join(this.folder, 'config');
+  }
+
+  /** The one that the system chose at the first start. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get socketPath(): string {
+    return join(this.configFolder, 'postern.sock');
   }
 
   get url(): string {
@@ -120,7 +130,8 @@ export class Service {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.#output += String(chunk)));
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${this.#output}`);
-      return (await fetch(`${this.url}/health`)).ok;
+      this.#port ||= Number(/"url":"http:[^"]*:(\d+)"/.exec(this.#output)?.[1] ?? 0);
+      return this.#port !== 0 && (await fetch(`${this.url}/health`)).ok;
     });
   }
 

@@ -94,7 +94,7 @@ export async function stageBundle(machine: Machine, layout: Layout, node: string
 }
 
 function doesNotRun(program: string): AppError {
-  return new AppError('unavailable', 'runtime_does_not_run', `Node does not run on this Mac: ${program}`, {
+  return new AppError('runtime_does_not_run', `Node does not run on this Mac: ${program}`, {
     hint: 'Nothing was changed. Run the installation again with --renew-runtime when the network is available.',
   });
 }
@@ -107,7 +107,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);
   const signed = await machine.run('codesign', ['--force', '--sign', '-', '--identifier', BUNDLE_ID, app]);
   if (signed.code !== 0) {
-    throw new AppError('unavailable', 'codesign_failed', `The bundle could not be signed: ${signed.stderr.trim()}`, {
+    throw new AppError('codesign_failed', `The bundle could not be signed: ${signed.stderr.trim()}`, {
       hint: 'codesign is part of macOS. Look at the sentence above; nothing was changed.',
     });
   }

@@ -10,12 +10,12 @@ const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 3001 };
 /** Throws unless this is a Mac and its owner, with what to do instead. */
 export function refuseOtherMachines({ platform, uid }: Machine): void {
   if (platform !== 'darwin') {
-    throw new AppError('refused', 'not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
+    throw new AppError('not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
       hint: 'To try it here, on a simulated Mac, run: make run',
     });
   }
   if (uid === 0) {
-    throw new AppError('refused', 'is_root', 'Do not install Postern with sudo: it belongs to you and your Messages.', {
+    throw new AppError('is_root', 'Do not install Postern with sudo: it belongs to you and your Messages.', {
       hint: 'Run the same command without sudo.',
     });
   }
@@ -34,7 +34,7 @@ export async function checkBeforehand(
 
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'unusable') {
-    throw new AppError('invalid', 'configuration_unusable', [`${layout.config}:`, ...settings.mistakes].join('\n  '), {
+    throw new AppError('configuration_unusable', [`${layout.config}:`, ...settings.mistakes].join('\n  '), {
       hint: 'Nothing was changed. Fix these and run the installation again.',
     });
   }
@@ -43,13 +43,13 @@ export async function checkBeforehand(
   const { host, port } = settings.kind === 'usable' ? settings.config.server : DEFAULT_ADDRESS;
   const state = await portState(machine.run, host, port);
   if (state.kind === 'impossible') {
-    throw new AppError('unavailable', 'port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {
+    throw new AppError('port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {
-    throw new AppError('unavailable', 'port_taken', `Port ${port} is taken by ${state.program ?? 'another program'}.`, {
+    throw new AppError('port_taken', `Port ${port} is taken by ${state.program ?? 'another program'}.`, {
       hint: `Stop that program${state.pid === null ? '' : ` (process ${state.pid})`}, or set another server.port in ${layout.config}. Nothing was changed.`,
     });
   }

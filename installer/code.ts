@@ -16,7 +16,7 @@ const PROOF_LIMIT_MS = 60_000;
 export async function installCode(machine: Machine, layout: Layout, root: string, version: string): Promise<string> {
   const missing = PARTS.find((part) => !existsSync(join(root, part)));
   if (missing !== undefined) {
-    throw new AppError('invalid', 'not_built', `${join(root, missing)} is missing.`, { hint: 'Run: make install' });
+    throw new AppError('not_built', `${join(root, missing)} is missing.`, { hint: 'Run: make install' });
   }
   const abi = (await runtimeOf(machine, layout.executable))?.abi ?? 'unknown';
   const id = `${version}-${fingerprint(root)}-node${abi}`;
@@ -38,7 +38,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
     timeoutMs: PROOF_LIMIT_MS,
   });
   if (proof.code !== 0) {
-    throw new AppError('unavailable', 'proof_failed', `The new version does not load: ${lastLines(proof.stderr)}`, {
+    throw new AppError('proof_failed', `The new version does not load: ${lastLines(proof.stderr)}`, {
       hint: 'Nothing was switched over; what ran before still runs.',
     });
   }

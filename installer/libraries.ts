@@ -70,7 +70,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
   });
   if (result.code === 0) return;
   const isDiskFull = /ENOSPC|no space left/i.test(result.stderr);
-  throw new AppError('unavailable', isDiskFull ? 'disk_full' : 'libraries_failed', lastLines(result.stderr), {
+  throw new AppError(isDiskFull ? 'disk_full' : 'libraries_failed', lastLines(result.stderr), {
     hint: isDiskFull
       ? 'The disk is full. Nothing was changed: make room (about 500 MB) and run the installation again.'
       : 'npm could not install the libraries; nothing was changed. Run the installation again when the network is there.',

@@ -74,14 +74,9 @@ async function fetchPackage(machine: Machine, pinned: NodePackage, folder: strin
     .update(readFileSync(join(folder, archive)))
     .digest('base64')}`;
   if (found !== pinned.integrity) {
-    throw new AppError(
-      'refused',
-      'package_altered',
-      `The package ${spec} is not the one this version of Postern knows.`,
-      {
-        hint: 'Nothing was installed. Look at your npm registry and proxy settings: somebody in between gives other content.',
-      },
-    );
+    throw new AppError('package_altered', `The package ${spec} is not the one this version of Postern knows.`, {
+      hint: 'Nothing was installed. Look at your npm registry and proxy settings: somebody in between gives other content.',
+    });
   }
   const unpacked = await machine.run('tar', ['-xzf', join(folder, archive), '-C', folder, 'package/bin/node']);
   return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;
@@ -105,7 +100,7 @@ function ownNode(machine: Machine, mac: MacKind): string {
     }
     refusals.push(refusal);
   }
-  throw new AppError('unavailable', 'no_self_contained_node', ['No Node can be copied.', ...refusals].join('\n  '), {
+  throw new AppError('no_self_contained_node', ['No Node can be copied.', ...refusals].join('\n  '), {
     hint: 'Run the installation again when the network is there, or install Node from its official installer (or with nvm) first.',
   });
 }
@@ -122,7 +117,7 @@ function realExecutable(path: string): readonly string[] {
 function fitting(node: string, mac: MacKind): string {
   const refusal = unfit(node, mac);
   if (refusal === null) return node;
-  throw new AppError('unavailable', 'node_does_not_fit', refusal, {
+  throw new AppError('node_does_not_fit', refusal, {
     hint: 'Nothing was installed. This version of Postern needs another Mac or a newer macOS.',
   });
 }

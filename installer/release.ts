@@ -75,7 +75,7 @@ async function checkedPlist(machine: Machine, layout: Layout, folder: string): P
     writeWhole(draft, plist, 0o600);
     const lint = await machine.run('plutil', ['-lint', draft]);
     if (lint.code === 0) return plist;
-    throw new AppError('internal', 'plist_invalid', `plutil refuses the agent's property list: ${lint.stdout.trim()}`, {
+    throw new AppError('plist_invalid', `plutil refuses the agent's property list: ${lint.stdout.trim()}`, {
       hint: 'Nothing was changed. Please report this.',
     });
   } finally {
@@ -95,7 +95,7 @@ async function provideConfiguration(
       cwd: layout.support,
     });
     if (first.code !== 0) {
-      throw new AppError('unavailable', 'first_launch_failed', `The first launch failed: ${first.stderr.trim()}`, {
+      throw new AppError('first_launch_failed', `The first launch failed: ${first.stderr.trim()}`, {
         hint: 'Fix what it says and run the installation again.',
       });
     }
@@ -104,7 +104,7 @@ async function provideConfiguration(
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'usable') return settings.config;
   const what = settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'It was not made.';
-  throw new AppError('invalid', 'configuration_unusable', `${layout.config}: ${what}`, {
+  throw new AppError('configuration_unusable', `${layout.config}: ${what}`, {
     hint: 'Fix it and run the installation again.',
   });
 }

@@ -38,7 +38,7 @@ function refusal(script: string, { stderr, trouble }: CommandResult): AppError {
           [Number(line) - 1]?.trim();
   const place = `${basename(script)}${line === undefined ? '' : `, line ${line}`}`;
   const message = `This macOS does not compile ${place}: ${reason}${text === undefined ? '' : `\n  ${text}`}`;
-  return new AppError('unavailable', 'script_refused', message, {
+  return new AppError('script_refused', message, {
     hint: 'Nothing was changed. Please report this with the text above and the output of: sw_vers',
   });
 }

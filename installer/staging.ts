@@ -87,13 +87,13 @@ function moveIfThere(path: string, to: string): void {
 function explained(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new AppError('unavailable', 'disk_full', `The disk is full: ${path} could not be written.`, {
+    return new AppError('disk_full', `The disk is full: ${path} could not be written.`, {
       hint: 'Make room (about 500 MB) and run the installation again.',
       cause: error,
     });
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return new AppError('unavailable', 'not_writable', `${path} cannot be written.`, {
+    return new AppError('not_writable', `${path} cannot be written.`, {
       hint: `Look at who owns ${dirname(path)}; an earlier run with sudo may have left it to root.`,
       cause: error,
     });

@@ -28,7 +28,7 @@ export async function switchOver(
   const start = async (isOlder: boolean): Promise<void> => {
     await load(machine, layout, launchd);
     const trouble = await agent.healthTrouble(machine, launchd, { isOlder });
-    if (trouble !== null) throw new AppError('unavailable', 'agent_not_healthy', trouble);
+    if (trouble !== null) throw new AppError('agent_not_healthy', trouble);
   };
 
   const stop = wasLoaded ? stopAgent(machine, launchd, () => start(true)) : undefined;
@@ -119,7 +119,7 @@ function stateAfter(before: string, stop: Step | undefined, problems: readonly U
 function told(error: unknown, layout: Layout, code: string, state: string, logged = logEnd(error, layout)): AppError {
   const message = error instanceof Error || isAppError(error) ? error.message : String(error);
   const advice = isAppError(error) && error.hint !== undefined ? `${error.hint} ` : '';
-  return new AppError('unavailable', code, [message, ...logged].join('\n  '), {
+  return new AppError(code, [message, ...logged].join('\n  '), {
     hint: `${state} ${advice}Run: "${layout.command}" doctor`,
     cause: error,
   });

@@ -19,7 +19,7 @@ export interface UninstallOptions {
  */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
-    throw new AppError('refused', 'not_a_mac', 'There is nothing to remove: Postern is installed on Macs only.');
+    throw new AppError('not_a_mac', 'There is nothing to remove: Postern is installed on Macs only.');
   }
   const layout = layoutOf(machine.home);
   const left: string[] = [];
@@ -34,7 +34,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   if (purge) left.push(...removeStagedFiles(machine));
 
   if (left.length > 0) {
-    throw new AppError('unavailable', 'not_removed', ['Not everything could be removed:', ...left].join('\n  '), {
+    throw new AppError('not_removed', ['Not everything could be removed:', ...left].join('\n  '), {
       hint: 'Everything else was removed. Do what the lines above say, or run the same command again.',
     });
   }

@@ -123,7 +123,7 @@ export class Launchd {
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, isOrdered ? BOOTOUT_LIMIT_MS : 0)) return;
     if (!isOrdered) throw failure('bootout', result);
-    throw new AppError('unavailable', 'agent_does_not_stop', 'The running agent does not stop.', {
+    throw new AppError('agent_does_not_stop', 'The running agent does not stop.', {
       hint: `Look at it with: launchctl print ${this.target}`,
     });
   }
@@ -153,7 +153,7 @@ export function noSession(): AppError {
 
 function failure(verb: string, result: CommandResult): AppError {
   const known = BOOTSTRAP_FAILURES[result.code ?? -1];
-  return new AppError('unavailable', 'launchctl_failed', known?.message ?? described(verb, result), {
+  return new AppError('launchctl_failed', known?.message ?? described(verb, result), {
     hint:
       known?.hint ??
       'What launchd thought is told by: log show --last 10m --predicate \'process == "launchd" OR process == "xpcproxy"\'',

@@ -44,7 +44,7 @@ export async function portHolder(run: RunCommand, host: string, port: number): P
 export async function assertPortFree(run: RunCommand, host: string, port: number): Promise<void> {
   const holder = port === 0 ? undefined : await portHolder(run, host, port);
   if (holder === undefined) return;
-  throw new AppError('unavailable', 'port_taken', `${described(holder)} listens on ${holder.address}:${port}.`);
+  throw new AppError('port_taken', `${described(holder)} listens on ${holder.address}:${port}.`);
 }
 
 /** `ruby, process 99`, as far as it is known. */

@@ -74,7 +74,6 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 
 function missing(cause: unknown): AppError {
   return new AppError(
-    'unavailable',
     'sqlite_missing',
     `Node ${process.versions.node} has no SQLite of its own, and the library better-sqlite3 could not be built here.`,
     {

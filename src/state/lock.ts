@@ -22,7 +22,7 @@ export function lockFolder(folder: string): () => void {
     database?.close();
     if (isAppError(error)) throw error;
     if (errorCode(error) !== 'SQLITE_BUSY') throw unusable(folder, path, error);
-    throw new AppError('conflict', 'already_running', `another Postern runs with ${folder}.`, {
+    throw new AppError('already_running', `another Postern runs with ${folder}.`, {
       hint: 'Stop that one first, or give this one a folder of its own with --config-dir.',
       cause: error,
     });
@@ -32,7 +32,7 @@ export function lockFolder(folder: string): () => void {
 }
 
 function unusable(folder: string, path: string, cause: unknown): AppError {
-  return new AppError('internal', 'state_db_unusable', `${path} cannot be used: ${String(cause)}`, {
+  return new AppError('state_db_unusable', `${path} cannot be used: ${String(cause)}`, {
     hint: `Postern must be able to write to ${folder}: look at who owns it and what is in it, and at the disk.`,
     cause,
   });

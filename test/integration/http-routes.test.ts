@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/domain/errors.ts';
+import { problem } from '../../src/domain/problems.ts';
 import { CONVERSATION, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
 let gateway: HttpGateway;
@@ -8,9 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const unavailable = new AppError('unavailable', 'chat_db_unavailable', 'The Messages database cannot be read.', {
-  hint: 'Allow Full Disk Access.',
-});
+const unavailable = problem('chat_db_not_permitted');
 
 describe('health', () => {
   test('says whether the database is open, without a key', async () => {
@@ -86,7 +84,7 @@ describe('messages', () => {
       expect((await gateway.get(`/api/v1/${path}`)).json).toMatchObject({
         status: 503,
         code: 'chat_db_unavailable',
-        hint: 'Allow Full Disk Access.',
+        hint: unavailable.hint,
       });
     }
   });
@@ -131,11 +129,11 @@ describe('sending', () => {
   });
 
   test.each([
-    [new AppError('refused', 'send_failed', 'Messages refused.', { extra: { messages_error: -1728 } }), 502],
-    [new AppError('unavailable', 'messages_unavailable', 'Not allowed.', { headers: { 'Retry-After': '5' } }), 503],
-    [new AppError('unknown_outcome', 'send_outcome_unknown', 'Nobody knows.'), 504],
-    [new AppError('conflict', 'send_running', 'It is running.'), 409],
-    [new AppError('unprocessable', 'key_reused', 'Another body.'), 422],
+    [problem('send_failed', { number: '' }, { extra: { messages_error: -1728 } }), 502],
+    [problem('automation_not_allowed', {}, { headers: { 'Retry-After': '5' } }), 503],
+    [problem('send_outcome_unknown'), 504],
+    [problem('send_in_progress'), 409],
+    [problem('idempotency_key_reused'), 422],
   ])('passes on what the sender says (%#)', async (error, status) => {
     gateway.sender.answer = () => {
       throw error;
@@ -149,6 +147,7 @@ describe('sending', () => {
       detail: error.message,
       code: error.code,
       error: error.message,
+      hint: error.hint,
     });
     expect(answer.status).toBe(status);
     expect(answer.headers['retry-after']).toBe(error.headers['Retry-After']);

@@ -3,8 +3,8 @@ import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket, { WebSocketServer } from 'ws';
-import { AppError } from '../../src/domain/errors.ts';
 import type { SendResult } from '../../src/domain/ports/sending.ts';
+import { invalidRequest } from '../../src/domain/problems.ts';
 import type { AcceptWebSocket } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -137,9 +137,7 @@ describe('a WebSocket handshake', () => {
   const hub = new WebSocketServer({ noServer: true });
   const welcome: AcceptWebSocket = (request, socket, head, query) => {
     if (query.get('after') === 'x') {
-      throw new AppError('invalid', 'invalid_request', 'The row id is not a number.', {
-        mistakes: [{ pointer: '?after', message: 'The row id is not a number.' }],
-      });
+      throw invalidRequest([{ pointer: '?after', message: 'The row id is not a number.' }]);
     }
     hub.handleUpgrade(request, socket, head, (client) => client.send(`after=${query.get('after')}`));
   };

@@ -358,7 +358,7 @@ describe('removing a webhook', () => {
       });
     });
     const { id } = house.dispatcher.add(hook(receiver.url));
-    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ kind: 'not_found' });
+    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ status: 404 });
     await eventually(() => receiver.deliveries.length === 1);
     const startMs = performance.now();
     expect(await house.dispatcher.remove(id)).toBe(true);
@@ -401,7 +401,7 @@ describe('removing a webhook', () => {
     const house = new House();
     expect(await house.dispatcher.remove('unknown')).toBe(false);
     expect(() => house.dispatcher.deliveries('unknown')).toThrow('no webhook');
-    await expect(house.dispatcher.test('unknown')).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(house.dispatcher.test('unknown')).rejects.toMatchObject({ status: 404 });
   });
 });
 
@@ -463,7 +463,7 @@ describe('a replay', () => {
     house.publish(1, 5);
     const { id } = house.dispatcher.add(hook('http://127.0.0.1:9/'));
     for (const after of [6, 2 ** 60]) {
-      expect(() => house.dispatcher.replay(id, rowOffset(after))).toThrow(expect.objectContaining({ kind: 'invalid' }));
+      expect(() => house.dispatcher.replay(id, rowOffset(after))).toThrow(expect.objectContaining({ status: 400 }));
     }
   });
 });

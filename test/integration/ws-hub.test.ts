@@ -39,9 +39,9 @@ class House {
       try {
         this.hub.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams);
       } catch (error) {
-        const { kind, code, mistakes } = error as AppError;
+        const { status, code, mistakes } = error as AppError;
         if (!isAppError(error)) throw error;
-        const body = JSON.stringify({ kind, code, mistakes });
+        const body = JSON.stringify({ status, code, mistakes });
         socket.end(`HTTP/1.1 400 No\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
       }
     });
@@ -324,7 +324,7 @@ describe('a client that says where it was', () => {
     'is refused %p before the upgrade',
     async (query) => {
       const house = await House.open();
-      expect(await refusal(house, query)).toMatchObject({ kind: 'invalid', mistakes: [{ pointer: '?after' }] });
+      expect(await refusal(house, query)).toMatchObject({ status: 400, mistakes: [{ pointer: '?after' }] });
     },
   );
 
@@ -343,10 +343,10 @@ describe('a client that says where it was', () => {
     const house = await House.open();
     house.publish(1, 5);
     for (const after of ['6', '9007199254740993', '9'.repeat(400)]) {
-      expect(await refusal(house, `?after=${after}`)).toMatchObject({ kind: 'gone' });
+      expect(await refusal(house, `?after=${after}`)).toMatchObject({ status: 410 });
     }
     house.log.isAway = true;
-    expect(await refusal(house, '?after=1')).toMatchObject({ kind: 'unavailable' });
+    expect(await refusal(house, '?after=1')).toMatchObject({ status: 503 });
     expect(house.hub.counts.clients).toBe(0);
   });
 });
@@ -478,7 +478,7 @@ describe('closing', () => {
     await house.hub.close(1000);
     await eventually(() => clients.every(({ closedWith }) => closedWith === 1001));
     expect(clients.map(({ rows }) => rows)).toEqual([range(1, 3), range(1, 3)]);
-    expect(await refusal(house, '')).toMatchObject({ kind: 'unavailable' });
+    expect(await refusal(house, '')).toMatchObject({ status: 503 });
     expect(house.clock.pending).toBe(0);
   });
 

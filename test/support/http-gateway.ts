@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import type { Conversation } from '../../src/domain/conversation.ts';
-import { AppError, type Mistake } from '../../src/domain/errors.ts';
+import type { Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
+import { problem } from '../../src/domain/problems.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
@@ -136,7 +137,7 @@ class MemoryWebhooks implements WebhookRegistry {
   }
 
   add(webhook: NewWebhook): StoredWebhook {
-    if (this.webhooks.size >= this.limit) throw new AppError('conflict', 'too_many_webhooks', 'There are too many.');
+    if (this.webhooks.size >= this.limit) throw problem('too_many_webhooks', { max: this.limit });
     const stored = {
       ...webhook,
       id: `w${this.webhooks.size}`,

@@ -1,8 +1,8 @@
 import type { Cursor } from '../../src/domain/cursor.ts';
-import { AppError } from '../../src/domain/errors.ts';
 import type { PendingRow } from '../../src/domain/event.ts';
 import { type Offset, rowOffset } from '../../src/domain/offset.ts';
 import type { CursorStore, MessageLog } from '../../src/domain/ports/feed.ts';
+import { problem } from '../../src/domain/problems.ts';
 
 /** A row as the log shows it; complete unless said otherwise. */
 export function arrival(rowId: number, options: Partial<PendingRow> = {}): PendingRow {
@@ -80,7 +80,7 @@ export class MemoryLog implements MessageLog {
   }
 
   #check(): void {
-    if (this.isAway) throw new AppError('unavailable', 'chat_db_unavailable', 'The messages database is away.');
+    if (this.isAway) throw problem('chat_db_missing');
   }
 }
 

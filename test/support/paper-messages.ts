@@ -1,4 +1,3 @@
-import { AppError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type {
   ChatTarget,
@@ -10,6 +9,7 @@ import type {
   SendPart,
   StoredOutcome,
 } from '../../src/domain/ports/sending.ts';
+import { problem } from '../../src/domain/problems.ts';
 
 /** Own rows of a chat.db, in memory. */
 export class PaperChat implements SendLookup {
@@ -61,7 +61,7 @@ export class PaperChat implements SendLookup {
   }
 
   #check(): void {
-    if (this.isAway) throw new AppError('unavailable', 'chat_db_unavailable', 'The messages database is away.');
+    if (this.isAway) throw problem('chat_db_missing');
   }
 }
 

@@ -165,7 +165,7 @@ describe('the connection', () => {
       message:
         'There is no Messages database at the configured path. Open Messages and sign in once, or set backend.chat_db_path.',
     });
-    expect(guids).toThrow(expect.objectContaining({ kind: 'unavailable', code: 'chat_db_unavailable' }));
+    expect(guids).toThrow(expect.objectContaining({ status: 503, code: 'chat_db_unavailable' }));
     write(path, ['A']);
     expect(guids).toThrow('There is no Messages database');
     expect(connection.check()).toBe('changed');
@@ -337,7 +337,7 @@ describe('the connection', () => {
     ['SQLITE_IOERR', 'cannot be read (SQLITE_IOERR)', 'keeps trying'],
   ])('explains %s', (code, message, hint) => {
     const error = toUnavailable(Object.assign(new Error('x'), { code }));
-    expect(error).toMatchObject({ kind: 'unavailable', code: 'chat_db_unavailable' });
+    expect(error).toMatchObject({ status: 503, code: 'chat_db_unavailable' });
     expect(error.message).toContain(message);
     expect(error.hint).toContain(hint);
   });

@@ -42,7 +42,7 @@ describe('a list of messages', () => {
     async (cursor) => {
       const { reader } = open();
       await expect(reader.listMessages({ order: 'desc', limit: 4, offset: 0, cursor })).rejects.toThrow(
-        expect.objectContaining({ kind: 'invalid', code: 'invalid_cursor' }),
+        expect.objectContaining({ status: 400, code: 'invalid_cursor' }),
       );
     },
   );
@@ -254,7 +254,7 @@ describe('a bare database', () => {
     const { fixture, reader } = open('bare');
     fixture.sql(`DROP TABLE ${table}`);
     expect(() => reader.message(1)).toThrow(
-      expect.objectContaining({ kind: 'unavailable', message: `The Messages database has no table ${table}.` }),
+      expect.objectContaining({ status: 503, message: `The Messages database has no table ${table}.` }),
     );
   });
 

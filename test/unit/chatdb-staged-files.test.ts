@@ -29,6 +29,6 @@ describe('a staged file that a conversation refers to', () => {
   test('is not known of while chat.db cannot be read: that is an error, never an empty answer', () => {
     expect(() =>
       readStagedFoldersInUse({ chatDbPath: join(homeFolder, 'none.db'), homeFolder, stagingFolder }),
-    ).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+    ).toThrow(expect.objectContaining({ status: 503 }));
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/domain/errors.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { type Offset, rowOffset } from '../../src/domain/offset.ts';
 import type { ConsumerTask, Handled } from '../../src/domain/ports/feed.ts';
+import { problem } from '../../src/domain/problems.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { eventually } from '../support/eventually.ts';
@@ -176,7 +176,7 @@ describe('a consumer', () => {
   test('reports an error of the application as any other', async () => {
     const fixture = new Fixture();
     fixture.work = async () => {
-      throw new AppError('internal', 'internal_error', 'no');
+      throw problem('internal_error');
     };
     const consumer = fixture.feed.consume(fixture);
     consumer.start();

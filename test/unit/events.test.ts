@@ -525,10 +525,10 @@ describe('the feed', () => {
     await line.clock.advance(2000);
     expect(ids(reader.take(10).entries)).toEqual([3]);
     for (const ask of [() => line.feed.assertKnown(rowOffset(4)), () => line.feed.page(rowOffset(4), 10)]) {
-      expect(ask).toThrow(expect.objectContaining({ kind: 'gone' }));
+      expect(ask).toThrow(expect.objectContaining({ status: 410 }));
     }
     line.log.isAway = true;
-    expect(() => line.feed.assertKnown(rowOffset(1))).toThrow(expect.objectContaining({ kind: 'unavailable' }));
+    expect(() => line.feed.assertKnown(rowOffset(1))).toThrow(expect.objectContaining({ status: 503 }));
   });
 
   test('rows deleted meanwhile are passed over, and the place moves past them', async () => {

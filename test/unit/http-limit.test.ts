@@ -10,7 +10,7 @@ test('a window begins with its first request and ends for everyone at once', asy
   expect(headers).toEqual({ 'RateLimit-Policy': '"default";q=2;w=1', RateLimit: '"default";r=1;t=1' });
   await limit.count({});
   await expect(limit.count({})).rejects.toMatchObject({
-    kind: 'rate_limited',
+    status: 429,
     message: 'Too many requests: try again in 1 s.',
     headers: { 'Retry-After': '1' },
   });

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { AppError } from '../../src/domain/errors.ts';
+import { problem } from '../../src/domain/problems.ts';
 import { type LogOptions, openLog, type ProcessLog } from '../../src/runtime/log.ts';
 import { shortened } from '../../src/runtime/log-fields.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -135,7 +135,7 @@ describe('a log line', () => {
 
   test('takes an error apart: name, code, message, cause; the stack only where somebody looks for it', async () => {
     const cause = Object.assign(new Error('inner'), { code: 'ENOENT', config: { headers: 'SECRET' } });
-    const error = new AppError('unavailable', 'chat_db_unavailable', 'It is away.', { cause });
+    const error = problem('chat_db_missing', {}, { cause });
     const [warned, failed] = await linesOf('info', (log) => {
       log.warn('x', { error });
       log.error('x', { error });
@@ -144,7 +144,7 @@ describe('a log line', () => {
       error: {
         name: 'AppError',
         code: 'chat_db_unavailable',
-        message: 'It is away.',
+        message: error.message,
         cause: { code: 'ENOENT', message: 'inner' },
       },
     });

@@ -205,7 +205,7 @@ describe('the copy of an attachment', () => {
 
   test('that cannot be made is a refusal', async () => {
     const { staging } = setUp('staged-5');
-    await expect(staging.copy(inside('gone'))).rejects.toMatchObject({ kind: 'refused', code: 'send_failed' });
+    await expect(staging.copy(inside('gone'))).rejects.toMatchObject({ status: 502, code: 'send_failed' });
     staging.close();
   });
 });

@@ -60,7 +60,7 @@ describe('the same Idempotency-Key', () => {
     const send = start();
     await send();
     for (const change of [{ body: 'hello ' }, { recipient: '+15550101' }, { attachments: [anyFile()] }]) {
-      await expect(send(change)).rejects.toMatchObject({ kind: 'unprocessable', code: 'idempotency_key_reused' });
+      await expect(send(change)).rejects.toMatchObject({ status: 422, code: 'idempotency_key_reused' });
     }
     expect(messages.runs).toHaveLength(1);
   });
@@ -70,10 +70,10 @@ describe('the same Idempotency-Key', () => {
     messages.behave = never;
     const send = start();
     void send();
-    await expect(send()).rejects.toMatchObject({ kind: 'conflict', code: 'send_in_progress' });
+    await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_in_progress' });
     await expect(send({ body: 'other' })).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     await eventually(() => messages.runs.length === 1);
-    await expect(send()).rejects.toMatchObject({ kind: 'conflict', code: 'send_in_progress' });
+    await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_in_progress' });
     expect(messages.runs).toHaveLength(1);
   });
 
@@ -82,7 +82,7 @@ describe('the same Idempotency-Key', () => {
     messages.endWith(failed(-1743));
     const send = start();
     const problem = {
-      kind: 'unavailable',
+      status: 503,
       code: 'messages_unavailable',
       message: expect.stringContaining('not allowed'),
       hint: expect.stringContaining('Automation'),
@@ -123,7 +123,7 @@ describe('the same Idempotency-Key', () => {
   test('may be used again when the request was refused before anything ran', async () => {
     const { messages, start } = setUp();
     const send = start();
-    await expect(send({ attachments: ['relative'] })).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(send({ attachments: ['relative'] })).rejects.toMatchObject({ status: 400 });
     expect((await send()).replayed).toBe(false);
     expect(messages.runs).toHaveLength(1);
   });
@@ -139,7 +139,7 @@ describe('the same Idempotency-Key', () => {
     }));
     expect((await send()).confirmed).toBe(true);
     expect(log.lines.some((line) => line.level === 'error')).toBe(true);
-    await expect(send()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
+    await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);
   });
 
@@ -189,8 +189,8 @@ describe('a crash', () => {
     await eventually(() => messages.runs.length === 1);
     messages.behave = behave;
     const send = start();
-    await expect(send()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
-    await expect(send()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
+    await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
+    await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);
   });
 
@@ -202,7 +202,7 @@ describe('a crash', () => {
       finish: crash,
     }))().catch(() => {});
     await eventually(() => messages.runs.length === 1);
-    await expect(start()()).rejects.toMatchObject({ kind: 'conflict', code: 'send_outcome_unknown' });
+    await expect(start()()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);
   });
 

@@ -435,7 +435,7 @@ describe('the queue', () => {
     const sends = Array.from({ length: 101 }, (_, index) => world.send({ body: String(index) }));
     await idle();
     await expect(world.send()).rejects.toMatchObject({
-      kind: 'unavailable',
+      status: 503,
       code: 'send_queue_full',
       headers: { 'Retry-After': expect.stringMatching(/^\d+$/) },
     });
@@ -457,10 +457,10 @@ describe('the queue', () => {
     void send();
     await idle();
     await expect(send({ attachments: [photo, 'photo.png'] })).rejects.toMatchObject({
-      kind: 'invalid',
+      status: 400,
       mistakes: [{ pointer: '/attachments/1' }],
     });
-    await expect(send({ body: '' })).rejects.toMatchObject({ kind: 'invalid', mistakes: [{ pointer: '/body' }] });
+    await expect(send({ body: '' })).rejects.toMatchObject({ status: 400, mistakes: [{ pointer: '/body' }] });
     expect(messages.runs).toHaveLength(1);
   });
 });
@@ -482,7 +482,7 @@ describe('shutting down', () => {
     const waiting = world.send({ idempotencyKey: 'k' });
     await idle();
     const closing = world.sender.close();
-    await expect(waiting).rejects.toMatchObject({ kind: 'unavailable', code: 'shutting_down' });
+    await expect(waiting).rejects.toMatchObject({ status: 503, code: 'shutting_down' });
     await expect(world.send()).rejects.toMatchObject({ code: 'shutting_down' });
     expect(world.store.kept.size).toBe(0);
     await world.clock.advance(7000);
@@ -499,7 +499,7 @@ describe('shutting down', () => {
     const world = setUp();
     hanging(world);
     const running = world.send({ idempotencyKey: 'k', attachments: [photo] });
-    const failure = expect(running).rejects.toMatchObject({ kind: 'unknown_outcome', code: 'send_outcome_unknown' });
+    const failure = expect(running).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
     await eventually(() => world.messages.runs.length === 1);
     const closing = world.sender.close();
     await world.clock.advance(8000);

@@ -109,7 +109,7 @@ describe('webhooks', () => {
     const database = openStateDatabase(newFile());
     const store = webhookStore(database, new FakeClock());
     for (let count = 0; count < 64; count += 1) store.add(hook, rowOffset(0));
-    expect(() => store.add(hook, rowOffset(0))).toThrow(expect.objectContaining({ kind: 'conflict' }));
+    expect(() => store.add(hook, rowOffset(0))).toThrow(expect.objectContaining({ status: 409 }));
     expect(store.list()).toHaveLength(64);
     database.close();
   });

@@ -9,7 +9,7 @@ function mistakes(work: () => unknown): readonly Mistake[] {
   try {
     work();
   } catch (error) {
-    if (isAppError(error) && error.kind === 'invalid') return error.mistakes;
+    if (isAppError(error) && error.status === 400) return error.mistakes;
     throw error;
   }
   return [];

@@ -12,7 +12,7 @@ export function codesign(args, environment) {
   if (args[0] === '--force') return sign(app, program, environment);
   const signature = readSignature(program);
   if (signature === undefined) return failed(`${app}: code object is not signed at all`);
-  // An ad-hoc signature requires its own hash and nothing else (audit, F5).
+  // An ad-hoc signature requires its own hash and nothing else.
   if (args[0] === '-d' && args[1] === '-r-') {
     return { code: 0, stdout: `# designated => cdhash H"${signature.cdhash}"`, stderr: `Executable=${program}` };
   }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readStagedFoldersInUse } from '../src/chatdb/attachment-files.ts';
+import { readStagedFoldersInUse } from '../src/chatdb/read-once.ts';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 import { Launchd } from '../src/mac/launchd.ts';
 import { resetPermissions } from './grants.ts';

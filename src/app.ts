@@ -24,6 +24,7 @@ import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
+import { assertRestored } from './state/backup.ts';
 import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
@@ -69,6 +70,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   const closers = new Closers(log);
   try {
     closers.add('lock', lockFolder(config.dir));
+    assertRestored(config.dir);
     const state = openStateDatabase(join(config.dir, 'state.db'));
     closers.add('state', () => state.close());
 

@@ -41,7 +41,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'mac',
     'runtime',
   ],
-  cli: ['domain', 'client', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer'],
+  // chatdb and state: backup and restore work without a service.
+  cli: ['domain', 'client', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer', 'chatdb', 'state'],
   main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
 };
 

@@ -1,9 +1,8 @@
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import type { Log } from '../domain/ports/host.ts';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { TEXT_PARAM, toText } from './columns.ts';
-import { Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 
 /** Opens the files of messages: only from beneath the Attachments folder beside chat.db (decision H). */
@@ -53,26 +52,6 @@ export class AttachmentFiles implements AttachmentReader {
   }
 }
 
-export interface StagedFilesQuestion {
-  readonly chatDbPath: string;
-  readonly homeFolder: string;
-  /** The folder that holds one folder for each staged attachment. */
-  readonly stagingFolder: string;
-}
-
-/**
- * For a program that is not the service, such as the uninstaller. Throws AppError `unavailable` when chat.db cannot be
- * read.
- */
-export function readStagedFoldersInUse(question: StagedFilesQuestion): ReadonlySet<string> {
-  const connection = new Connection({ path: question.chatDbPath, home: question.homeFolder, log: SILENT });
-  try {
-    return stagedFoldersInUse(connection, question.stagingFolder);
-  } finally {
-    connection.close();
-  }
-}
-
 /**
  * Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to, as `~/…`, as an
  * absolute path or through a link: what counts is the end of the path, so that no spelling is missed.
@@ -89,5 +68,3 @@ export function stagedFoldersInUse(connection: Connection, stagingFolder: string
 function folderAfter(path: string, marker: string): string {
   return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
 }
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

@@ -63,6 +63,7 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .option('--purge', 'also remove configuration, state, logs and granted permissions')
     .addHelpText('after', examples('postern uninstall --purge'))
     .action(runs(async (command) => (await import('./uninstall.ts')).uninstall(command.optsWithGlobals(), context)));
+  declareBackupCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
   program
     .command('completion')
@@ -75,6 +76,33 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
         context.say(zshCompletion(program).trimEnd());
         return EXIT.ok;
       }),
+    );
+}
+
+function declareBackupCommands(program: Command, context: Context, runs: Runs): void {
+  program
+    .command('backup')
+    .description('Write the configuration and the state to one file. The service may run.')
+    .addArgument(new Argument('<file>', 'the file to write'))
+    .option('--force', 'replace the file if it exists')
+    .option('--demo', 'the configuration of postern demo')
+    .addHelpText('after', examples('postern backup ~/postern.backup'))
+    .action(
+      runs(async (command) =>
+        (await import('./backup.ts')).backup(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  program
+    .command('restore')
+    .description('Put a backup in place of the configuration and the state. The service must be stopped.')
+    .addArgument(new Argument('<file>', 'a file that postern backup wrote'))
+    .option('--force', 'replace a configuration and a state that exist')
+    .option('--demo', 'the configuration of postern demo')
+    .addHelpText('after', examples('postern restore ~/postern.backup'))
+    .action(
+      runs(async (command) =>
+        (await import('./restore.ts')).restore(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
     );
 }
 

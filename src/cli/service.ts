@@ -113,6 +113,7 @@ function startRefusal(error: unknown, config: Config, platform: string, { around
   const path = configPath(config.dir);
   switch (errorCode(error)) {
     case 'already_running':
+    case 'restore_unfinished':
     case 'sqlite_missing':
     case 'state_db_unusable': {
       const { code, message, hint } = error as AppError;

@@ -45,15 +45,19 @@ export function readConfig(folder: string, around: Surroundings): ConfigReading 
   if (!exists(path)) return { state: 'absent', path };
   const text = readText(path);
   if ('mistake' in text) return { state: 'unusable', path, mistakes: [text.mistake], warnings: [] };
-  const parsed = parseToml(text.text);
-  if ('syntaxError' in parsed) {
-    return { state: 'unusable', path, mistakes: [parsed.syntaxError], warnings: text.warnings };
-  }
-  const checked = checkConfig(parsed.tables, folder, around);
+  const checked = checkConfigText(text.text, folder, around);
   const warnings = [...text.warnings, ...checked.warnings];
   return 'config' in checked
     ? { state: 'usable', path, config: checked.config, warnings }
     : { state: 'unusable', path, mistakes: checked.mistakes, warnings };
+}
+
+/** The same for a text that may become the configuration of `folder`. */
+export function checkConfigText(text: string, folder: string, around: Surroundings): ReturnType<typeof checkConfig> {
+  const parsed = parseToml(text);
+  return 'syntaxError' in parsed
+    ? { mistakes: [parsed.syntaxError], warnings: [] }
+    : checkConfig(parsed.tables, folder, around);
 }
 
 function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
@@ -137,8 +141,8 @@ export function writeDraft(draft: string, text: string): void {
   }
 }
 
-/** A link refuses where a rename would replace; some file systems (exFAT, SMB) have none. */
-function publish(draft: string, path: string): void {
+/** Gives a finished draft its name, unless there is such a file. A link refuses where a rename would replace; some file systems (exFAT, SMB) have none. */
+export function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch (error) {

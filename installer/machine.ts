@@ -1,5 +1,5 @@
 import type { Clock } from '../src/domain/ports/host.ts';
-import type { RunCommand } from '../src/mac/command.ts';
+import type { RunCommand } from '../src/runtime/command.ts';
 
 /** Everything outside that an installation touches, handed in so that it runs against stand-ins too. */
 export interface Machine {

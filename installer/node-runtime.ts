@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
-import type { CommandResult } from '../src/mac/command.ts';
+import type { CommandResult } from '../src/runtime/command.ts';
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { errorCode } from '../src/domain/errors.ts';
-import type { RunCommand } from '../src/mac/command.ts';
 import { portHolder } from '../src/mac/port-listeners.ts';
+import type { RunCommand } from '../src/runtime/command.ts';
 
 /** Whether the gateway could listen there, and who does if it could not. */
 export type PortState =

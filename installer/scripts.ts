@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
-import type { CommandResult } from '../src/mac/command.ts';
+import type { CommandResult } from '../src/runtime/command.ts';
 import type { Machine } from './machine.ts';
 
 /**

@@ -14,12 +14,12 @@ import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
-import type { RunCommand } from './mac/command.ts';
 import { GrantWatch } from './mac/grant-watch.ts';
-import { macPermissions } from './mac/permissions.ts';
+import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { Closers } from './runtime/closers.ts';
+import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { osascript } from './sender/osascript.ts';
@@ -123,12 +123,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
-    const permissions = macPermissions({
+    const permissions = new MacPermissions({
       platform: host.platform,
       osascriptPath,
       clock,
       chatDbAccess: () => connection.access,
     });
+    closers.add('permissions', () => permissions.close());
     const status = new Status({
       version,
       clock,

@@ -9,8 +9,8 @@ import {
   type ScriptFailure,
 } from './domain/diagnostics.ts';
 import type { Clock } from './domain/ports/host.ts';
-import { scriptErrorNumber } from './domain/script-error.ts';
-import type { RunCommand } from './mac/command.ts';
+import type { RunCommand } from './runtime/command.ts';
+import { scriptErrorNumber } from './runtime/script-error.ts';
 
 const ACCOUNTS_SCRIPT = fileURLToPath(new URL('./mac/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('./sender/chats.applescript', import.meta.url));

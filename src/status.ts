@@ -20,11 +20,17 @@ export interface StatusParts {
   readonly permissions: Permissions;
 }
 
+const AFTER_DISK: PermissionReport = {
+  name: 'automation',
+  state: 'unknown',
+  detail: 'macOS is asked whether Postern may control Messages once Postern has Full Disk Access.',
+  reason: 'not_asked',
+};
+
 /** Health and status of the service (decision H). Asking for them never makes macOS ask the person. */
 export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
-  #permissions: readonly PermissionReport[] = [];
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
@@ -48,7 +54,7 @@ export class Status {
   }
 
   report(): StatusReport {
-    const { version, clock, publisher, webhooks } = this.#parts;
+    const { version, clock, publisher, webhooks, permissions } = this.#parts;
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -58,15 +64,15 @@ export class Status {
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
-      permissions: this.#permissions,
+      permissions: permissions.known,
     };
   }
 
   /** Asks macOS in this process's own name, which may show the person a dialog. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
-    this.#permissions = await Promise.all([permissions.fullDiskAccess(), permissions.automation()]);
-    return this.#permissions;
+    const disk = await permissions.fullDiskAccess();
+    return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
   }
 
   #summary(id: string, url: string): WebhookSummary {

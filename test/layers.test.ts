@@ -24,7 +24,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // chatdb: the uninstaller asks which staged files Messages still shows.
   installer: ['domain', 'client', 'config', 'mac', 'runtime', 'chatdb'],
   status: ['domain', 'events'],
-  diagnostics: ['domain', 'chatdb', 'mac'],
+  diagnostics: ['domain', 'chatdb', 'runtime'],
   app: [
     'domain',
     'status',
@@ -64,7 +64,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ['main', 'cli'],
   plist: ['installer'],
   'node-mac-permissions': ['mac'],
-  'node:child_process': ['sender', 'mac', 'cli', 'installer', 'simulator'],
+  'node:child_process': ['runtime', 'simulator'],
 };
 
 interface Import {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Message } from '../domain/message.ts';
-import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports/sending.ts';
+import type { KnownChat, OwnRow, SendLookup } from '../domain/ports/sending.ts';
+import { stagedFoldersInUse } from './attachment-files.ts';
 import { ATTACHMENT_COLUMNS, MESSAGE_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
@@ -20,12 +21,10 @@ export class ChatSendLookup implements SendLookup {
   }
 
   /** An id in any variant, else the one-to-one chat of an address, else the group of a bare identifier. */
-  target(recipient: string): ChatTarget | undefined {
-    return this.#connection.read((snapshot) => {
-      const [best, ...others] = chatsMeant(snapshot, recipient);
-      if (best === undefined) return undefined;
-      return { guid: best.guid, chatIds: [best, ...others].map(({ guid }) => guid), service: best.service };
-    });
+  chats(recipient: string): readonly KnownChat[] {
+    return this.#connection.read((snapshot) =>
+      chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service })),
+    );
   }
 
   highestRowId(): number {
@@ -49,6 +48,10 @@ export class ChatSendLookup implements SendLookup {
 
   message(rowId: number): Message | undefined {
     return this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+  }
+
+  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string> {
+    return stagedFoldersInUse(this.#connection, stagingFolder);
   }
 }
 

@@ -3,8 +3,8 @@ import { type ConfigReading, configPath, protectConfig } from '../config/file.ts
 import { logLevel } from '../config/surroundings.ts';
 import type { Config } from '../config.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
-import { commandRunner } from '../mac/command.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Ending } from '../runtime/process.ts';
 import { sqliteLibrary } from '../runtime/sqlite.ts';

@@ -7,8 +7,8 @@ import type { Machine } from '../../installer/machine.ts';
 import { readConfig } from '../config/file.ts';
 import type { Surroundings } from '../config/surroundings.ts';
 import { isAppError } from '../domain/errors.ts';
-import { commandRunner } from '../mac/command.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
 import { type Context, EXIT } from './command.ts';
 
 /** The real machine, as the installer and doctor touch it. */

@@ -54,6 +54,12 @@ export const PROBLEMS = {
     detail: 'Invalid WebSocket handshake: {reason}.',
     example: { reason: 'Missing or invalid Sec-WebSocket-Key header' },
   },
+  attachment_changed: {
+    status: 400,
+    detail: 'The file is no longer the one that was there when the request came.',
+    hint: 'Nothing was sent. Send it again when the file is in place.',
+    pointer: '/attachments/0',
+  },
   unauthorized: {
     status: 401,
     detail: 'The API key is missing or wrong.',
@@ -163,6 +169,13 @@ export const PROBLEMS = {
     example: { number: ' (error -10000)' },
     extra: { messages_error: -10000 },
   },
+  attachment_not_copied: {
+    status: 502,
+    code: 'send_failed',
+    detail: 'An attachment could not be copied ({reason}).',
+    hint: 'Nothing was sent. Check that there is room on the disk.',
+    example: { reason: 'ENOSPC' },
+  },
   chat_db_missing: {
     ...CHAT_DB,
     detail: 'There is no Messages database at the configured path.',
@@ -216,6 +229,12 @@ export const PROBLEMS = {
     detail: 'Messages cannot be started.',
     hint: 'Log in at the Mac, open Messages and sign in.',
     extra: { messages_error: -600 },
+  },
+  staging_not_permitted: {
+    ...MESSAGES,
+    detail: 'Postern has no permission to copy an attachment to {folder}.',
+    hint: 'Nothing was sent. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
+    example: { folder: '~/Library/Messages/Attachments/Postern' },
   },
   osascript_not_started: {
     ...MESSAGES,

@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { commandRunner } from '../runtime/command.ts';
 
 /** Between two looks of a fresh process. */
 const LOOK_EVERY_MS = 5000;
@@ -62,10 +62,9 @@ export class GrantWatch {
   }
 }
 
-function canOpen(path: string, moduleFolder: URL): Promise<boolean> {
+async function canOpen(path: string, moduleFolder: URL): Promise<boolean> {
   const compiled = fileURLToPath(new URL('open-once.js', moduleFolder));
   const script = existsSync(compiled) ? compiled : fileURLToPath(new URL('open-once.ts', moduleFolder));
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, path], { env: {}, timeout: LOOK_LIMIT_MS }, (error) => resolve(error === null));
-  });
+  const { code } = await commandRunner({})(process.execPath, [script, path], { timeoutMs: LOOK_LIMIT_MS });
+  return code === 0;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports/host.ts';
-import type { CommandResult, RunCommand } from './command.ts';
+import type { CommandResult, RunCommand } from '../runtime/command.ts';
 
 /** What `launchctl print` says about the agent. */
 export type JobState =

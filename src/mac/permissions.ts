@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Clock } from '../domain/ports/host.ts';
 import type { PermissionReport, Permissions } from '../domain/ports/permissions.ts';
-import { scriptErrorNumber } from '../domain/script-error.ts';
+import { askAutomation, asking } from './automation.ts';
 
-/** Longer than the script's own 15 s, shorter than the 30 s a request may take (decision E7). */
-const PROBE_LIMIT_MS = 20_000;
-const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
+/** Shorter than the 30 s a request may take (decision E7). */
+const ANSWER_WITHIN_MS = 20_000;
 
 /** What is used of node-mac-permissions. */
 export interface NativePermissions {
@@ -25,11 +22,65 @@ export interface PermissionOptions {
 }
 
 /** The two permissions the service needs on macOS, asked about in this process's own name. */
-export function macPermissions(options: PermissionOptions): Permissions {
-  return {
-    fullDiskAccess: async () => diskReport((await nativeState(options)) ?? options.chatDbAccess?.() ?? 'unknown'),
-    automation: () => probeAutomation(options),
-  };
+export class MacPermissions implements Permissions {
+  readonly #options: PermissionOptions;
+  readonly #stop = new AbortController();
+  readonly #known = new Map<PermissionReport['name'], PermissionReport>();
+  /** The one question that is open: a second one would have a dialog of its own. */
+  #question: Promise<PermissionReport> | undefined;
+  /** The person has answered a dialog of this process. */
+  #wasAsked = false;
+
+  constructor(options: PermissionOptions) {
+    this.#options = options;
+  }
+
+  get known(): readonly PermissionReport[] {
+    return [...this.#known.values()];
+  }
+
+  /** Opening chat.db is the truth; a native probe reads other files, and is only a hint (decision T5). */
+  async fullDiskAccess(): Promise<PermissionReport> {
+    const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
+    return this.#keep(diskReport(state));
+  }
+
+  /** Starts the question or joins it, and says what is known after 20 s. */
+  async automation(): Promise<PermissionReport> {
+    this.#question ??= this.#ask();
+    const { clock } = this.#options;
+    let cancel = (): void => {};
+    const inTime = new Promise<PermissionReport>((resolve) => {
+      cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(this.#keep(asking())));
+    });
+    const report = await Promise.race([this.#question, inTime]);
+    cancel();
+    return report;
+  }
+
+  /** Ends the question that is open; macOS takes its dialog away. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#question;
+  }
+
+  async #ask(): Promise<PermissionReport> {
+    const { osascriptPath, clock } = this.#options;
+    const report = await askAutomation({
+      osascriptPath,
+      clock,
+      signal: this.#stop.signal,
+      wasAsked: this.#wasAsked,
+    });
+    this.#question = undefined;
+    if (report.reason === 'refused') this.#wasAsked = true;
+    return this.#keep(report);
+  }
+
+  #keep(report: PermissionReport): PermissionReport {
+    this.#known.set(report.name, report);
+    return report;
+  }
 }
 
 async function nativeState({
@@ -55,52 +106,4 @@ function diskReport(state: PermissionReport['state']): PermissionReport {
     unknown: 'It cannot be told whether the messages database may be read.',
   } as const;
   return { name: 'full_disk_access', state, detail: details[state] };
-}
-
-/** Never takes longer than its limit: a question of macOS that nobody answers would block osascript for ever. */
-function probeAutomation({ osascriptPath, clock }: PermissionOptions): Promise<PermissionReport> {
-  const stop = new AbortController();
-  const cancelLimit = clock.after(PROBE_LIMIT_MS, () => stop.abort());
-  const bounds = {
-    env: { LANG: 'en_US.UTF-8' },
-    signal: stop.signal,
-    killSignal: 'SIGKILL',
-    maxBuffer: 65_536,
-  } as const;
-  return new Promise((resolve) => {
-    const child = execFile(osascriptPath, [SCRIPT], bounds, (error, _stdout, stderr) => {
-      cancelLimit();
-      if (error === null) resolve(automationReport('granted', 'Messages may be controlled.'));
-      else if (stop.signal.aborted) resolve(automationReport('unknown', NO_ANSWER));
-      else if (typeof error.code === 'string')
-        resolve(automationReport('unknown', `osascript could not be run (${error.code}).`));
-      else resolve(refusal(scriptErrorNumber(stderr)));
-    });
-    child.stdin?.end();
-  });
-}
-
-const NO_ANSWER =
-  'Messages did not answer in time. macOS may be asking on the screen whether Postern may control Messages.';
-
-function refusal(number: number | null): PermissionReport {
-  switch (number) {
-    case -1743:
-      return automationReport(
-        'denied',
-        'Messages may not be controlled. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
-      );
-    case -1744:
-      return automationReport('denied', 'macOS has not asked yet whether Postern may control Messages.');
-    case -600:
-      return automationReport('unknown', 'Messages is not running. Open it, then ask again.');
-    case -1712:
-      return automationReport('unknown', NO_ANSWER);
-    default:
-      return automationReport('unknown', `Messages could not be asked${number === null ? '' : ` (error ${number})`}.`);
-  }
-}
-
-function automationReport(state: PermissionReport['state'], detail: string): PermissionReport {
-  return { name: 'automation', state, detail };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { RunCommand } from './command.ts';
+import type { RunCommand } from '../runtime/command.ts';
 
 /** A program that listens on a TCP port of this machine. */
 export interface PortListener {

@@ -1,7 +1,8 @@
-import type { BigIntStats } from 'node:fs';
-import { readdir, realpath, stat } from 'node:fs/promises';
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { errorCode, type Mistake } from '../domain/errors.ts';
+import { type AppError, errorCode, type Mistake } from '../domain/errors.ts';
+import { invalidRequest, PROBLEMS, problem } from '../domain/problems.ts';
 
 /** Decision D7. */
 const MOST_ATTACHMENTS = 10;
@@ -14,21 +15,70 @@ export interface AttachmentRules {
   readonly configDir: string;
 }
 
-/** What forbids sending these files (decision D7). Files are only asked about, never opened. */
-export async function attachmentMistakes(
-  paths: readonly string[],
-  rules: AttachmentRules,
-): Promise<readonly Mistake[]> {
-  if (paths.length > MOST_ATTACHMENTS) {
-    return [{ pointer: '/attachments', message: `At most ${MOST_ATTACHMENTS} attachments can be sent at once.` }];
-  }
-  const messages = await Promise.all(paths.map((path) => mistake(path, rules)));
-  return messages.flatMap((message, index) =>
-    message === undefined ? [] : [{ pointer: `/attachments/${index}`, message }],
-  );
+/** A file that may be sent, as it was when the request came (decision O3). */
+export interface CheckedFile {
+  /** JSON pointer of the request's member. */
+  readonly pointer: string;
+  /** As typed: its name is what the receiver sees. */
+  readonly path: string;
+  readonly realPath: string;
+  /** Device, inode and time of birth, since an inode may be given again. */
+  readonly identity: string;
 }
 
-async function mistake(path: string, rules: AttachmentRules): Promise<string | undefined> {
+export interface CheckedFiles {
+  readonly mistakes: readonly Mistake[];
+  /** Complete only without mistakes. */
+  readonly files: readonly CheckedFile[];
+}
+
+/** What forbids sending these files (decision D7), or which files they are. They are only asked about, never opened. */
+export async function checkAttachments(paths: readonly string[], rules: AttachmentRules): Promise<CheckedFiles> {
+  if (paths.length > MOST_ATTACHMENTS) {
+    const message = `At most ${MOST_ATTACHMENTS} attachments can be sent at once.`;
+    return { mistakes: [{ pointer: '/attachments', message }], files: [] };
+  }
+  const checked = await Promise.all(paths.map((path) => check(path, rules)));
+  const pointers = checked.map((result, index) => ({ result, pointer: `/attachments/${index}` }));
+  return {
+    mistakes: pointers.flatMap(({ result, pointer }) =>
+      typeof result === 'string' ? [{ pointer, message: result }] : [],
+    ),
+    files: pointers.flatMap(({ result, pointer }) => (typeof result === 'string' ? [] : [{ ...result, pointer }])),
+  };
+}
+
+/**
+ * Opens the very file that was checked: whatever was put in its place or in the place of a folder above it has another
+ * device or inode, or is a link. Throws AppError `attachment_changed`; never waits at a pipe.
+ */
+export async function openChecked(file: CheckedFile): Promise<FileHandle> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file.realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    throw isForbidden(error) ? invalidRequest([{ pointer: file.pointer, message: UNREADABLE }]) : changed(file, error);
+  }
+  const found = await handle.stat({ bigint: true });
+  if (found.isFile() && identity(found) === file.identity && found.size <= MOST_BYTES) return handle;
+  await handle.close();
+  throw changed(file);
+}
+
+function isForbidden(error: unknown): boolean {
+  return ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
+}
+
+function changed({ pointer }: CheckedFile, cause?: unknown): AppError {
+  return problem('attachment_changed', {}, { mistakes: [{ pointer, message: CHANGED }], cause });
+}
+
+const CHANGED = PROBLEMS.attachment_changed.detail;
+const UNREADABLE = 'Postern may not read the file. On a Mac, give it Full Disk Access in System Settings.';
+
+type Checked = Omit<CheckedFile, 'pointer'>;
+
+async function check(path: string, rules: AttachmentRules): Promise<Checked | string> {
   if (!isAbsolute(path)) return 'The path must be absolute.';
   let real: string;
   let file: BigIntStats;
@@ -36,8 +86,7 @@ async function mistake(path: string, rules: AttachmentRules): Promise<string | u
     real = await realpath(path);
     file = await stat(real, { bigint: true });
   } catch (error) {
-    const isForbidden = ['EACCES', 'EPERM'].includes(errorCode(error) ?? '');
-    return isForbidden ? 'Permission denied.' : 'There is no such file.';
+    return isForbidden(error) ? UNREADABLE : 'There is no such file.';
   }
   if (!file.isFile()) return 'This is not a regular file.';
   if (file.size > MOST_BYTES) return 'The file is larger than 100 MB.';
@@ -54,16 +103,16 @@ async function mistake(path: string, rules: AttachmentRules): Promise<string | u
   if (file.nlink > 1n && (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir)))) {
     return "Postern's own files cannot be sent.";
   }
-  return undefined;
+  return { path, realPath: real, identity: identity(file) };
 }
 
 function withSideFiles(database: string): readonly string[] {
   return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
 }
 
-/** Device and inode: the same file under any spelling. */
-function identity({ dev, ino }: BigIntStats): string {
-  return `${dev}:${ino}`;
+/** Device, inode and time of birth: the same file under any spelling. */
+function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${birthtimeNs}`;
 }
 
 async function identityOf(path: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
-import type { OwnRow, SendPart } from '../domain/ports/sending.ts';
+import type { Content, OwnRow } from '../domain/ports/sending.ts';
 import type { TolerantLookup } from './lookup.ts';
 
 /** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */
@@ -13,13 +13,19 @@ const CLAIM_KEPT_MS = 90_000;
 /** Row ids known to be taken; far more than can come above one mark. */
 const TAKEN_KEPT = 1000;
 
+/**
+ * Where the row of a send may be: in the chat with this `style;identifier`, in any one-to-one chat, or in any chat and
+ * none (decision D5). Sent to a participant, Messages itself chooses among the one-to-one chats of that person.
+ */
+export type ExpectedChat = { readonly address: string } | 'one_to_one' | 'any';
+
 /** One part of a send, waiting for its row. */
 export interface Expectation {
   /** Highest row id before the run. */
   readonly afterRowId: number;
-  /** `style;identifier`; null matches any chat, and none (decision D5). */
-  readonly address: string | null;
-  readonly content: SendPart['content'];
+  /** Which conversation its row may be in; each attempt says it again. */
+  chat: ExpectedChat;
+  readonly content: Content;
   /** On the monotonic clock. */
   readonly notedAtMs: number;
   /** Its row, once found. */
@@ -47,11 +53,11 @@ export class Confirmations {
   }
 
   /** Call it right before the run. undefined while chat.db is away: nothing can be confirmed then. */
-  expect(address: string | null, content: SendPart['content']): Expectation | undefined {
+  expect(chat: ExpectedChat, content: Content): Expectation | undefined {
     const { lookup, clock } = this.#options;
     const afterRowId = lookup.highestRowId();
     if (afterRowId === undefined) return undefined;
-    const expectation = { afterRowId, address, content, notedAtMs: clock.monotonic() };
+    const expectation: Expectation = { afterRowId, chat, content, notedAtMs: clock.monotonic() };
     this.#expected.push(expectation);
     return expectation;
   }
@@ -123,12 +129,17 @@ export class Confirmations {
 
 function isRowOf(expectation: Expectation, row: OwnRow): boolean {
   if (row.rowId <= expectation.afterRowId) return false;
-  if (expectation.address !== null && expectation.address !== row.address) return false;
-  const { content } = expectation;
+  const { chat, content } = expectation;
+  if (!isExpectedIn(chat, row.address)) return false;
   if ('body' in content) return comparable(content.body) === comparable(row.body);
   // macOS keeps file names composed or decomposed, as it likes.
   const name = basename(content.attachment).normalize('NFC');
   return row.attachmentNames.some((other) => other.normalize('NFC') === name);
+}
+
+function isExpectedIn(chat: ExpectedChat, address: string | null): boolean {
+  if (chat === 'any') return true;
+  return chat === 'one_to_one' ? address?.startsWith('-;') === true : chat.address === address;
 }
 
 /** Line ends made equal, and without the placeholders that reading takes out of a body (decision B2). */

@@ -1,7 +1,7 @@
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
 import type { Log } from '../domain/ports/host.ts';
-import type { ChatTarget, OwnRow, SendLookup } from '../domain/ports/sending.ts';
+import type { KnownChat, OwnRow, SendLookup } from '../domain/ports/sending.ts';
 
 /**
  * What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (decision C6).
@@ -15,8 +15,8 @@ export class TolerantLookup {
     this.#log = log;
   }
 
-  target(recipient: string): ChatTarget | undefined {
-    return this.#ask(() => this.#lookup.target(recipient));
+  chats(recipient: string): readonly KnownChat[] {
+    return this.#ask(() => this.#lookup.chats(recipient)) ?? [];
   }
 
   highestRowId(): number | undefined {
@@ -29,6 +29,10 @@ export class TolerantLookup {
 
   message(rowId: number): Message | undefined {
     return this.#ask(() => this.#lookup.message(rowId));
+  }
+
+  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string> | undefined {
+    return this.#ask(() => this.#lookup.stagedFoldersInUse(stagingFolder));
   }
 
   #ask<Answer>(question: () => Answer): Answer | undefined {

@@ -1,24 +1,21 @@
-import { isAppError, type Mistake } from '../domain/errors.ts';
+import type { Mistake } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type {
   IdempotencyStore,
   MessageSender,
   MessagesApp,
-  RunOutcome,
   SendLookup,
-  SendPart,
   SendRequest,
   SendResult,
 } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
-import { type AttachmentRules, attachmentMistakes } from './attachments.ts';
+import { type AttachmentRules, checkAttachments } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
-import { NOT_RUNNING, sendFailure } from './failure.ts';
+import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { TolerantLookup } from './lookup.ts';
 import { SerialQueue } from './queue.ts';
-import { type Route, route } from './recipient.ts';
 import { Staging } from './staging.ts';
 
 /** Decision A7. */
@@ -48,13 +45,14 @@ export class Sender implements MessageSender {
   readonly #lookup: TolerantLookup;
   readonly #confirmations: Confirmations;
   readonly #idempotency: Idempotency;
+  readonly #delivery: Delivery;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
   /** By key: the expectation behind a provisional answer. */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
-    const { clock, log, confirmMs, onChange, stagingFolder } = options;
+    const { messages, clock, log, confirmMs, onChange, stagingFolder: folder } = options;
     this.#options = options;
     this.#lookup = new TolerantLookup(options.lookup, log);
     this.#confirmations = new Confirmations({
@@ -64,7 +62,17 @@ export class Sender implements MessageSender {
       ...(onChange === undefined ? {} : { onChange }),
     });
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
-    this.#staging = stagingFolder === undefined ? undefined : new Staging(stagingFolder, clock, log);
+    const inUse = (): ReadonlySet<string> | undefined => this.#lookup.stagedFoldersInUse(folder ?? '');
+    this.#staging = folder === undefined ? undefined : new Staging({ folder, inUse, clock, log });
+    this.#delivery = new Delivery({
+      messages,
+      lookup: this.#lookup,
+      confirmations: this.#confirmations,
+      clock,
+      log,
+      staging: this.#staging,
+      signal: this.#stop.signal,
+    });
   }
 
   /** Removes copies of attachments that an earlier process left. */
@@ -80,53 +88,51 @@ export class Sender implements MessageSender {
     this.#staging?.close();
   }
 
-  attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
-    return attachmentMistakes(paths, this.#options.attachments);
+  async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
+    return (await checkAttachments(paths, this.#options.attachments)).mistakes;
   }
 
   async send(request: SendRequest): Promise<SendResult> {
     const key = request.idempotencyKey;
-    if (key === undefined) return this.#inTurn(request, () => this.#sendNow(request));
+    if (key === undefined) return this.#inTurn(request, (checked) => this.#sendNow(checked));
     const hash = requestHash(request);
     const leave = this.#idempotency.enter(key, hash);
     try {
       // A repeat needs no turn, and its attachments may be gone by now.
       const earlier = this.#idempotency.find(key, hash);
       if (earlier !== undefined) return this.#replay(request, key, earlier);
-      return await this.#inTurn(request, () => this.#sendOnce(request, key, hash));
+      return await this.#inTurn(request, (checked) => this.#sendOnce(checked, key, hash));
     } finally {
       leave();
     }
   }
 
   /** Takes its place in the queue at once; a refusal of the attachments need not wait for its turn. */
-  async #inTurn(request: SendRequest, work: () => Promise<SendResult>): Promise<SendResult> {
-    const checked = this.#refuseMistakes(request);
-    const sent = this.#queue.add(async () => {
-      await checked;
-      return work();
-    });
+  async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
+    const checked = this.#check(request);
+    const sent = this.#queue.add(async () => work(await checked));
     // Whichever fails first is the answer; the other one's failure is the same or no longer of interest.
     const [, result] = await Promise.all([checked, sent]);
     return result;
   }
 
-  async #refuseMistakes({ body, attachments }: SendRequest): Promise<void> {
+  async #check(request: SendRequest): Promise<CheckedRequest> {
+    const { body, attachments } = request;
     const isEmpty = body === '' && attachments.length === 0;
-    const mistakes = isEmpty
-      ? [{ pointer: '/body', message: 'There is nothing to send.' }]
-      : await this.attachmentMistakes(attachments);
-    if (mistakes.length === 0) return;
+    const { mistakes, files } = isEmpty
+      ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
+      : await checkAttachments(attachments, this.#options.attachments);
+    if (mistakes.length === 0) return { ...request, files };
     throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
-  async #sendOnce(request: SendRequest, key: string, hash: string): Promise<SendResult> {
+  async #sendOnce(request: CheckedRequest, key: string, hash: string): Promise<SendResult> {
     // Durable before the run, and the outcome before the answer: whenever a crash comes, one send at most.
     const earlier = this.#idempotency.claim(key, hash);
     if (earlier !== undefined) return this.#replay(request, key, earlier);
     let expectation: Expectation | undefined;
     try {
-      expectation = await this.#deliver(request);
+      expectation = await this.#delivery.deliver(request);
     } catch (error) {
       this.#idempotency.keepFailure(key, error);
       throw error;
@@ -135,8 +141,8 @@ export class Sender implements MessageSender {
     return this.#answer(request, expectation?.rowId, false);
   }
 
-  async #sendNow(request: SendRequest): Promise<SendResult> {
-    const expectation = await this.#deliver(request);
+  async #sendNow(request: CheckedRequest): Promise<SendResult> {
+    const expectation = await this.#delivery.deliver(request);
     return this.#answer(request, expectation?.rowId, false);
   }
 
@@ -161,69 +167,6 @@ export class Sender implements MessageSender {
     return this.#answer(request, rowId, true);
   }
 
-  /** Runs every part and waits for the row of the first; gives back what was expected of it. */
-  async #deliver(request: SendRequest): Promise<Expectation | undefined> {
-    const { clock, log } = this.#options;
-    const { requestId } = request;
-    const startedMs = clock.monotonic();
-    const partsSent: string[] = [];
-    const expectations: (Expectation | undefined)[] = [];
-    try {
-      const to = route(request.recipient, this.#lookup.target(request.recipient));
-      for (const { pointer, content } of await this.#staged(partsOf(request))) {
-        expectations.push(await this.#deliverPart(to, content, partsSent));
-        partsSent.push(pointer);
-      }
-    } catch (error) {
-      const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
-      log.warn('a send failed', { requestId, ...why });
-      throw error;
-    }
-    const [first] = expectations;
-    if (first !== undefined) await this.#confirmations.wait(first, this.#stop.signal);
-    const tookMs = Math.round(clock.monotonic() - startedMs);
-    log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
-    return first;
-  }
-
-  async #deliverPart(
-    to: Route,
-    content: SendPart['content'],
-    partsSent: readonly string[],
-  ): Promise<Expectation | undefined> {
-    const expectation = this.#confirmations.expect(to.address, content);
-    const { recipient, chatIds, service } = to;
-    const outcome = await this.#run({ recipient, chatIds, service, content });
-    if (outcome.kind === 'done') return expectation;
-    const failure = sendFailure(outcome, partsSent);
-    // One that may have gone out keeps its claim, so that its row is not taken for a later send's.
-    if (failure.code !== 'send_outcome_unknown') this.#confirmations.drop(expectation);
-    throw failure;
-  }
-
-  /** All copies are made before anything is sent: a full disk leaves no half message. */
-  async #staged(parts: readonly Part[]): Promise<readonly Part[]> {
-    const staging = this.#staging;
-    if (staging === undefined) return parts;
-    return Promise.all(
-      parts.map(async ({ pointer, content }) => ({
-        pointer,
-        content: 'body' in content ? content : { attachment: await staging.copy(content.attachment) },
-      })),
-    );
-  }
-
-  /** Decision D2: once more after opening Messages, only when it certainly did not run. */
-  async #run(part: SendPart): Promise<RunOutcome> {
-    const { messages } = this.#options;
-    const { signal } = this.#stop;
-    if (signal.aborted) return { kind: 'killed' };
-    const outcome = await messages.run(part, signal);
-    if (outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    await Promise.race([messages.open(), aborted(signal)]);
-    return signal.aborted ? outcome : messages.run(part, signal);
-  }
-
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
     const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
     return { confirmed: message !== undefined, message: message ?? this.#provisional(request), replayed };
@@ -245,23 +188,4 @@ export class Sender implements MessageSender {
       status: 'pending',
     };
   }
-}
-
-interface Part {
-  /** Of the request's member that it comes from. */
-  readonly pointer: string;
-  readonly content: SendPart['content'];
-}
-
-/** Body first, then each attachment (decision D1). */
-function partsOf({ body, attachments }: SendRequest): readonly Part[] {
-  const files = attachments.map((attachment, index) => ({ pointer: `/attachments/${index}`, content: { attachment } }));
-  return body === '' ? files : [{ pointer: '/body', content: { body } }, ...files];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,75 +1,119 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { AppError, errorCode } from '../domain/errors.ts';
+import { pipeline } from 'node:stream/promises';
+import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
+import { type CheckedFile, openChecked } from './attachments.ts';
 
 /** Decision D8: Messages may still be reading long after the script said it was done. */
 const KEPT_MS = 60 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Copies of attachments where Messages' sandbox lets it read (decision D8), each removed an hour later. */
-export class Staging {
-  readonly #folder: string;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #removals = new Map<string, Cancel>();
+export interface StagingOptions {
+  readonly folder: string;
+  /** Names of the folders that chat.db refers to; undefined while it cannot say. */
+  readonly inUse: () => ReadonlySet<string> | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
-  constructor(folder: string, clock: Clock, log: Log) {
-    this.#folder = folder;
-    this.#clock = clock;
-    this.#log = log;
+/**
+ * Copies of attachments where Messages' sandbox lets it read (decision D8). Messages may show the copy itself in the
+ * conversation, so after an hour only those are removed that chat.db does not refer to (decision T2).
+ */
+export class Staging {
+  readonly #options: StagingOptions;
+  /** When each copy may go, by the name of its folder. */
+  readonly #dueMs = new Map<string, number>();
+  #cancel: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(options: StagingOptions) {
+    this.#options = options;
   }
 
   /** Takes over what an earlier process left. */
   async start(): Promise<void> {
-    for (const name of await readdir(this.#folder).catch(() => [])) {
+    const { folder, clock } = this.#options;
+    for (const name of await readdir(folder).catch(() => [])) {
       if (!OURS.test(name)) continue;
-      const folder = join(this.#folder, name);
-      const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: 0 }));
-      this.#removeIn(folder, mtimeMs + KEPT_MS - this.#clock.now());
+      const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
+      // Whatever its date says, within an hour of the start.
+      this.#dueMs.set(name, Math.min(mtimeMs, clock.now()) + KEPT_MS);
     }
+    this.#schedule();
   }
 
   /** Path of the copy. It keeps the file's name, which the receiver sees, in a folder of its own. */
-  async copy(path: string): Promise<string> {
-    const folder = join(this.#folder, randomUUID());
-    const copy = join(folder, basename(path));
+  async copy(file: CheckedFile): Promise<string> {
+    const { folder, clock } = this.#options;
+    const name = randomUUID();
+    const copy = join(folder, name, basename(file.path));
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      this.#removeIn(folder, KEPT_MS);
-      // On APFS a clone: neither time nor room.
-      await copyFile(path, copy, constants.COPYFILE_FICLONE);
-      const seconds = this.#clock.now() / 1000;
-      await utimes(folder, seconds, seconds);
+      const source = await openChecked(file);
+      try {
+        await mkdir(join(folder, name), { recursive: true, mode: 0o700 });
+        this.#dueMs.set(name, clock.now() + KEPT_MS);
+        this.#schedule();
+        await pipeline(
+          source.createReadStream({ autoClose: false }),
+          createWriteStream(copy, { flags: 'wx', mode: 0o600 }),
+        );
+      } finally {
+        await source.close();
+      }
+      const seconds = clock.now() / 1000;
+      await utimes(join(folder, name), seconds, seconds);
+      return copy;
     } catch (error) {
-      throw new AppError(
-        'refused',
-        'send_failed',
-        `An attachment could not be copied (${errorCode(error) ?? 'error'}).`,
-        {
-          hint: 'Nothing was sent. Check that the file is still there, and the room on the disk.',
-          cause: error,
-        },
-      );
+      throw isAppError(error) ? error : copyFailure(error, folder);
     }
-    return copy;
   }
 
   /** What is still there is removed after the next start. */
   close(): void {
-    for (const cancel of this.#removals.values()) cancel();
-    this.#removals.clear();
+    this.#isClosed = true;
+    this.#cancel?.();
   }
 
-  #removeIn(folder: string, ms: number): void {
-    const remove = () => {
-      this.#removals.delete(folder);
-      rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-        this.#log.warn('a copy of an attachment could not be removed', { folder, code: errorCode(error) });
-      });
-    };
-    this.#removals.set(folder, this.#clock.after(Math.min(Math.max(ms, 0), KEPT_MS), remove));
+  #schedule(): void {
+    this.#cancel?.();
+    if (this.#isClosed || this.#dueMs.size === 0) return;
+    const { clock } = this.#options;
+    const waitMs = Math.max(Math.min(...this.#dueMs.values()) - clock.now(), 0);
+    this.#cancel = clock.after(Math.min(waitMs, KEPT_MS), () => void this.#sweep());
   }
+
+  async #sweep(): Promise<void> {
+    const { folder, clock, inUse, log } = this.#options;
+    const nowMs = clock.now();
+    const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
+    const used = due.length === 0 ? new Set<string>() : inUse();
+    for (const name of due) {
+      // chat.db cannot be read now: asked again in an hour.
+      if (used === undefined) this.#dueMs.set(name, nowMs + KEPT_MS);
+      else this.#dueMs.delete(name);
+    }
+    this.#schedule();
+    for (const name of used === undefined ? [] : due) {
+      if (used?.has(name) === true) continue;
+      await rm(join(folder, name), { recursive: true, force: true }).catch((error: unknown) => {
+        log.warn('a copy of an attachment could not be removed', {
+          folder: join(folder, name),
+          code: errorCode(error),
+        });
+      });
+    }
+  }
+}
+
+function copyFailure(cause: unknown, folder: string): AppError {
+  const reason = errorCode(cause) ?? 'error';
+  const isForbidden = reason === 'EPERM' || reason === 'EACCES';
+  return isForbidden
+    ? problem('staging_not_permitted', { folder }, { cause })
+    : problem('attachment_not_copied', { reason }, { cause });
 }

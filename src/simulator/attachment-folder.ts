@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { Behaviour } from './commands.ts';
 
 /** A file as chat.db names it. */
 export interface StoredFile {
@@ -15,8 +16,15 @@ export class AttachmentFolder {
     this.#home = home;
   }
 
-  /** Keeps a copy of a file that is sent. */
-  keep(source: string, row: number, guid: string): StoredFile {
+  /**
+   * Keeps a copy of a file that is sent, or uses it in place: reports of steipete/imsg, which stages as we do, name the
+   * staged path as the landing path in history (audit F4).
+   */
+  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): StoredFile {
+    if (mode !== 'copied') {
+      const name = mode === 'in_place' ? source : source.replace(this.#home, '~');
+      return { name, bytes: statSync(source).size };
+    }
     const { path, name } = this.#place(basename(source), row, guid);
     copyFileSync(source, path);
     return { name, bytes: statSync(path).size };

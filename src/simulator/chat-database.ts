@@ -76,6 +76,18 @@ export class ChatDatabase extends Tables {
     return row === undefined ? undefined : Number(row[0]);
   }
 
+  guids(): readonly string[] {
+    return this.sqlite
+      .prepare('SELECT guid FROM chat ORDER BY ROWID')
+      .all()
+      .map(([guid]) => String(guid));
+  }
+
+  serviceOf(chat: number): string {
+    const row = this.sqlite.prepare('SELECT service_name FROM chat WHERE ROWID = ?').get(chat);
+    return String(row?.[0] ?? 'iMessage');
+  }
+
   /** The guid macOS gives a chat: since 26 its prefix no longer names the service. */
   chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
     return `${this.version === '26' ? 'any' : service};${style};${identifier}`;

@@ -4,7 +4,6 @@ import type { SqlValue } from '../runtime/sqlite.ts';
 export const SCENARIOS = [
   'no_such_chat', // −1728
   'not_permitted', // −1743
-  'not_running', // −600, until `open` is called
   'connection_lost', // −609
   'timed_out', // −1712
   'refused', // −10000, any other number
@@ -18,21 +17,46 @@ export const SCENARIOS = [
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** One send, as the environment of osascript says it. */
+/** One attempt to send, as the environment of osascript says it. */
 export interface SendCommand {
   readonly do: 'send';
   readonly recipient: string;
-  readonly chatIds: readonly string[];
+  /** Empty: the recipient is a participant. */
+  readonly chatId: string;
+  /** Empty: of any account. */
   readonly service: string;
   readonly body?: string;
   readonly attachment?: string;
 }
 
+/** How Messages and macOS meet a script. */
+export interface Behaviour {
+  /** What macOS says to a program that wants to control Messages; `asks`: a dialog, until somebody answers. */
+  readonly automation: 'granted' | 'asks' | 'denied';
+  /** In the order of Messages' list. */
+  readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
+  /** What the ids in the live list begin with; null: as in chat.db. */
+  readonly livePrefix: string | null;
+  /** `people`: 200 one-to-one chats and nothing else. */
+  readonly liveList: 'complete' | 'people';
+  /** Address of a participant, and the address whose conversation Messages takes instead. */
+  readonly chooses: Readonly<Record<string, string>>;
+  /** Whether the attachment's row names Messages' own copy or the file it was given, and how. */
+  readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
+}
+
 /** What can be asked of the simulated Messages: a line of JSON each, answered by a line. */
 export type Command =
   | SendCommand
+  /** Of the scripts without anything to send: whether it runs, whether it may be controlled, its chats and accounts. */
+  | { readonly do: 'running' | 'probe' | 'chats' | 'accounts' }
   | { readonly do: 'open' }
-  | { readonly do: 'probe' }
+  | ({ readonly do: 'behave' } & Partial<Behaviour>)
+  /** Messages ends; when it is opened it takes so long to come up. */
+  | { readonly do: 'quit'; readonly startupMs: number }
+  /** The person answers the dialog. */
+  | { readonly do: 'answer'; readonly isAllowed: boolean }
+  | { readonly do: 'dialog' }
   | {
       readonly do: 'scenario';
       readonly name: Scenario | 'none';

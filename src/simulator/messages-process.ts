@@ -55,8 +55,11 @@ process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then 
 
 async function obey(line: string, socket: Socket): Promise<void> {
   let answer: unknown;
+  // The program that asked has ended: nobody waits for the answer any more.
+  const ended = new AbortController();
+  socket.once('close', () => ended.abort());
   try {
-    answer = { ok: true, result: await messages.perform(JSON.parse(line) as Command) };
+    answer = { ok: true, result: await messages.perform(JSON.parse(line) as Command, ended.signal) };
   } catch (error) {
     answer = { ok: false, error: error instanceof Error ? error.message : String(error) };
   }

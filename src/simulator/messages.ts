@@ -5,6 +5,8 @@ import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
 import { Scenarios } from './scenarios.ts';
+import { EVENT_LIMIT_MS, ScriptHost } from './script-host.ts';
+import { liveIds, targetOf } from './script-targets.ts';
 import { encodeAttributedBody } from './typedstream.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
@@ -14,6 +16,8 @@ const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
 const FAILS_AFTER_MS = 1500;
+
+const NEVER = new AbortController().signal;
 
 export interface MessagesOptions {
   /** The simulated person's home folder. */
@@ -30,11 +34,13 @@ export class Messages {
   readonly #folder: AttachmentFolder;
   #database: ChatDatabase;
   readonly #scenarios = new Scenarios();
+  readonly #host: ScriptHost;
   #turn = 0;
 
   constructor(options: MessagesOptions) {
     this.#options = options;
     this.#folder = new AttachmentFolder(options.home);
+    this.#host = new ScriptHost(options.clock, (number) => this.#scenarios.error(number));
     this.#database = ChatDatabase.open(this.path, options.version);
   }
 
@@ -51,17 +57,38 @@ export class Messages {
   }
 
   /** Does what a command says. Throws a sentence for one that means nothing. */
-  async perform(command: Command): Promise<unknown> {
+  async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#options.clock.now();
     switch (command.do) {
       case 'send':
-        return this.send(command);
-      case 'probe':
-        return this.#scenarios.next()?.end ?? { exitCode: 0, stdout: '1\n' };
+        return this.#host.event(EVENT_LIMIT_MS.send, signal, () => this.send(command));
+      case 'probe': {
+        const granted: ScriptEnd = { exitCode: 0, stdout: '1\n' };
+        return this.#host.event(EVENT_LIMIT_MS.probe, signal, async () => this.#scenarios.next()?.end ?? granted);
+      }
+      case 'chats':
+        return this.#print(signal, () => liveIds(database, this.#host.behaviour).join('\n'));
+      case 'accounts':
+        return this.#print(signal, () => {
+          const { accounts } = this.#host.behaviour;
+          return [...accounts.map(({ service }) => service), ...accounts.map(({ isEnabled }) => isEnabled)].join(', ');
+        });
+      case 'running':
+        return this.#host.running();
       case 'open':
-        this.#scenarios.open();
+        this.#host.open();
         return { exitCode: 0 } satisfies ScriptEnd;
+      case 'quit':
+        this.#host.quit(command.startupMs);
+        return {};
+      case 'behave':
+        this.#host.behave(command);
+        return {};
+      case 'answer':
+        return { wasOpen: this.#host.answer(command.isAllowed) };
+      case 'dialog':
+        return this.#host.dialog;
       case 'scenario':
         this.#scenarios.begin(command);
         return {};
@@ -143,7 +170,11 @@ export class Messages {
     }
   }
 
-  /** One run of the send script. */
+  #print(signal: AbortSignal, text: () => string): Promise<ScriptEnd> {
+    return this.#host.event(EVENT_LIMIT_MS.send, signal, async () => ({ exitCode: 0, stdout: `${text()}\n` }));
+  }
+
+  /** One run of the send script, past its guard and macOS. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
     if (scenario?.name === 'slow') await this.#wait(scenario.delayMs);
@@ -152,34 +183,28 @@ export class Messages {
     if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
     if (scenario?.name === 'nothing') return { exitCode: 0 };
 
-    const chat = this.#target(command);
-    if (chat === undefined) return this.#scenarios.error(-1728);
-    const row = this.#outgoing(command, scenario?.name === 'ghost');
-    if (scenario?.name === 'ghost') return { exitCode: 0 };
+    const target = targetOf(this.#database, command, this.#host.behaviour);
+    if (typeof target === 'number') return this.#scenarios.error(target);
+    if (target === 'ghost' || scenario?.name === 'ghost') {
+      this.#outgoing(command, 'SMS', true);
+      return { exitCode: 0 };
+    }
+    const row = this.#outgoing(command, target.service, false);
     const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
-    this.#deliver(chat, row, command, fails);
+    this.#deliver(target.chat, row, command, fails);
     return failure ?? { exitCode: 0 };
   }
 
-  /** The chat a send goes to: known ids in turn, then, for one person, the address itself. */
-  #target({ recipient, chatIds, service }: SendCommand): number | undefined {
-    for (const id of chatIds) {
-      const chat = id === '' ? undefined : this.#database.findChat(id);
-      if (chat !== undefined) return chat;
-    }
-    if (recipient === '' || recipient.includes(';+;')) return undefined;
-    return this.#database.directChat(recipient, service === '' ? 'iMessage' : service);
-  }
-
-  #outgoing(command: SendCommand, isGhost: boolean): number {
+  #outgoing(command: SendCommand, service: string, isGhost: boolean): number {
     const database = this.#database;
     const dateMs = this.#options.clock.now();
     // Messages keeps carriage returns as it is given them; an attachment is one placeholder in the text.
     const text = isGhost ? '' : (command.body ?? ATTACHMENT_CHARACTER);
-    const columns = { is_finished: 0, service: isGhost ? 'SMS' : command.service || 'iMessage' };
+    const columns = { is_finished: 0, service };
     const row = database.message({ text, dateMs, columns });
     if (command.attachment === undefined) return row;
-    const stored = this.#folder.keep(command.attachment, row, database.guid(row));
+    const { stagedFiles } = this.#host.behaviour;
+    const stored = this.#folder.keep(command.attachment, row, database.guid(row), stagedFiles);
     database.attach(row, { filename: stored.name, bytes: stored.bytes, isOutgoing: true, transferState: 3 });
     return row;
   }

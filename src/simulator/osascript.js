@@ -4,6 +4,7 @@
 //   osascript.js <osascript|open> <socket> <file for the record of calls> [arguments as given]
 import { appendFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
+import { basename } from 'node:path';
 
 const [tool, socketPath, recordPath, ...given] = process.argv.slice(2);
 const names = ['RECIPIENT', 'CHAT_IDS', 'SERVICE', 'BODY', 'ATTACHMENT'];
@@ -62,12 +63,20 @@ function scriptCommand() {
     process.stderr.write('osascript: exactly one argument is expected: a script file\n');
     process.exit(2);
   }
-  if (values.RECIPIENT === undefined) return { do: 'probe' };
+  const script = basename(file);
+  if (script === 'automation.applescript') return { do: 'probe' };
+  if (script === 'chats.applescript') return { do: 'chats' };
+  if (script === 'accounts.applescript') return { do: 'accounts' };
+  if (script !== 'send.applescript') {
+    process.stderr.write(`osascript: ${script} is none of the scripts\n`);
+    process.exit(2);
+  }
+  if (!values.BODY && !values.ATTACHMENT) return { do: 'running' };
   return {
     do: 'send',
-    recipient: values.RECIPIENT,
-    chatIds: (values.CHAT_IDS ?? '').split('\n').filter((id) => id !== ''),
+    recipient: values.RECIPIENT ?? '',
+    chatId: values.CHAT_IDS ?? '',
     service: values.SERVICE ?? '',
-    ...(values.ATTACHMENT === undefined ? { body: values.BODY ?? '' } : { attachment: values.ATTACHMENT }),
+    ...(values.ATTACHMENT ? { attachment: values.ATTACHMENT } : { body: values.BODY }),
   };
 }

@@ -4,7 +4,6 @@ import { type Language, scriptError } from './script-errors.ts';
 const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
   no_such_chat: -1728,
   not_permitted: -1743,
-  not_running: -600,
   connection_lost: -609,
   timed_out: -1712,
   refused: -10000,
@@ -32,16 +31,11 @@ export class Scenarios {
     this.#left = command.times ?? 1;
   }
 
-  /** Messages is opened: it is running now. */
-  open(): void {
-    if (this.#current?.name === 'not_running') this.#current = undefined;
-  }
-
   /** For the run that begins now. */
   next(): Happening | undefined {
     const current = this.#current;
     if (current === undefined || current.name === 'none') return undefined;
-    if (current.name !== 'not_running') this.#left -= 1;
+    this.#left -= 1;
     if (this.#left <= 0) this.#current = undefined;
     const { name, delayMs = 20_000, goesOut = false } = current;
     return { name, delayMs, goesOut, end: this.#endOf(name) };

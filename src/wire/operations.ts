@@ -124,8 +124,9 @@ export const OPERATIONS = {
     problems: [
       'send_in_progress',
       'send_interrupted',
+      'attachment_changed',
       'idempotency_key_reused',
-      'send_failed',
+      ...namesOf('send_failed'),
       ...namesOf('messages_unavailable'),
       'send_queue_full',
       ...STATE_DB,

@@ -225,11 +225,13 @@ describe('when Messages', () => {
     },
   );
 
-  test('is not running, it is opened and asked once more', async () => {
-    await mac.command({ do: 'scenario', name: 'not_running' });
+  test('is not running and takes six seconds to come up, it is opened, waited for and asked once more', async () => {
+    await mac.command({ do: 'quit', startupMs: 6000 });
     const before = mac.calls.length;
     expect((await send({ recipient: ANA, body: 'wake up' })).status).toBe(201);
-    expect(mac.calls.slice(before).map(({ tool }) => tool)).toEqual(['osascript', 'open', 'osascript']);
+    const calls = mac.calls.slice(before);
+    expect(calls.slice(0, 2).map(({ tool }) => tool)).toEqual(['osascript', 'open']);
+    expect(calls.filter(({ values }) => values.BODY === 'wake up')).toHaveLength(2);
   });
 
   test('succeeds without a row, the answer is 202 with a provisional Message', async () => {

@@ -19,8 +19,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installCode } from '../../installer/code.ts';
 import { layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
-import { commandRunner } from '../../src/mac/command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { commandRunner } from '../../src/runtime/command.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 /** What one run does after it has written down how it was called. */
 export interface Step {
   readonly exit?: number;
+  readonly stdout?: string;
   readonly stderr?: string;
   /** Stays until it is killed, and starts a child of its own that does the same. */
   readonly hang?: boolean;
   readonly signal?: string;
+  /** Ends only when this file is there. */
+  readonly waitsForFile?: string;
 }
 
 export interface RecordedRun {
@@ -49,7 +52,7 @@ export class FakeExecutable {
 }
 
 const PROGRAM = `
-const { appendFileSync, readFileSync, writeFileSync } = require('node:fs');
+const { appendFileSync, existsSync, readFileSync, writeFileSync } = require('node:fs');
 const { spawn } = require('node:child_process');
 const steps = JSON.parse(readFileSync(__filename + '.steps', 'utf8'));
 const step = steps.shift() ?? {};
@@ -61,5 +64,10 @@ appendFileSync(__filename + '.runs', JSON.stringify({
 }) + '\\n');
 if (step.hang) setInterval(() => {}, 1000);
 else if (step.signal) process.kill(process.pid, step.signal);
-else process.stderr.write(step.stderr ?? '', () => process.exit(step.exit ?? 0));
+else if (step.waitsForFile) setInterval(() => existsSync(step.waitsForFile) && end(), 5);
+else end();
+function end() {
+  process.stdout.write(step.stdout ?? '', () =>
+  process.stderr.write(step.stderr ?? '', () => process.exit(step.exit ?? 0)));
+}
 `;

@@ -9,7 +9,7 @@ import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
-import { commandRunner, type RunCommand } from '../../src/mac/command.ts';
+import { commandRunner, type RunCommand } from '../../src/runtime/command.ts';
 import { onThisMac } from './mac-stand-ins/on-this-mac.mjs';
 import { isStandIn, runStandIn } from './mac-stand-ins/programs.mjs';
 import { machFile } from './mach-o.ts';

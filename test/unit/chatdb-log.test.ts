@@ -204,16 +204,17 @@ describe('the lookup for sends', () => {
     fixture.chat('iMessage;+;chat1', { service_name: 'any' });
     fixture.message({ chat: iMessage, date: appleNs('2026-01-01T00:00:00Z') });
     fixture.message({ chat: sms, date: appleNs('2026-01-02T00:00:00Z') });
-    const both = ['SMS;-;+15550100', 'iMessage;-;+15550100'];
-    expect(lookup.target('+15550100')).toEqual({ guid: both[0], chatIds: both, service: 'SMS' });
-    expect(lookup.target('any;-;+15550100')).toEqual({ guid: both[0], chatIds: both, service: 'SMS' });
-    const exact = { guid: both[1], chatIds: both.toReversed(), service: 'iMessage' };
-    expect(lookup.target('iMessage;-;+15550100')).toEqual(exact);
-    const group = { guid: 'iMessage;+;chat1', chatIds: ['iMessage;+;chat1'], service: null };
-    expect(lookup.target('chat1')).toEqual(group);
-    expect(lookup.target('any;+;chat1')).toEqual(group);
-    for (const unknown of ['any;-;chat1', '+15550101', '', ';', "x' OR 1"])
-      expect(lookup.target(unknown)).toBeUndefined();
+    const byTime = [
+      { guid: 'SMS;-;+15550100', service: 'SMS' },
+      { guid: 'iMessage;-;+15550100', service: 'iMessage' },
+    ];
+    expect(lookup.chats('+15550100')).toEqual(byTime);
+    expect(lookup.chats('any;-;+15550100')).toEqual(byTime);
+    expect(lookup.chats('iMessage;-;+15550100')).toEqual(byTime.toReversed());
+    const group = [{ guid: 'iMessage;+;chat1', service: null }];
+    expect(lookup.chats('chat1')).toEqual(group);
+    expect(lookup.chats('any;+;chat1')).toEqual(group);
+    for (const unknown of ['any;-;chat1', '+15550101', '', ';', "x' OR 1"]) expect(lookup.chats(unknown)).toEqual([]);
   });
 
   test('gives own messages above a mark as a confirmation needs them', () => {

@@ -9,7 +9,7 @@ import { knownWords } from '../../src/cli/doctor/redact.ts';
 import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
 import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
 import { PosternError } from '../../src/client/client.ts';
-import type { RunCommand } from '../../src/mac/command.ts';
+import type { RunCommand } from '../../src/runtime/command.ts';
 import { examples } from '../../src/wire/examples.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 

@@ -1,6 +1,7 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { macPermissions } from '../../src/mac/permissions.ts';
+import { MacPermissions } from '../../src/mac/permissions.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeExecutable } from '../support/fake-osascript.ts';
@@ -10,7 +11,7 @@ const folder = temporaryFolder();
 
 describe('Full Disk Access', () => {
   const ask = async (platform: string, status: string | undefined, chatDb?: 'granted' | 'denied') => {
-    const permissions = macPermissions({
+    const permissions = new MacPermissions({
       platform,
       osascriptPath: join(folder, 'none'),
       clock: new FakeClock(),
@@ -26,16 +27,18 @@ describe('Full Disk Access', () => {
     return report.state;
   };
 
-  test('is what macOS says', async () => {
-    expect(await ask('darwin', 'authorized', 'denied')).toBe('granted');
-    expect(await ask('darwin', 'denied')).toBe('denied');
-    expect(await ask('darwin', 'restricted')).toBe('denied');
-  });
-
-  test('is what SQLite says where macOS cannot be asked', async () => {
+  test('is what opening chat.db says, whatever a native probe of other files says', async () => {
+    expect(await ask('darwin', 'authorized', 'denied')).toBe('denied');
+    expect(await ask('darwin', 'denied', 'granted')).toBe('granted');
     expect(await ask('darwin', undefined, 'denied')).toBe('denied');
     expect(await ask('darwin', 'not determined', 'granted')).toBe('granted');
     expect(await ask('linux', 'denied', 'granted')).toBe('granted');
+  });
+
+  test('is the hint of a native probe only while chat.db says nothing', async () => {
+    expect(await ask('darwin', 'authorized')).toBe('granted');
+    expect(await ask('darwin', 'denied')).toBe('denied');
+    expect(await ask('darwin', 'restricted')).toBe('denied');
   });
 
   test('is unknown where nobody can say', async () => {
@@ -44,7 +47,7 @@ describe('Full Disk Access', () => {
   });
 
   test('works without the native module being there', async () => {
-    const permissions = macPermissions({ platform: 'darwin', osascriptPath: '/none', clock: new FakeClock() });
+    const permissions = new MacPermissions({ platform: 'darwin', osascriptPath: '/none', clock: new FakeClock() });
     expect((await permissions.fullDiskAccess()).state).toMatch(/^(granted|denied|unknown)$/);
   });
 });
@@ -53,7 +56,7 @@ describe('Automation', () => {
   const setUp = () => {
     const fake = new FakeExecutable(folder);
     const clock = new FakeClock();
-    return { fake, clock, permissions: macPermissions({ platform: 'linux', osascriptPath: fake.path, clock }) };
+    return { fake, clock, permissions: new MacPermissions({ platform: 'linux', osascriptPath: fake.path, clock }) };
   };
 
   test('is granted when the harmless script runs, which is all that osascript gets', async () => {
@@ -65,25 +68,44 @@ describe('Automation', () => {
   });
 
   test.each([
-    ['execution error: Not authorized to send Apple events to Messages. (-1743)', 'denied', 'System Settings'],
-    ['execution error: 未获得将Apple事件发送给信息的授权。 (-1743)', 'denied', 'System Settings'],
-    ['execution error: User consent is needed. (-1744)', 'denied', 'has not asked'],
-    ['execution error: Messages is not running. (-600)', 'unknown', 'not running'],
-    ['execution error: AppleEvent timed out. (-1712)', 'unknown', 'in time'],
-    ['execution error: odd (-10000)', 'unknown', '-10000'],
-    ['', 'unknown', 'could not be asked'],
-  ])('%s', async (stderr, state, words) => {
+    ['execution error: User consent is needed. (-1744)', 'denied', 'no_dialog', 'was asked'],
+    ['execution error: AppleEvent timed out. (-1712)', 'unknown', 'failed', 'in time'],
+    ['execution error: odd (-10000)', 'unknown', 'failed', '-10000'],
+    ['', 'unknown', 'failed', 'could not be asked'],
+  ])('%s', async (stderr, state, reason, words) => {
     const { fake, permissions } = setUp();
     fake.plan({ exit: 1, stderr });
-    expect(await permissions.automation()).toEqual({
-      name: 'automation',
-      state,
-      detail: expect.stringContaining(words),
-    });
+    const report = await permissions.automation();
+    expect(report).toEqual({ name: 'automation', state, reason, detail: expect.stringContaining(words) });
+    expect(permissions.known).toEqual([report]);
+  });
+
+  test.each([
+    'execution error: Not authorized to send Apple events to Messages. (-1743)',
+    'execution error: 未获得将Apple事件发送给信息的授权。 (-1743)',
+  ])('refused at once nobody can have seen a dialog; refused after a while somebody has: %s', async (stderr) => {
+    const { fake, clock, permissions } = setUp();
+    const step = { exit: 1, stderr };
+    fake.plan(step);
+    expect(await permissions.automation()).toMatchObject({ state: 'denied', reason: 'no_dialog' });
+    fake.plan({ ...step, waitsForFile: join(folder, 'answered') });
+    const asked = permissions.automation();
+    await eventually(() => fake.runs().length === 2);
+    await clock.advance(400);
+    writeFileSync(join(folder, 'answered'), '');
+    expect(await asked).toMatchObject({ state: 'denied', reason: 'refused' });
+    // The person said no: that is not forgotten at the next, quick answer.
+    fake.plan(step);
+    expect(await permissions.automation()).toMatchObject({ reason: 'refused' });
+    rmSync(join(folder, 'answered'));
   });
 
   test('is unknown where there is no osascript, or it dies or babbles', async () => {
-    const missing = macPermissions({ platform: 'linux', osascriptPath: join(folder, 'none'), clock: new FakeClock() });
+    const missing = new MacPermissions({
+      platform: 'linux',
+      osascriptPath: join(folder, 'none'),
+      clock: new FakeClock(),
+    });
     expect(await missing.automation()).toMatchObject({ state: 'unknown', detail: expect.stringContaining('ENOENT') });
     const { fake, permissions } = setUp();
     fake.plan({ signal: 'SIGABRT' }, { exit: 1, stderr: 'x'.repeat(1_000_000) });
@@ -91,13 +113,38 @@ describe('Automation', () => {
     expect((await permissions.automation()).state).toBe('unknown');
   });
 
-  test('never hangs when macOS waits for a person', async () => {
+  test('has one question open at a time: it is joined, answered within 20 s as still open, and ends after 610 s', async () => {
+    const { fake, clock, permissions } = setUp();
+    fake.plan({ hang: true });
+    const first = permissions.automation();
+    await eventually(() => fake.runs().length === 1);
+    await clock.advance(20_000);
+    expect(await first).toMatchObject({
+      state: 'unknown',
+      reason: 'asking',
+      detail: expect.stringContaining('screen'),
+    });
+    const second = permissions.automation();
+    await clock.advance(20_000);
+    expect(await second).toMatchObject({ reason: 'asking' });
+    const last = permissions.automation();
+    await clock.advance(15_000);
+    await clock.advance(610_000 - 55_000);
+    await last;
+    await eventually(() => permissions.known[0]?.reason === 'failed');
+    expect(fake.runs()).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+    process.kill(fake.runs()[0]?.childPid ?? 0, 'SIGKILL');
+  });
+
+  test('ends its question with the service', async () => {
     const { fake, clock, permissions } = setUp();
     fake.plan({ hang: true });
     const asking = permissions.automation();
-    const [run] = await eventually(() => (fake.runs().length === 1 ? fake.runs() : undefined));
-    await clock.advance(20_000);
-    expect(await asking).toMatchObject({ state: 'unknown', detail: expect.stringContaining('on the screen') });
-    process.kill(run?.childPid ?? 0, 'SIGKILL');
+    await eventually(() => fake.runs().length === 1);
+    await permissions.close();
+    expect((await asking).state).toBe('unknown');
+    expect(clock.pending).toBe(0);
+    process.kill(fake.runs()[0]?.childPid ?? 0, 'SIGKILL');
   });
 });

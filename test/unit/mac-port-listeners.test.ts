@@ -2,8 +2,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { portState } from '../../installer/port.ts';
-import { commandRunner } from '../../src/mac/command.ts';
 import { assertPortFree, portHolder, portListeners } from '../../src/mac/port-listeners.ts';
+import { commandRunner } from '../../src/runtime/command.ts';
 import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

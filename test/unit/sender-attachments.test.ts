@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import {
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -12,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { attachmentMistakes } from '../../src/sender/attachments.ts';
+import { type CheckedFile, checkAttachments, openChecked } from '../../src/sender/attachments.ts';
 import { Staging } from '../../src/sender/staging.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -30,8 +33,14 @@ for (const name of ['chat.db', 'chat.db-wal', 'chat.db-shm']) writeFileSync(join
 const rules = { roots: [], chatDbPath: inside('messages/chat.db'), configDir: inside('config') };
 
 async function mistakes(paths: readonly string[], roots: readonly string[] = []): Promise<readonly string[]> {
-  const found = await attachmentMistakes(paths, { ...rules, roots });
+  const { mistakes: found } = await checkAttachments(paths, { ...rules, roots });
   return found.map(({ pointer, message }) => `${pointer} ${message}`);
+}
+
+async function checked(path: string): Promise<CheckedFile> {
+  const { files } = await checkAttachments([path], rules);
+  if (files[0] === undefined) throw new Error(`${path} may not be sent`);
+  return files[0];
 }
 
 describe('an attachment', () => {
@@ -118,8 +127,8 @@ describe('an attachment', () => {
   test('is never the messages database where the configured link leads to', async () => {
     symlinkSync(inside('messages/chat.db'), inside('chat.db'));
     const path = inside('messages/chat.db-wal');
-    const found = await attachmentMistakes([path], { ...rules, chatDbPath: inside('chat.db') });
-    expect(found).toEqual([{ pointer: '/attachments/0', message: 'The Messages database cannot be sent.' }]);
+    const found = await checkAttachments([path], { ...rules, chatDbPath: inside('chat.db') });
+    expect(found.mistakes).toEqual([{ pointer: '/attachments/0', message: 'The Messages database cannot be sent.' }]);
   });
 
   test("is never one of Postern's own files, under any name", async () => {
@@ -133,47 +142,146 @@ describe('an attachment', () => {
   });
 });
 
+describe('an attachment that is another one when its turn comes', () => {
+  const outbox = inside('outbox');
+  mkdirSync(join(outbox, 'deep'), { recursive: true });
+  const path = join(outbox, 'deep', 'a.txt');
+  const secret = inside('pictures-private/b.png');
+  const replace = async (make: () => void): Promise<unknown> => {
+    rmSync(join(outbox, 'deep'), { recursive: true, force: true });
+    mkdirSync(join(outbox, 'deep'));
+    writeFileSync(path, 'letter');
+    const file = await checked(path);
+    make();
+    return openChecked(file).then(
+      async (handle) => {
+        const text = await handle.readFile('utf8');
+        await handle.close();
+        return text;
+      },
+      (error: unknown) => error,
+    );
+  };
+  const changed = { status: 400, code: 'attachment_changed', mistakes: [{ pointer: '/attachments/0' }] };
+
+  test.each<readonly [string, () => void]>([
+    ['a link in its place', () => symlinkSync(secret, path)],
+    ['another file', () => renameSync(inside('pictures/other.png'), path)],
+    ['nothing', () => undefined],
+    ['a pipe', () => execFileSync('mkfifo', [path])],
+    ['a folder', () => mkdirSync(path)],
+    [
+      'a link in the place of its folder',
+      () => {
+        writeFileSync(inside('pictures-private/a.txt'), 'secret');
+        rmSync(dirname(path), { recursive: true });
+        symlinkSync(inside('pictures-private'), dirname(path));
+      },
+    ],
+  ])('is refused: %s', async (_name, make) => {
+    writeFileSync(inside('pictures/other.png'), 'new');
+    const found = await replace(() => {
+      rmSync(path);
+      make();
+    });
+    expect(found).toMatchObject(changed);
+  });
+
+  test('is sent from where the link led when the request came, wherever it leads now', async () => {
+    const link = inside('current.txt');
+    writeFileSync(inside('pictures/first.txt'), 'first');
+    symlinkSync(inside('pictures/first.txt'), link);
+    const file = await checked(link);
+    rmSync(link);
+    symlinkSync(secret, link);
+    const handle = await openChecked(file);
+    expect(await handle.readFile('utf8')).toBe('first');
+    await handle.close();
+  });
+
+  test('is the same file as long as only its content changes', async () => {
+    expect(await replace(() => writeFileSync(path, 'more'))).toBe('more');
+    const tooLarge = await replace(() => truncateSync(path, 100_000_001));
+    expect(tooLarge).toMatchObject(changed);
+  });
+});
+
 describe('the copy of an attachment', () => {
   const hour = 3_600_000;
-  const setUp = (name: string) => {
-    const clock = new FakeClock();
+  const setUp = (name: string, clock = new FakeClock()) => {
     const staged = inside(name);
-    return { clock, staged, staging: new Staging(staged, clock, collectingLog()) };
+    const chatDb: { used: ReadonlySet<string> | undefined } = { used: new Set() };
+    const staging = new Staging({ folder: staged, inUse: () => chatDb.used, clock, log: collectingLog() });
+    const copy = async (): Promise<string> => staging.copy(await checked(inside('pictures/a.png')));
+    return { clock, staged, staging, chatDb, copy };
   };
 
   test('keeps its name, in a folder of its own that nobody else may open', async () => {
-    const { staged, staging } = setUp('staged-1');
-    const copies = await Promise.all([staging.copy(inside('pictures/a.png')), staging.copy(inside('pictures/a.png'))]);
+    const { staged, staging, copy } = setUp('staged-1');
+    const copies = await Promise.all([copy(), copy()]);
     expect(new Set(copies).size).toBe(2);
-    for (const copy of copies) {
-      expect(basename(copy)).toBe('a.png');
-      expect(dirname(dirname(copy))).toBe(staged);
-      expect(readFileSync(copy, 'utf8')).toBe('x');
-      expect(statSync(dirname(copy)).mode & 0o777).toBe(0o700);
+    for (const path of copies) {
+      expect(basename(path)).toBe('a.png');
+      expect(dirname(dirname(path))).toBe(staged);
+      expect(readFileSync(path, 'utf8')).toBe('x');
+      expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
     }
     staging.close();
   });
 
   test('is removed an hour later', async () => {
-    const { clock, staged, staging } = setUp('staged-2');
-    await staging.copy(inside('pictures/a.png'));
+    const { clock, staged, copy } = setUp('staged-2');
+    await copy();
     await clock.advance(hour - 1);
     expect(readdirSync(staged)).toHaveLength(1);
     await clock.advance(1);
     await eventually(() => readdirSync(staged).length === 0);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is never removed while chat.db refers to it, neither after an hour nor at a start', async () => {
+    const { clock, staged, staging, chatDb, copy } = setUp('staged-7');
+    const [kept, removed] = [await copy(), await copy()];
+    chatDb.used = new Set([basename(dirname(kept))]);
+    await clock.advance(hour);
+    await eventually(() => readdirSync(staged).length === 1);
+    expect(readFileSync(kept, 'utf8')).toBe('x');
+    expect(existsSync(removed)).toBe(false);
+    staging.close();
+    const after = setUp('staged-7', clock);
+    after.chatDb.used = chatDb.used;
+    await after.copy();
+    await after.staging.start();
+    await clock.advance(2 * hour);
+    await eventually(() => readdirSync(staged).length === 1);
+    expect(readFileSync(kept, 'utf8')).toBe('x');
+    after.staging.close();
+  });
+
+  test('is not removed while chat.db cannot say, and is an hour after it can', async () => {
+    const { clock, staged, chatDb, copy, staging } = setUp('staged-8');
+    await copy();
+    chatDb.used = undefined;
+    await clock.advance(5 * hour);
+    expect(readdirSync(staged)).toHaveLength(1);
+    chatDb.used = new Set();
+    await clock.advance(hour);
+    await eventually(() => readdirSync(staged).length === 0);
+    staging.close();
   });
 
   test('is removed on time after a restart too, and nothing else is touched', async () => {
-    const { clock, staged, staging } = setUp('staged-3');
-    const young = await staging.copy(inside('pictures/a.png'));
-    const old = await staging.copy(inside('pictures/a.png'));
+    const { clock, staged, staging, copy } = setUp('staged-3');
+    const young = await copy();
+    const old = await copy();
     staging.close();
     expect(clock.pending).toBe(0);
     mkdirSync(join(staged, 'somebody else'));
     const seconds = (clock.now() - 2 * hour) / 1000;
     utimesSync(dirname(old), seconds, seconds);
     await clock.advance(hour / 2);
-    const after = new Staging(staged, clock, collectingLog());
+    const { staging: after } = setUp('staged-3', clock);
     await after.start();
     await clock.advance(0);
     await eventually(() => !readdirSync(staged).includes(basename(dirname(old))));
@@ -185,12 +293,12 @@ describe('the copy of an attachment', () => {
   });
 
   test('is removed within an hour of the start, whatever its date says', async () => {
-    const { clock, staged, staging } = setUp('staged-6');
-    const copy = await staging.copy(inside('pictures/a.png'));
+    const { clock, staged, staging, copy } = setUp('staged-6');
+    const path = await copy();
     staging.close();
     const seconds = (clock.now() + 1000 * hour) / 1000;
-    utimesSync(dirname(copy), seconds, seconds);
-    const after = new Staging(staged, clock, collectingLog());
+    utimesSync(dirname(path), seconds, seconds);
+    const { staging: after } = setUp('staged-6', clock);
     await after.start();
     await clock.advance(hour);
     await eventually(() => readdirSync(staged).length === 0);
@@ -204,8 +312,9 @@ describe('the copy of an attachment', () => {
   });
 
   test('that cannot be made is a refusal', async () => {
-    const { staging } = setUp('staged-5');
-    await expect(staging.copy(inside('gone'))).rejects.toMatchObject({ status: 502, code: 'send_failed' });
+    writeFileSync(inside('staged-5'), 'a file where the folder should be');
+    const { copy, staging } = setUp('staged-5');
+    await expect(copy()).rejects.toMatchObject({ status: 502, code: 'send_failed' });
     staging.close();
   });
 });

@@ -7,8 +7,8 @@ import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { failed, InMemoryChat, InMemoryMessages } from '../support/in-memory-messages.ts';
 import { collectingLog } from '../support/log.ts';
-import { failed, PaperChat, PaperMessages } from '../support/paper-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -19,8 +19,8 @@ function setUp() {
   worlds += 1;
   const statePath = join(folder, `state-${worlds}.db`);
   const clock = new FakeClock();
-  const chat = new PaperChat();
-  const messages = new PaperMessages();
+  const chat = new InMemoryChat();
+  const messages = new InMemoryMessages();
   const log = collectingLog();
   messages.behave = ({ content }) => {
     chat.add('body' in content ? { body: content.body } : {});

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { Clock } from '../../src/domain/ports/host.ts';
 import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports/sending.ts';
 import { osascript } from '../../src/sender/osascript.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +13,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 const part: SendPart = {
   recipient: '+15550100',
-  chatIds: ['any;-;+15550100', 'SMS;-;+15550100'],
+  chatId: 'any;-;+15550100',
   service: 'iMessage',
   content: { body: 'hello' },
 };
@@ -48,7 +49,7 @@ describe('one run of osascript', () => {
     expect(recorded?.env).toEqual({
       LANG: 'en_US.UTF-8',
       POSTERN_RECIPIENT: '+15550100',
-      POSTERN_CHAT_IDS: 'any;-;+15550100\nSMS;-;+15550100',
+      POSTERN_CHAT_IDS: 'any;-;+15550100',
       POSTERN_SERVICE: 'iMessage',
       POSTERN_BODY: 'hello',
     });
@@ -69,12 +70,12 @@ describe('one run of osascript', () => {
 
   test('gets an attachment by its path, and no body', async () => {
     const { fake, run } = setUp();
-    await run({ content: { attachment: '/tmp/a "b" ü.png' }, chatIds: [] });
+    await run({ content: { attachment: '/tmp/a "b" ü.png' }, chatId: null, service: null });
     expect(fake.runs()[0]?.env).toEqual({
       LANG: 'en_US.UTF-8',
       POSTERN_RECIPIENT: '+15550100',
       POSTERN_CHAT_IDS: '',
-      POSTERN_SERVICE: 'iMessage',
+      POSTERN_SERVICE: '',
       POSTERN_ATTACHMENT: '/tmp/a "b" ü.png',
     });
   });
@@ -166,40 +167,99 @@ describe('one run of osascript', () => {
 });
 
 describe('opening Messages', () => {
-  test('runs the `open` beside osascript and gives Messages a second', async () => {
-    const { fake, clock, messages } = setUp();
-    const opener = new FakeExecutable(folder, 'open', fake.folder);
-    let isOpen = false;
-    const opening = messages.open().then(() => {
-      isOpen = true;
-    });
-    await eventually(() => opener.runs().length === 1 && clock.pending === 1);
-    expect(opener.runs()[0]?.argv).toEqual(['-gjb', 'com.apple.MobileSMS']);
-    expect(opener.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
-    // The one timer is either the limit of `open` or the second after it; both end within ten seconds.
+  const { signal } = new AbortController();
+  const notRunning = { exit: 1, stderr: 'execution error: Messages is not running. (-600)' };
+  /** Lets the time of every pause pass, and of no run, until the work is done. */
+  const passPauses = async (clock: FakeClock, path: string): Promise<void> => {
+    let pauseMs = 0;
+    const watched: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after(ms, run) {
+        if (ms === 300 || ms === 1000) pauseMs = ms;
+        return clock.after(ms, run);
+      },
+    };
+    let isOver = false;
+    const opening = osascript({ path, clock: watched })
+      .open(signal)
+      .then(() => {
+        isOver = true;
+      });
     await eventually(async () => {
-      await clock.advance(100);
-      return isOpen;
+      const ms = pauseMs;
+      pauseMs = 0;
+      await clock.advance(ms);
+      return isOver;
     });
     await opening;
+  };
+
+  test('runs the `open` beside osascript, waits until Messages is up, and gives it a second', async () => {
+    const { fake, clock } = setUp();
+    const opener = new FakeExecutable(folder, 'open', fake.folder);
+    fake.plan(...Array<typeof notRunning>(20).fill(notRunning));
+    await passPauses(clock, fake.path);
+    expect(opener.runs()[0]?.argv).toEqual(['-gjb', 'com.apple.MobileSMS']);
+    expect(opener.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
+    expect(fake.runs()).toHaveLength(21);
+    expect(clock.monotonic()).toBe(20 * 300 + 1000);
+    // The script has nothing to send: it says whether Messages is running.
+    expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
+    expect(clock.pending).toBe(0);
   });
 
   test('goes on at once where there is no `open`, or it fails', async () => {
     const { fake, clock, messages } = setUp();
-    await messages.open();
+    await messages.open(signal);
     new FakeExecutable(folder, 'open', fake.folder).plan({ exit: 1, stderr: 'no' });
-    await messages.open();
+    await messages.open(signal);
     expect(clock.pending).toBe(0);
+    expect(fake.runs()).toEqual([]);
   });
 
-  test('waits at most 10 s', async () => {
+  test('waits at most 10 s for the program `open`', async () => {
     const { fake, clock, messages } = setUp();
     const opener = new FakeExecutable(folder, 'open', fake.folder);
     opener.plan({ hang: true });
-    const opening = messages.open();
+    const opening = messages.open(signal);
     await eventually(() => opener.runs().length === 1);
     await clock.advance(10_000);
     await opening;
+  });
+
+  test('waits at most 10 s for Messages', async () => {
+    const { fake, clock } = setUp();
+    new FakeExecutable(folder, 'open', fake.folder);
+    fake.plan(...Array<typeof notRunning>(100).fill(notRunning));
+    await passPauses(clock, fake.path);
+    expect(clock.monotonic()).toBe(9900);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('ends with the signal', async () => {
+    const { fake, clock, messages } = setUp();
+    new FakeExecutable(folder, 'open', fake.folder);
+    fake.plan(notRunning);
+    const stop = new AbortController();
+    const opening = messages.open(stop.signal);
+    await eventually(() => fake.runs().length === 1 && clock.pending === 1);
+    stop.abort();
+    await opening;
+    await eventually(() => clock.pending === 0);
+  });
+});
+
+describe('the chats of Messages’ own list', () => {
+  test('are what the constant script prints, one a line', async () => {
+    const { fake, messages } = setUp();
+    const { signal } = new AbortController();
+    fake.plan({ stdout: 'any;-;+15550100\nany;+;chat7\n' });
+    expect(await messages.liveChatIds(signal)).toEqual(['any;-;+15550100', 'any;+;chat7']);
+    expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/sender\/chats\.applescript$/)]);
+    expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
+    fake.plan({ exit: 1, stderr: 'execution error: no (-1743)' });
+    expect(await messages.liveChatIds(signal)).toEqual([]);
   });
 });
 

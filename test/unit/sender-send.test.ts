@@ -1,12 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { RunOutcome, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import { Sender, type SenderOptions } from '../../src/sender/sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { failed, InMemoryChat, InMemoryMessages, InMemoryStore } from '../support/in-memory-messages.ts';
 import { collectingLog } from '../support/log.ts';
-import { failed, PaperChat, PaperMessages, PaperStore } from '../support/paper-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -17,9 +17,9 @@ for (const path of [photo, other]) writeFileSync(path, 'picture');
 
 function setUp(more: Partial<SenderOptions> = {}) {
   const clock = new FakeClock();
-  const chat = new PaperChat();
-  const messages = new PaperMessages();
-  const store = new PaperStore();
+  const chat = new InMemoryChat();
+  const messages = new InMemoryMessages();
+  const store = new InMemoryStore();
   const log = collectingLog();
   const sender = new Sender({
     messages,
@@ -42,7 +42,7 @@ async function idle(): Promise<void> {
 }
 
 /** Messages that writes the row at once, in the chat of the address. */
-function obedient({ chat, messages }: { chat: PaperChat; messages: PaperMessages }): void {
+function obedient({ chat, messages }: { chat: InMemoryChat; messages: InMemoryMessages }): void {
   messages.behave = ({ recipient, content }) => {
     const address = `-;${recipient}`;
     if ('body' in content) chat.add({ address, body: content.body });
@@ -52,36 +52,24 @@ function obedient({ chat, messages }: { chat: PaperChat; messages: PaperMessages
 }
 
 describe('whom a send goes to', () => {
-  test.each([
-    ['+15550100', '+15550100', ['any;-;+15550100'], 'SMS'],
-    ['RCS;-;+15550100', '+15550100', ['any;-;+15550100'], 'SMS'],
-    ['+15550199', '+15550199', [], 'iMessage'],
-    ['SMS;-;+15550199', '+15550199', [], 'SMS'],
-    ['rcs;-;+15550199', '+15550199', [], 'RCS'],
-    ['any;-;+15550199', '+15550199', [], 'iMessage'],
-    ['any;+;chat7', 'any;+;chat7', ['iMessage;+;chat7'], 'iMessage'],
-    ['any;-;chat7', 'iMessage;+;chat7', ['iMessage;+;chat7'], 'iMessage'],
-    ['SMS;+;chat8', 'SMS;+;chat8', ['SMS;+;chat8'], 'SMS'],
-  ])('%s', async (typed, recipient, chatIds, service) => {
+  test('is decided by what chat.db knows of the recipient', async () => {
     const { chat, messages, clock, send } = setUp();
-    chat.know('any;-;+15550100', 'SMS', '+15550100', 'RCS;-;+15550100');
-    chat.know('iMessage;+;chat7', null, 'any;+;chat7', 'any;-;chat7');
-    const sending = send({ recipient: typed });
-    await idle();
-    await clock.advance(3000);
-    await sending;
-    expect(messages.runs).toEqual([{ recipient, chatIds, service, content: { body: 'hello' } }]);
-  });
-
-  test('a chat id that would not stay on one line is never passed on', async () => {
-    const { chat, messages, clock, send } = setUp();
-    const chatIds = ['any;-;a\nany;-;b', 'any;-;a\u2028b', 'any;-;good', 'any;-;\u0000'];
-    chat.targets.set('+15550100', { guid: 'any;-;good', chatIds, service: null });
+    chat.know('any;-;+15550100', 'SMS', '+15550100');
     const sending = send();
     await idle();
     await clock.advance(3000);
     await sending;
-    expect(messages.runs[0]?.chatIds).toEqual(['any;-;good']);
+    const by = { recipient: '+15550100', service: 'SMS', content: { body: 'hello' } };
+    expect(messages.runs).toEqual([{ ...by, chatId: 'any;-;+15550100' }]);
+  });
+
+  test('every part begins with the first way again', async () => {
+    const { chat, messages, send } = setUp({ confirmMs: 0 });
+    chat.know('any;-;+15550100', 'SMS', '+15550100');
+    messages.behave = ({ chatId }) => (chatId === null ? { kind: 'done' } : failed(-1728));
+    await send({ attachments: [photo] });
+    const ways = ['any;-;+15550100', 'SMS;-;+15550100', null];
+    expect(messages.runs.map(({ chatId }) => chatId)).toEqual([...ways, ...ways]);
   });
 });
 
@@ -200,6 +188,20 @@ describe('the row of a send', () => {
     const late = chat.add({ address: '-;+15550100', body: 'hello' });
     await clock.advance(25);
     expect((await sending).message.id).toBe(String(late));
+  });
+
+  test('may be in another one-to-one chat after it went to a participant', async () => {
+    const { clock, chat, messages, send } = setUp();
+    chat.know('any;-;+15550100', 'iMessage', '+15550100');
+    messages.behave = ({ chatId }) => (chatId === null ? { kind: 'done' } : failed(-1728));
+    const sending = send();
+    await idle();
+    chat.add({ address: '+;chat7', body: 'hello' });
+    chat.add({ address: null, body: 'hello' });
+    await clock.advance(100);
+    const rowId = chat.add({ address: '-;ana@example.com', body: 'hello' });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(rowId));
   });
 
   test('may be in no chat when none was known', async () => {
@@ -334,7 +336,7 @@ describe('the row of a send', () => {
 
   test('is not kept for a send that Messages refused', async () => {
     const world = setUp();
-    world.messages.endWith(failed(-1728));
+    world.messages.endWith(failed(1));
     await expect(world.send()).rejects.toMatchObject({ code: 'send_failed' });
     obedient(world);
     expect((await world.send()).confirmed).toBe(true);
@@ -349,7 +351,6 @@ describe('a run that fails', () => {
     [failed(-10004), 'unavailable', 'messages_unavailable', { messages_error: -10004 }],
     [failed(-609), 'unknown_outcome', 'send_outcome_unknown', { messages_error: -609 }],
     [failed(-1712), 'unknown_outcome', 'send_outcome_unknown', { messages_error: -1712 }],
-    [failed(-1728), 'refused', 'send_failed', { messages_error: -1728 }],
     [failed(1), 'refused', 'send_failed', { messages_error: 1 }],
     [failed(null), 'refused', 'send_failed', { messages_error: null }],
     [{ kind: 'killed' }, 'unknown_outcome', 'send_outcome_unknown', {}],
@@ -389,12 +390,57 @@ describe('a run that fails', () => {
 
   test('in a later part says which parts went out', async () => {
     const { messages, send } = setUp();
-    messages.endWith({ kind: 'done' }, { kind: 'done' }, failed(-1728));
+    messages.endWith({ kind: 'done' }, { kind: 'done' }, failed(1));
     await expect(send({ attachments: [photo, other] })).rejects.toMatchObject({
       code: 'send_failed',
-      extra: { messages_error: -1728, parts_sent: ['/body', '/attachments/0'] },
+      extra: { messages_error: 1, parts_sent: ['/body', '/attachments/0'] },
     });
     expect(messages.runs).toHaveLength(3);
+  });
+});
+
+describe('an attachment that is exchanged while its send waits', () => {
+  /** The rules, and when a check has got as far as reading them a second time: the file has been looked at by then. */
+  const watchedRules = (): { readonly rules: SenderOptions['attachments']; readonly looks: () => number } => {
+    let looks = 0;
+    return {
+      rules: {
+        roots: [join(folder, 'outbox')],
+        chatDbPath: join(folder, 'chat.db'),
+        get configDir() {
+          looks += 1;
+          return join(folder, 'config');
+        },
+      },
+      looks: () => looks,
+    };
+  };
+
+  test('is not sent, though a link in its place leads to a file that may be read', async () => {
+    const path = join(folder, 'outbox', 'a.txt');
+    mkdirSync(join(folder, 'outbox'), { recursive: true });
+    writeFileSync(path, 'a letter');
+    const secret = join(folder, 'secret.txt');
+    writeFileSync(secret, 'a secret');
+    for (const staging of [{}, { stagingFolder: join(folder, 'staged') }]) {
+      const { rules, looks } = watchedRules();
+      const { messages, clock, send } = setUp({ attachments: rules, confirmMs: 0, ...staging });
+      let release = (): void => {};
+      messages.behave = () => new Promise((resolve) => (release = () => resolve({ kind: 'done' })));
+      const first = send();
+      await eventually(() => messages.runs.length === 1);
+      const second = send({ attachments: [path] });
+      await eventually(() => looks() > 0);
+      rmSync(path);
+      symlinkSync(secret, path);
+      release();
+      await first;
+      await expect(second).rejects.toMatchObject({ status: 400, code: 'attachment_changed' });
+      expect(messages.runs).toHaveLength(1);
+      rmSync(path);
+      writeFileSync(path, 'a letter');
+      await clock.advance(3_600_000);
+    }
   });
 });
 
@@ -535,7 +581,7 @@ describe('shutting down', () => {
   test('does not wait for Messages to open, nor for a row', async () => {
     const world = setUp({ confirmMs: 60_000 });
     world.messages.endWith(failed(-600));
-    world.messages.open = () => new Promise(() => {});
+    world.messages.open = (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
     const opening = world.send().catch((error: unknown) => error);
     await idle();
     const closing = world.sender.close();

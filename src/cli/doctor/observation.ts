@@ -1,4 +1,4 @@
-import type { CommandResult, RunCommand } from '../../mac/command.ts';
+import type { CommandResult, RunCommand } from '../../runtime/command.ts';
 import { knownWords } from './redact.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

@@ -4,9 +4,9 @@ import { LSREGISTER } from '../../../installer/grants.ts';
 import { BUNDLE_ID, LABEL, type Layout } from '../../../installer/layout.ts';
 import { machSlicesOf } from '../../../installer/mach-o.ts';
 import type { Machine } from '../../../installer/machine.ts';
-import type { CommandResult } from '../../mac/command.ts';
 import { portListeners } from '../../mac/port-listeners.ts';
 import { MESSAGES_TERMS, NEEDED_TERMS } from '../../mac/scripting-terms.ts';
+import type { CommandResult } from '../../runtime/command.ts';
 import { absent, found, guarded, type Json, type Observation, observe } from './observation.ts';
 import { fields, knownWords, oneOf } from './redact.ts';
 

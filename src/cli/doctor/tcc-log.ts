@@ -1,5 +1,5 @@
 import { BUNDLE_ID } from '../../../installer/layout.ts';
-import type { RunCommand } from '../../mac/command.ts';
+import type { RunCommand } from '../../runtime/command.ts';
 import { type Json, type Observation, observe } from './observation.ts';
 import { oneOf } from './redact.ts';
 

@@ -8,7 +8,9 @@ export const PERMISSION_REASONS = [
   'no_dialog',
   /** Messages is not running and could not be opened. */
   'messages_closed',
-  /** The question could not be asked. */
+  /** Full Disk Access comes first, so that two dialogs do not cover each other. */
+  'not_asked',
+  /** The question could not be asked, or was not answered. */
   'failed',
 ] as const;
 export type PermissionReason = (typeof PERMISSION_REASONS)[number];
@@ -23,7 +25,9 @@ export interface PermissionReport {
 }
 
 export interface Permissions {
+  /** As last found; empty before the first question. */
+  readonly known: readonly PermissionReport[];
   fullDiskAccess(): Promise<PermissionReport>;
-  /** Runs a harmless read-only script: may make macOS ask the person. */
+  /** Runs a harmless read-only script: may make macOS ask the person. `asking` when nobody has answered after 20 s. */
   automation(): Promise<PermissionReport>;
 }

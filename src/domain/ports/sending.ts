@@ -1,14 +1,21 @@
 import type { Mistake } from '../errors.ts';
 import type { Message } from '../message.ts';
 
-/** One part of a send: exactly one run of osascript (decision D1). */
-export interface SendPart {
+/** One way to reach the recipient: exactly one run of the send script (decision T1). */
+export interface Attempt {
   /** The address for a participant lookup, or the group id as given. */
   readonly recipient: string;
-  /** Known chat guids, best first. */
-  readonly chatIds: readonly string[];
-  readonly service: string;
-  readonly content: { readonly body: string } | { readonly attachment: string };
+  /** The chat to send to; null sends to the recipient as a participant. */
+  readonly chatId: string | null;
+  /** Service of the chat, or of the account that the participant is looked up in; null: whatever account. */
+  readonly service: string | null;
+}
+
+export type Content = { readonly body: string } | { readonly attachment: string };
+
+/** One part of a send, by one way. */
+export interface SendPart extends Attempt {
+  readonly content: Content;
 }
 
 /** How one run ended. `number` is the AppleScript error number, null when none was printed. */
@@ -23,16 +30,16 @@ export type RunOutcome =
 /** Messages, driven by osascript. */
 export interface MessagesApp {
   run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
-  /** Starts Messages and waits until it may be asked again, at most 10 s (decision D2). */
-  open(): Promise<void>;
+  /** Starts Messages and waits until it is up, at most 10 s (decision D2). */
+  open(signal: AbortSignal): Promise<void>;
+  /** Ids of the chats in Messages' own list, which may lack some; none when it cannot be asked. */
+  liveChatIds(signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** A known chat as a send needs it. */
-export interface ChatTarget {
+export interface KnownChat {
   readonly guid: string;
-  /** All known spellings, best first. */
-  readonly chatIds: readonly string[];
-  /** Service of the chat (`iMessage`, `SMS`, `RCS`), null when unknown. */
+  /** `iMessage`, `SMS`, `RCS`; null when unknown. */
   readonly service: string | null;
 }
 
@@ -48,12 +55,14 @@ export interface OwnRow {
 
 /** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */
 export interface SendLookup {
-  /** Chats that the typed recipient means: any spelling of a chat guid, or an address (decision B4). */
-  target(recipient: string): ChatTarget | undefined;
+  /** Chats that the typed recipient means, best first: any spelling of a chat guid, or an address (decision B4). */
+  chats(recipient: string): readonly KnownChat[];
   /** Highest row id there ever was. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   message(rowId: number): Message | undefined;
+  /** Names of the folders in the staging folder that hold a file which chat.db refers to (decision T2). */
+  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string>;
 }
 
 export interface SendRequest {

@@ -1,7 +1,7 @@
 import type { Message } from '../../src/domain/message.ts';
 import type {
-  ChatTarget,
   IdempotencyStore,
+  KnownChat,
   MessagesApp,
   OwnRow,
   RunOutcome,
@@ -12,14 +12,15 @@ import type {
 import { problem } from '../../src/domain/problems.ts';
 
 /** Own rows of a chat.db, in memory. */
-export class PaperChat implements SendLookup {
+export class InMemoryChat implements SendLookup {
   readonly rows: OwnRow[] = [];
-  readonly targets = new Map<string, ChatTarget>();
+  readonly known = new Map<string, readonly KnownChat[]>();
+  inUse: ReadonlySet<string> = new Set();
   isAway = false;
 
   /** A chat, known under every one of these spellings. */
   know(guid: string, service: string | null, ...typed: readonly string[]): void {
-    for (const name of [guid, ...typed]) this.targets.set(name, { guid, chatIds: [guid], service });
+    for (const name of [guid, ...typed]) this.known.set(name, [...(this.known.get(name) ?? []), { guid, service }]);
   }
 
   add(row: Partial<OwnRow>): number {
@@ -28,9 +29,14 @@ export class PaperChat implements SendLookup {
     return rowId;
   }
 
-  target(recipient: string): ChatTarget | undefined {
+  chats(recipient: string): readonly KnownChat[] {
     this.#check();
-    return this.targets.get(recipient);
+    return this.known.get(recipient) ?? [];
+  }
+
+  stagedFoldersInUse(): ReadonlySet<string> {
+    this.#check();
+    return this.inUse;
   }
 
   highestRowId(): number {
@@ -66,9 +72,10 @@ export class PaperChat implements SendLookup {
 }
 
 /** Messages, in memory: what a run does is asked of `behave`. */
-export class PaperMessages implements MessagesApp {
+export class InMemoryMessages implements MessagesApp {
   readonly runs: SendPart[] = [];
   opened = 0;
+  liveIds: readonly string[] = [];
   behave: (part: SendPart, signal: AbortSignal) => RunOutcome | Promise<RunOutcome> = () => ({ kind: 'done' });
 
   async run(part: SendPart, signal: AbortSignal): Promise<RunOutcome> {
@@ -76,8 +83,12 @@ export class PaperMessages implements MessagesApp {
     return this.behave(part, signal);
   }
 
-  async open(): Promise<void> {
+  open: (signal: AbortSignal) => Promise<void> = async () => {
     this.opened += 1;
+  };
+
+  async liveChatIds(): Promise<readonly string[]> {
+    return this.liveIds;
   }
 
   /** The coming runs end like this, in turn; the ones after them succeed. */
@@ -88,7 +99,7 @@ export class PaperMessages implements MessagesApp {
 }
 
 /** The store of decision D9 in memory. */
-export class PaperStore implements IdempotencyStore {
+export class InMemoryStore implements IdempotencyStore {
   readonly kept = new Map<string, { readonly requestHash: string; outcome: StoredOutcome }>();
 
   find(key: string): ReturnType<IdempotencyStore['find']> {

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { errorCode } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import { systemClock } from './clock.ts';
+
+/** How a program ended. `code` is null when it could not be started or did not end by itself. */
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** `missing`: no such program; `time_limit`: killed after its time limit; `failed`: could not be started for another reason. */
+  readonly trouble: 'missing' | 'time_limit' | 'failed' | null;
+  /** The system's code (`ENOENT`, `EACCES`, …) when it could not be started. */
+  readonly startError?: string;
+}
+
+export interface CommandOptions {
+  readonly timeoutMs?: number;
+  readonly cwd?: string;
+  /** Added to the environment the runner was made with. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called with what the program prints, as it comes. */
+  readonly onOutput?: (text: string) => void;
+  /** Kills it as the time limit does. */
+  readonly signal?: AbortSignal;
+  /** In a process group of its own: a kill takes what it started with it, and Ctrl+C does not reach it. */
+  readonly hasOwnGroup?: boolean;
+}
+
+/** Runs a program by its arguments, never through a shell. Does not throw. */
+export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
+
+/** Of what it prints the end is kept. */
+const MAX_OUTPUT_CHARACTERS = 1 << 20;
+const TIMEOUT_MS = 30_000;
+/** After the end of the program, for the rest of its output: what it left running may hold the pipes open. */
+const DRAIN_MS = 250;
+
+/** A runner whose programs get exactly this environment; the program is looked up on its PATH. */
+export function commandRunner(
+  environment: Readonly<Record<string, string | undefined>>,
+  clock: Clock = systemClock,
+): RunCommand {
+  return (command, args, options = {}) => {
+    const { timeoutMs = TIMEOUT_MS, cwd, hasOwnGroup = false } = options;
+    const env = { ...environment, ...options.env };
+    return new Promise((resolve) => {
+      let child: ChildProcess;
+      try {
+        child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: hasOwnGroup });
+      } catch (error) {
+        resolve(notStarted(error)); // NUL in a value, or more data than a process may be given
+        return;
+      }
+      const stdout = keepEnd(child.stdout, options.onOutput);
+      const stderr = keepEnd(child.stderr, options.onOutput);
+      let isOverTime = false;
+      const kill = (): void => killChild(child, hasOwnGroup);
+      const cancelLimit = clock.after(timeoutMs, () => {
+        isOverTime = true;
+        kill();
+      });
+      const end = (result: CommandResult): void => {
+        cancelLimit();
+        options.signal?.removeEventListener('abort', kill);
+        resolve(result);
+      };
+      options.signal?.addEventListener('abort', kill);
+      if (options.signal?.aborted === true) kill();
+      child.once('error', (error) => end(notStarted(error)));
+      child.once('exit', () => child.once('close', clock.after(DRAIN_MS, kill)));
+      child.once('close', (code) =>
+        end({ code, stdout: stdout(), stderr: stderr(), trouble: code === null && isOverTime ? 'time_limit' : null }),
+      );
+    });
+  };
+}
+
+function notStarted(error: unknown): CommandResult {
+  const startError = errorCode(error) ?? 'cannot be started';
+  return { code: null, stdout: '', stderr: '', trouble: startError === 'ENOENT' ? 'missing' : 'failed', startError };
+}
+
+function keepEnd(stream: Readable | null, onOutput?: (text: string) => void): () => string {
+  let kept = '';
+  stream?.setEncoding('utf8').on('data', (text: string) => {
+    kept = (kept + text).slice(-MAX_OUTPUT_CHARACTERS);
+    onOutput?.(text);
+  });
+  return () => kept;
+}
+
+function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
+  try {
+    if (hasOwnGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  } catch (error) {
+    // ESRCH: it ended by itself in this moment.
+    if (errorCode(error) !== 'ESRCH') child.kill('SIGKILL');
+  }
+  // Something that left the group could hold the pipes open; 'close' must come all the same.
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+}

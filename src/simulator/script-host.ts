@@ -1,0 +1,136 @@
+import type { Clock } from '../domain/ports/host.ts';
+import type { Behaviour, ScriptEnd } from './commands.ts';
+
+/** What an Apple event may take: the scripts' own limits. */
+export const EVENT_LIMIT_MS = { send: 25_000, probe: 600_000 } as const;
+
+const DEFAULTS: Behaviour = {
+  automation: 'granted',
+  accounts: [
+    { service: 'iMessage', isEnabled: true },
+    { service: 'SMS', isEnabled: true },
+    { service: 'RCS', isEnabled: true },
+  ],
+  livePrefix: null,
+  liveList: 'complete',
+  chooses: {},
+  stagedFiles: 'copied',
+};
+
+interface Dialog {
+  readonly end: (answer: 'allowed' | 'refused' | 'gone') => void;
+  readonly ended: Promise<'allowed' | 'refused' | 'gone'>;
+  waiting: number;
+}
+
+/**
+ * Messages as osascript meets it: whether it runs, and what macOS says to a program that wants to control it. Each
+ * behaviour is one that was reported from a real Mac.
+ */
+export class ScriptHost {
+  readonly #clock: Clock;
+  readonly #fail: (number: number) => ScriptEnd;
+  #behaviour = DEFAULTS;
+  #isRunning = true;
+  /** From `open` until Messages is up. */
+  #startupMs = 0;
+  #dialog: Dialog | undefined;
+  #dialogsShown = 0;
+
+  constructor(clock: Clock, fail: (number: number) => ScriptEnd) {
+    this.#clock = clock;
+    this.#fail = fail;
+  }
+
+  get behaviour(): Behaviour {
+    return this.#behaviour;
+  }
+
+  get dialog(): { readonly isOpen: boolean; readonly shown: number } {
+    return { isOpen: this.#dialog !== undefined, shown: this.#dialogsShown };
+  }
+
+  /** What is not named is as on a Mac where everything works. */
+  behave(behaviour: Partial<Behaviour>): void {
+    this.#behaviour = { ...DEFAULTS, ...behaviour };
+  }
+
+  /** The next `open` comes back at once, and Messages takes so long to come up (audit F13: several seconds on an Intel Mac). */
+  quit(startupMs: number): void {
+    this.#isRunning = false;
+    this.#startupMs = startupMs;
+  }
+
+  open(): void {
+    const run = (): void => {
+      this.#isRunning = true;
+    };
+    if (this.#startupMs === 0) run();
+    else this.#clock.after(this.#startupMs, run);
+  }
+
+  /** `application id … is running`, which sends no event and asks for nothing. */
+  running(): ScriptEnd {
+    return this.#isRunning ? { exitCode: 0 } : this.#fail(-600);
+  }
+
+  /** An Apple event, which needs a running Messages and the person's consent. `signal`: osascript has ended. */
+  async event(limitMs: number, signal: AbortSignal, work: () => Promise<ScriptEnd>): Promise<ScriptEnd> {
+    if (!this.#isRunning) return this.#fail(-600);
+    switch (this.#behaviour.automation) {
+      case 'granted':
+        return work();
+      // Also what macOS 27.0 gave an app started by LaunchServices, at once and without a dialog (audit, section 6).
+      case 'denied':
+        return this.#fail(-1743);
+      case 'asks': {
+        const answer = await this.#ask(limitMs, signal);
+        if (answer === 'allowed') return work();
+        return this.#fail(answer === 'refused' ? -1743 : -1712);
+      }
+    }
+  }
+
+  /** The person clicks. False when there is no dialog to click in. */
+  answer(isAllowed: boolean): boolean {
+    const dialog = this.#dialog;
+    if (dialog === undefined) return false;
+    this.#behaviour = { ...this.#behaviour, automation: isAllowed ? 'granted' : 'denied' };
+    dialog.end(isAllowed ? 'allowed' : 'refused');
+    return true;
+  }
+
+  /**
+   * One dialog, whoever waits for it. It goes away when the event times out (T0mSIlver/localvoxtral PR #183, measured:
+   * a timeout of one second gave a dialog of one second) or when the program that asks ends.
+   */
+  async #ask(limitMs: number, signal: AbortSignal): Promise<'allowed' | 'refused' | 'gone'> {
+    const dialog = this.#dialog ?? this.#show();
+    dialog.waiting += 1;
+    const given = await new Promise<'allowed' | 'refused' | 'gone'>((resolve) => {
+      const cancel = this.#clock.after(limitMs, () => resolve('gone'));
+      signal.addEventListener('abort', () => resolve('gone'), { once: true });
+      void dialog.ended.then((answer) => {
+        cancel();
+        resolve(answer);
+      });
+    });
+    dialog.waiting -= 1;
+    if (dialog.waiting === 0) dialog.end('gone');
+    return given;
+  }
+
+  #show(): Dialog {
+    this.#dialogsShown += 1;
+    let close: (answer: 'allowed' | 'refused' | 'gone') => void = () => {};
+    const ended = new Promise<'allowed' | 'refused' | 'gone'>((resolve) => {
+      close = resolve;
+    });
+    const end = (answer: 'allowed' | 'refused' | 'gone'): void => {
+      this.#dialog = undefined;
+      close(answer);
+    };
+    this.#dialog = { end, ended, waiting: 0 };
+    return this.#dialog;
+  }
+}

@@ -31,10 +31,11 @@ socket.on('error', () => {
 });
 socket.on('data', (chunk) => {
   answer += chunk;
-  if (answer.endsWith('\n')) socket.end();
+  // One that hangs waits until it is killed, or until Messages ends.
+  if (answer.endsWith('\n') && !hangs(answer)) socket.end();
 });
 socket.on('end', () => {
-  if (answer === '') {
+  if (answer === '' || hangs(answer)) {
     process.stderr.write('execution error: Messages got an error: Connection is invalid. (-609)\n');
     process.exitCode = 1;
   } else {
@@ -42,14 +43,16 @@ socket.on('end', () => {
   }
 });
 
+function hangs(text) {
+  return JSON.parse(text).result?.hangs === true;
+}
+
 function finish({ ok, result, error }) {
   if (!ok) {
     process.stderr.write(`${error}\n`);
     process.exitCode = 1;
   } else if (result.crashes) {
     process.kill(process.pid, 'SIGABRT');
-  } else if (result.hangs) {
-    setInterval(() => {}, 60_000); // until somebody kills it
   } else {
     process.stdout.write(result.stdout ?? '');
     process.stderr.write(result.stderr ?? '');

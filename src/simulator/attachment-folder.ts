@@ -18,7 +18,7 @@ export class AttachmentFolder {
 
   /**
    * Keeps a copy of a file that is sent, or uses it in place: reports of steipete/imsg, which stages as we do, name the
-   * staged path as the landing path in history (audit F4).
+   * staged path as the landing path in history.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): StoredFile {
     if (mode !== 'copied') {

@@ -55,7 +55,7 @@ export class ScriptHost {
     this.#behaviour = { ...DEFAULTS, ...behaviour };
   }
 
-  /** The next `open` comes back at once, and Messages takes so long to come up (audit F13: several seconds on an Intel Mac). */
+  /** The next `open` comes back at once, and Messages takes so long to come up, as on an Intel Mac. */
   quit(startupMs: number): void {
     this.#isRunning = false;
     this.#startupMs = startupMs;
@@ -80,7 +80,7 @@ export class ScriptHost {
     switch (this.#behaviour.automation) {
       case 'granted':
         return work();
-      // Also what macOS 27.0 gave an app started by LaunchServices, at once and without a dialog (audit, section 6).
+      // Also what macOS 27.0 gave an app started by LaunchServices, at once and without a dialog (reported of 27.0, build 26A428).
       case 'denied':
         return this.#fail(-1743);
       case 'asks': {

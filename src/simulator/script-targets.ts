@@ -1,7 +1,7 @@
 import type { ChatDatabase } from './chat-database.ts';
 import type { Behaviour, SendCommand } from './commands.ts';
 
-/** How many chats the live list of macOS 27.0 held, however many there were (audit, section 6). */
+/** How many chats the live list of macOS 27.0 held, however many there were (reported of 27.0, build 26A428). */
 const LIVE_LIST_LENGTH = 200;
 
 /** Where a send goes: a chat; a row in no chat; or the number of the error that is raised before anything is sent. */
@@ -16,7 +16,7 @@ export function targetOf(database: ChatDatabase, command: SendCommand, behaviour
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
-  // Messages chooses the conversation with a person itself: another address or service of theirs (audit F11).
+  // Messages chooses the conversation with a person itself: another address or service of theirs.
   const address = behaviour.chooses[recipient] ?? recipient;
   return { chat: database.directChat(address, account.service), service: account.service };
 }
@@ -26,7 +26,7 @@ export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behavi
   if (liveList === 'complete') {
     return database.guids().map((guid) => (livePrefix === null ? guid : livePrefix + guid.slice(guid.indexOf(';'))));
   }
-  // macOS 27.0: 200 ids, every one `any;-;…`, also where chat.db has `iMessage;-;…` (audit, section 6).
+  // macOS 27.0: 200 ids, every one `any;-;…`, also where chat.db has `iMessage;-;…` (reported of 27.0, build 26A428).
   const others = Array.from({ length: LIVE_LIST_LENGTH }, (_, index) => `any;-;+1555900${1000 + index}`);
   return liveList === 'people' ? others : [];
 }

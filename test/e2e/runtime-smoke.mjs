@@ -84,6 +84,18 @@ try {
     `sha256=${createHmac('sha256', 'shh').update(delivery.body).digest('hex')}`,
   );
 
+  // Over the Unix socket: an answer, and a WebSocket.
+  const place = ['--config-dir', folder];
+  const [statusCode] = await once(spawn(program, [main, 'status', ...place], { cwd: root, stdio: 'ignore' }), 'exit');
+  equal('the exit code of status over the Unix socket', statusCode, 0);
+  const tail = spawn(program, [main, 'tail', '--json', '--after', '0', ...place], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [first] = await once(tail.stdout, 'data');
+  truth('tail prints an event over the Unix socket', String(first).startsWith('{"type":'));
+  tail.kill('SIGKILL');
+
   socket.close();
   receiver.close();
   receiver.closeAllConnections();
@@ -92,7 +104,7 @@ try {
   equal('the exit code', code, 0);
   const library = /sqlite[":= ]+([\w:-]+)/.exec(output)?.[1];
   console.log(
-    `the service runs under ${process.argv[2]} with ${library}: health, lists, send, WebSocket event, signed webhook, exit`,
+    `the service runs under ${process.argv[2]} with ${library}: health, lists, send, WebSocket event, signed webhook, Unix socket, exit`,
   );
 } catch (error) {
   fail(error);

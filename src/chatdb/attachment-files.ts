@@ -1,9 +1,23 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
+
+interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+}
+
+/** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
+const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens the files of messages: only from beneath the Attachments folder beside chat.db (decision H). */
 export class AttachmentFiles implements AttachmentReader {
@@ -16,20 +30,20 @@ export class AttachmentFiles implements AttachmentReader {
   async open(rowId: number, n: number): Promise<AttachmentFile | undefined> {
     const attachment = this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]);
     if (attachment === undefined) return undefined;
-    const handle = await this.#open(attachment.path);
-    if (handle === undefined) return undefined;
-    const { size } = await handle.stat();
+    const file = await this.#open(attachment.path);
+    if (file === undefined) return undefined;
+    const { handle, bytes } = file;
     return {
       name: attachment.name,
       mimeType: attachment.mime_type,
-      bytes: size,
+      bytes,
       read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
       close: () => handle.close(),
     };
   }
 
   /** undefined for what is not there, no regular file, or lies elsewhere. */
-  async #open(path: string): Promise<FileHandle | undefined> {
+  async #open(path: string): Promise<OpenFile | undefined> {
     try {
       const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
       const real = await realpath(path);
@@ -37,19 +51,28 @@ export class AttachmentFiles implements AttachmentReader {
       const file = await stat(real);
       // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may lie anywhere.
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
-      return await open(real, 'r');
+      return await openSame(real, file);
     } catch {
       return undefined;
     }
   }
 
-  async #isDatabase({ dev, ino }: { readonly dev: number; readonly ino: number }): Promise<boolean> {
+  async #isDatabase({ dev, ino }: FileIdentity): Promise<boolean> {
     for (const ending of ['', '-wal', '-shm']) {
       const own = await stat(this.#connection.filePath + ending).catch(() => undefined);
       if (own?.dev === dev && own.ino === ino) return true;
     }
     return false;
   }
+}
+
+/** undefined when another file lies there by now. */
+async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
+  const handle = await open(path, READ_PLAINLY);
+  const opened = await handle.stat();
+  if (opened.dev === dev && opened.ino === ino) return { handle, bytes: opened.size };
+  await handle.close();
+  return undefined;
 }
 
 /**

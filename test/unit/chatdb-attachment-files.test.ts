@@ -1,0 +1,59 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, expect, test } from '@jest/globals';
+import { AttachmentFiles } from '../../src/chatdb/attachment-files.ts';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { collectingLog } from '../support/log.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const path = join(folder, 'Library/Messages/chat.db');
+const attachments = join(folder, 'Library/Messages/Attachments');
+const database = new MessagesDatabase(path);
+const connection = new Connection({ path, home: folder, log: collectingLog() });
+const files = new AttachmentFiles(connection);
+afterAll(() => {
+  connection.close();
+  database.close();
+});
+
+/** Puts each of the named files in the place of `target`, again and again. */
+const SWAP = `
+const { linkSync, renameSync, rmSync } = require('node:fs');
+const [target, ...others] = process.argv.slice(1);
+for (let n = 0; ; n += 1) {
+  rmSync(target + '.new', { force: true });
+  linkSync(others[n % others.length], target + '.new');
+  renameSync(target + '.new', target);
+}`;
+
+test('a file that is exchanged for a pipe or a link while it is opened neither blocks nor leads elsewhere', async () => {
+  mkdirSync(attachments, { recursive: true });
+  const target = join(attachments, 'a.txt');
+  const secret = join(folder, 'secret.txt');
+  writeFileSync(secret, 'secret');
+  for (const name of ['inside', 'inside-2']) writeFileSync(join(folder, name), 'inside');
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  symlinkSync(secret, join(folder, 'link'));
+  linkSync(join(folder, 'inside'), target);
+  const row = database.message(null, 'a file');
+  database.attach(row, target);
+  const others = ['inside', 'pipe', 'inside-2', 'link'].map((name) => join(folder, name));
+  const swapper = spawn(process.execPath, ['-e', SWAP, target, ...others], { stdio: 'inherit' });
+  const ended = once(swapper, 'exit');
+  try {
+    const found = new Set<string | undefined>();
+    for (let round = 0; round < 2000; round += 1) {
+      const file = await files.open(row, 0);
+      found.add(file && (await buffer(file.read(0, file.bytes - 1))).toString());
+    }
+    expect([...found].filter((text) => text !== undefined)).toEqual(['inside']);
+  } finally {
+    swapper.kill('SIGKILL');
+    await ended;
+  }
+});

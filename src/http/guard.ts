@@ -41,8 +41,8 @@ export class Guard {
       // A browser leaves the default port out of an origin.
       if (origin.toLowerCase() !== `http://${host.toLowerCase().replace(/:80$/, '')}`) return 'foreign';
     }
-    const isFromElsewhere = site === 'cross-site' || site === 'same-site';
-    return isFromElsewhere && !isTopLevelNavigation(request) ? 'foreign' : 'own';
+    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+    return isOwn || isTopLevelNavigation(request) ? 'own' : 'foreign';
   }
 }
 

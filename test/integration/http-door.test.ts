@@ -202,7 +202,7 @@ describe('the guard', () => {
   test('turns away what a strange page loads, and lets the person follow a link', async () => {
     const gateway = await open();
     const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-    for (const site of ['cross-site', 'same-site']) {
+    for (const site of ['cross-site', 'same-site', '', 'cross-site, none', 'something-new']) {
       const status = async (headers: Record<string, string>, method = 'GET') =>
         (await gateway.call(method, LIST, { headers: { 'sec-fetch-site': site, ...headers } })).status;
       expect(await status({})).toBe(403);

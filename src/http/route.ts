@@ -21,6 +21,8 @@ interface RoutedRequest extends Request {
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: ReadonlyMap<string, Page>;
+  /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
+  readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
   constructor(handlers: Handlers, pages: ReadonlyMap<string, Page>) {
     this.#pages = pages;
@@ -33,6 +35,7 @@ export class Router {
     });
     for (const [path, methods] of byPath(handlers)) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
+      if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
     }
   }
 
@@ -51,6 +54,12 @@ export class Router {
       void route(exchange.path, new Map([['GET', page]]))(request);
       return;
     }
+    const withoutId = this.#withoutId.get(exchange.path);
+    if (withoutId?.methods.has(readAs(exchange.method)) === true) {
+      request.params = {};
+      void route(withoutId.path, withoutId.methods)(request);
+      return;
+    }
     this.#app.handler(request, response);
   }
 }
@@ -61,14 +70,18 @@ function route(path: string, methods: ReadonlyMap<string, Handler>) {
     exchange.route = path;
     exchange.params = params;
     try {
-      const { method } = exchange;
-      const handler = methods.get(method === 'HEAD' ? 'GET' : method);
+      const handler = methods.get(readAs(exchange.method));
       if (handler === undefined) throw methodNotAllowed(methods);
       exchange.send(await handler(exchange));
     } catch (error) {
       exchange.fail(error);
     }
   };
+}
+
+/** HEAD works where GET does (E7). */
+function readAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
 }
 
 function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Handler>> {

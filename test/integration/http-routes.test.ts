@@ -70,6 +70,27 @@ describe('messages', () => {
     );
   });
 
+  test('an empty id in a path is 404, not the list', async () => {
+    for (const [method, path, code] of [
+      ['GET', 'messages/', 'message_not_found'],
+      ['GET', 'messages/?limit=1', 'message_not_found'],
+      ['GET', 'conversations/', 'conversation_not_found'],
+      ['GET', 'webhooks/', 'webhook_not_found'],
+      ['DELETE', 'webhooks/', 'webhook_not_found'],
+      ['GET', 'messages//attachments/0', 'not_found'],
+      ['GET', 'messages/7/attachments/', 'not_found'],
+      ['POST', 'webhooks//test', 'not_found'],
+    ] as const) {
+      const answer = await gateway.call(method, `/api/v1/${path}`);
+      expect([path, answer.status, answer.json]).toEqual([path, 404, expect.objectContaining({ code })]);
+    }
+    expect((await gateway.call('HEAD', '/api/v1/messages/')).status).toBe(404);
+    expect(gateway.reader.queries).toEqual([]);
+    // A slash behind a path that expects no id there stays what it was.
+    expect((await gateway.get('/api/v1/health/')).status).toBe(200);
+    expect((await gateway.post('/api/v1/messages/', { recipient: 'a', body: 'b' })).status).toBe(201);
+  });
+
   test('one is found by its row id alone', async () => {
     expect((await gateway.get('/api/v1/messages/7')).text).toBe(JSON.stringify(MESSAGE));
     for (const id of ['8', '07', '7.0', '-7', 'x', '%37x', '9'.repeat(40), '..', 'G7']) {

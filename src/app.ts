@@ -107,7 +107,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       }),
     });
 
-    const poster = new Poster({ version, clock });
+    const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
     const json = eventSerializer((message) => reader.details(message));
     const webhooks = new Dispatcher({

@@ -23,11 +23,15 @@ export interface Config {
     readonly osascriptPath: string;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
+  readonly webhooks: { readonly allowedHosts: readonly string[] };
 }
 
 export type Checked =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[]; readonly warnings: readonly string[] };
+
+const MIN_KEY_LENGTH = 16;
+const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
 
 const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
@@ -42,7 +46,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
   const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
-  const warnings = unknown.map(
+  const warnings: string[] = unknown.map(
     (name) => `${name} is not known and is ignored; the nearest known name is ${near(name)}.`,
   );
 
@@ -78,7 +82,9 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       osascriptPath: one(SETTINGS.osascriptPath),
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
+    webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
   };
+  if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
 }
 

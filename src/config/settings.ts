@@ -70,7 +70,8 @@ export const SETTINGS = {
   },
   apiKey: {
     name: 'auth.api_key',
-    about: 'Clients send it in the header X-API-Key. Any string is allowed.',
+    about:
+      'Clients send it in the header X-API-Key. Any string is allowed. A client that has it can read and send everything: see send.attachment_roots and webhooks.allowed_hosts.',
     allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
     standard: () => undefined,
     read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
@@ -106,10 +107,19 @@ export const SETTINGS = {
   ),
   attachmentRoots: {
     name: 'send.attachment_roots',
-    about: 'Folders that attachments may be sent from. An empty list means any.',
+    about:
+      'Folders that attachments may be sent from. An empty list means every file that Postern may read, which with Full Disk Access is nearly every file.',
     allowed: PATH,
     standard: () => [],
     read: absolutePath,
+  },
+  webhookHosts: {
+    name: 'webhooks.allowed_hosts',
+    about:
+      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below one. An empty list means any, this machine and its network included.',
+    allowed: 'a host name, an IP address (IPv6 without brackets), or a name after "*."',
+    standard: () => [],
+    read: webhookHost,
   },
 } satisfies Readonly<Record<string, Setting>>;
 
@@ -152,6 +162,15 @@ function isHost(text: string): boolean {
   const labels = text.split('.');
   const isName = labels.every((label) => /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/i.test(label));
   return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+/** As the host of a URL is spelled. */
+function webhookHost(written: unknown): string | undefined {
+  if (typeof written !== 'string') return undefined;
+  const isPattern = written.startsWith('*.');
+  const host = isPattern ? written.slice(2) : written;
+  if (!isHost(host) || (isPattern && isIP(host) !== 0)) return undefined;
+  return (isPattern ? '*.' : '') + new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}`).hostname;
 }
 
 function isHostHeader(text: string): boolean {

@@ -116,6 +116,11 @@ export const PROBLEMS = {
     hint: 'Delete one that is no longer needed.',
     example: { max: 64 },
   },
+  test_in_progress: {
+    status: 409,
+    detail: 'A test of this webhook is still running.',
+    hint: 'It ends within 10 seconds. Try again then.',
+  },
   send_in_progress: {
     status: 409,
     detail: 'A send with this Idempotency-Key is still running.',

@@ -56,7 +56,9 @@ export class Dispatcher implements WebhookRegistry {
 
   add(webhook: NewWebhook): StoredWebhook {
     if (this.#closing !== undefined) throw problem('shutting_down');
-    const { store, feed } = this.#parts;
+    const { store, feed, poster } = this.#parts;
+    const message = poster.refusal(webhook.url);
+    if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
     const stored = store.add(webhook, feed.lastPublished());
     this.#open(stored);
     return stored;
@@ -94,6 +96,7 @@ export class Dispatcher implements WebhookRegistry {
 
   async test(id: string): Promise<WebhookTestResult> {
     const { url, secret } = this.#existing(id);
+    if ([...this.#tests.values()].some((test) => test.id === id)) throw problem('test_in_progress');
     const testId = deliveryId(id, randomUUID());
     const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
     const sending = this.#parts.poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });

@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AxiosAdapter, AxiosInstance } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
+import { type AllowedHosts, hostRefusal, mayPostTo } from './allowed-hosts.ts';
 import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
 import { HostLookup } from './host-lookup.ts';
 import { contractSignature, standardSignature } from './signature.ts';
@@ -21,6 +22,7 @@ export interface PosterOptions {
   readonly clock: Clock;
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
+  readonly allowedHosts?: AllowedHosts;
 }
 
 /** One event for one receiver. */
@@ -68,6 +70,12 @@ export class Poster {
     this.#httpsAgent = new HttpsAgent(agentOptions);
   }
 
+  /** Why nothing may be posted to this url; undefined when it may. */
+  refusal(url: string): string | undefined {
+    const { allowedHosts = [] } = this.#options;
+    return mayPostTo(url, allowedHosts) ? undefined : hostRefusal(url);
+  }
+
   send(post: Post): Sending {
     const { clock, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
     const body = Buffer.from(post.json, 'utf8');
@@ -86,6 +94,9 @@ export class Poster {
   }
 
   async #send(url: string, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
+    const error = this.refusal(url);
+    // Registered before the list was changed.
+    if (error !== undefined) return { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' };
     this.#client ??= this.#load();
     const { axios, http } = await this.#client;
     try {

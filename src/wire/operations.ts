@@ -237,7 +237,7 @@ export const OPERATIONS = {
     tag: 'Webhooks',
     summary: 'Send one `webhook.test` event and return the receiver’s response',
     answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
-    problems: ['webhook_not_found', 'shutting_down'],
+    problems: ['webhook_not_found', 'test_in_progress', 'shutting_down'],
   },
   replayWebhook: {
     tag: 'Webhooks',

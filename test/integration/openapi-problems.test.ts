@@ -7,6 +7,7 @@ import { openApi } from '../../src/wire/openapi.ts';
 import type { Problem } from '../../src/wire/problem.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
 import { eventually } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -142,6 +143,14 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
     expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));
     expectProblem('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
+    const silent = await Receiver.start(() => undefined);
+    const made = await service.post('/webhooks', { url: silent.url, events: ['message.sent'] });
+    const tested = `/webhooks/${(made.json as { id: string }).id}/test`;
+    const first = service.post(tested, {});
+    await eventually(() => silent.deliveries.length === 1);
+    expectProblem('test_in_progress', 'testWebhook', await service.post(tested, {}));
+    await silent.close();
+    await first;
     for (let count = 0; count < 64; count += 1) {
       await service.post('/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
     }

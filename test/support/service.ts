@@ -100,6 +100,7 @@ export class Service {
         ...settings.backend,
       },
       send: { ...this.#options.settings?.send, ...settings.send },
+      webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
     };
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

@@ -51,6 +51,7 @@ describe('what is not written', () => {
         osascriptPath: '/usr/bin/osascript',
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
+      webhooks: { allowedHosts: [] },
     });
   });
 
@@ -112,6 +113,11 @@ describe('what may be written', () => {
     ['[backend]\npoll_interval_ms = 60000', 'backend.pollIntervalMs', 60_000],
     ['[send]\nconfirm_ms = 0', 'send.confirmMs', 0],
     ['[send]\nattachment_roots = ["~/Pictures", "/tmp"]', 'send.attachmentRoots', [`${HOME}/Pictures`, '/tmp']],
+    [
+      '[webhooks]\nallowed_hosts = ["Hooks.Example.net", "*.example.org", "10.0.0.2", "FD00::0:1"]',
+      'webhooks.allowedHosts',
+      ['hooks.example.net', '*.example.org', '10.0.0.2', '[fd00::1]'],
+    ],
   ] as const)('%s', (toml, name, value) => {
     expect(configOf(withKey(toml))).toHaveProperty(name, value);
   });
@@ -143,6 +149,13 @@ describe('what may be written', () => {
       Object.isFrozen(config) && Object.isFrozen(config.server) && Object.isFrozen(config.server.allowedHosts),
     ).toBe(true);
   });
+});
+
+test('a key under 16 characters is a warning that does not show it', () => {
+  const short = check('auth.api_key = "fifteen letters"');
+  expect(short).toMatchObject({ config: {}, warnings: [expect.stringContaining('16 characters')] });
+  expect(JSON.stringify(short.warnings)).not.toContain('fifteen letters');
+  expect(check('auth.api_key = "sixteen letters!"').warnings).toEqual([]);
 });
 
 describe('mistakes', () => {
@@ -196,6 +209,10 @@ describe('mistakes', () => {
     ['[backend]\nosascript_path = 7', 'backend.osascript_path is 7'],
     ['[send]\nconfirm_ms = -1', 'send.confirm_ms is -1; it must be a whole number from 0 to 60000.'],
     ['[send]\nattachment_roots = ["Pictures"]', 'send.attachment_roots[0] is "Pictures"'],
+    ['[webhooks]\nallowed_hosts = ["http://a.example"]', 'webhooks.allowed_hosts[0] is "http://a.example"'],
+    ['[webhooks]\nallowed_hosts = ["a.example:80"]', 'webhooks.allowed_hosts[0] is "a.example:80"'],
+    ['[webhooks]\nallowed_hosts = ["*"]', 'webhooks.allowed_hosts[0] is "*"'],
+    ['[webhooks]\nallowed_hosts = ["*.10.0.0.2"]', 'webhooks.allowed_hosts[0] is "*.10.0.0.2"'],
     ['server = 3', 'server must be a section: [server].'],
     ['[[server]]\nport = 1', 'server must be a section: [server].'],
   ])('%s', (toml, sentence) => {

@@ -18,7 +18,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
 const around = surroundings({ HOME: '/Users/jane' }, 'darwin');
-const GOOD = '[auth]\napi_key = "k"\n';
+const GOOD = '[auth]\napi_key = "a-key-of-many-letters"\n';
 let count = 0;
 
 function newFolder(): string {
@@ -119,6 +119,7 @@ describe('the first launch', () => {
       'osascript_path',
       'confirm_ms',
       'attachment_roots',
+      'allowed_hosts',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, around)).toMatchObject({ state: 'usable', warnings: [] });
@@ -178,7 +179,10 @@ describe('a file that is there', () => {
     ['Windows line ends', GOOD.replaceAll('\n', '\r\n')],
     ['no line end', GOOD.trimEnd()],
   ])('may have %s', (_, text) => {
-    expect(readConfig(folderWith(text), around)).toMatchObject({ state: 'usable', config: { auth: { apiKey: 'k' } } });
+    expect(readConfig(folderWith(text), around)).toMatchObject({
+      state: 'usable',
+      config: { auth: { apiKey: 'a-key-of-many-letters' } },
+    });
   });
 
   test('is followed when it is a link', () => {

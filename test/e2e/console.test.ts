@@ -18,6 +18,15 @@ const IS_RESULT_IN_VIEW = `(() => {
   return result.top > room.top && result.bottom < room.bottom;
 })()`;
 
+const KEEP_BLOB_TYPES = `{
+  globalThis.blobTypes = [];
+  const create = URL.createObjectURL;
+  URL.createObjectURL = (blob) => {
+    blobTypes.push(blob.type);
+    return create(blob);
+  };
+}`;
+
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
 
@@ -91,10 +100,19 @@ describe('the console', () => {
     await offer.waitFor();
     expect(asked).toEqual([]);
     const download = page.waitForEvent('download');
+    await page.evaluate(KEEP_BLOB_TYPES);
+    // As for an attachment whose sender says so.
+    await page.route('**/attachments/*', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, headers: { ...response.headers(), 'content-type': 'text/html' } });
+    });
     await offer.click();
     expect((await download).suggestedFilename()).toBe('garden-plan.svg');
     expect(asked).toHaveLength(1);
     await page.locator('#message-list .attachments a[download]', { hasText: 'garden-plan.svg' }).waitFor();
+    // Of the sender's type, a blob could be opened as a page of this origin.
+    expect(await page.evaluate('blobTypes')).toEqual(['application/octet-stream']);
+    await page.unroute('**/attachments/*');
   });
 
   inBrowser('shows a picture as soon as it is seen', async () => {

@@ -55,8 +55,22 @@ function itemOf(message) {
   return item;
 }
 
-/** SVG could carry a script of its own: it is offered, never shown. */
-const PICTURE = /\.(?:avif|gif|heic|jpe?g|png|webp)$/i;
+/** By the ending of the name. SVG could carry a script of its own: it is offered, never shown. */
+const PICTURE_TYPES = {
+  avif: 'image/avif',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+};
+
+/** undefined for what is no picture. */
+function pictureTypeOf(name) {
+  const ending = /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? '';
+  return Object.hasOwn(PICTURE_TYPES, ending) ? PICTURE_TYPES[ending] : undefined;
+}
 
 /** Every attachment is a request that counts for the limit: a picture is asked for when it is seen, all else when it is wanted. */
 const seen = new IntersectionObserver((entries) => {
@@ -74,22 +88,24 @@ function showAttachment(place, id, index, path) {
   button.textContent = name;
   button.title = path;
   place.append(button);
-  const isPicture = PICTURE.test(name);
-  button.addEventListener('click', () => void load(button, name, isPicture, id, index), { once: true });
-  if (isPicture) seen.observe(button);
+  const pictureType = pictureTypeOf(name);
+  button.addEventListener('click', () => void load(button, name, pictureType, id, index), { once: true });
+  if (pictureType !== undefined) seen.observe(button);
 }
 
-async function load(button, name, isPicture, id, index) {
+async function load(button, name, pictureType, id, index) {
   button.disabled = true;
   try {
-    const blob = await bytesOf(`messages/${encodeURIComponent(id)}/attachments/${index}`);
+    const bytes = await bytesOf(`messages/${encodeURIComponent(id)}/attachments/${index}`);
+    // The sender chose the type of the answer: a page among the blobs would run in this origin, without its policy.
+    const blob = new Blob([bytes], { type: pictureType ?? 'application/octet-stream' });
     const link = document.createElement('a');
     link.textContent = name;
     link.href = URL.createObjectURL(blob);
     link.download = name;
     objectUrls.push(link.href);
     button.replaceWith(link);
-    if (!isPicture) {
+    if (pictureType === undefined) {
       link.click();
       return;
     }

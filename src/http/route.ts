@@ -79,7 +79,7 @@ function route(path: string, methods: ReadonlyMap<string, Handler>) {
   };
 }
 
-/** HEAD works where GET does (E7). */
+/** HEAD works where GET does (decision E7). */
 function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }

@@ -14,6 +14,8 @@ import { scriptErrorNumber } from './runtime/script-error.ts';
 
 const ACCOUNTS_SCRIPT = fileURLToPath(new URL('./mac/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('./sender/chats.applescript', import.meta.url));
+/** A little longer than the 25 s that the scripts give Messages. */
+const SCRIPT_LIMIT_MS = 30_000;
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
 
 export interface DiagnosticsParts {
@@ -92,7 +94,8 @@ export class DiagnosticsRunner {
   /** What the script printed. */
   async #ask(script: string): Promise<string | ScriptFailure> {
     const { run, osascriptPath } = this.#parts;
-    const { code, stdout, stderr } = await run(osascriptPath, [script], { env: { LANG: 'en_US.UTF-8' } });
+    const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
+    const { code, stdout, stderr } = await run(osascriptPath, [script], { ...limits, env: { LANG: 'en_US.UTF-8' } });
     return code === 0 ? stdout : { error: scriptErrorNumber(stderr) ?? 'no_answer' };
   }
 }

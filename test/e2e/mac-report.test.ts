@@ -66,6 +66,29 @@ describe('the report of a running service', () => {
     expect(text).not.toContain('me@example.com');
   });
 
+  test('compares what Messages and chat.db call the same conversation, once it may ask', async () => {
+    await mac.command({ do: 'behave', livePrefix: 'iMessage', accounts: [{ service: 'iMessage', isEnabled: false }] });
+    const { report: found } = await report('--prompt');
+    expect(found.keys.accounts).toEqual({ found: [{ service: 'iMessage', enabled: false }] });
+    expect(found.keys.live_chats).toMatchObject({
+      found: { same_guid: 0, prefixes: { 'iMessage;-;': expect.any(Number) } },
+    });
+    await mac.command({ do: 'behave', automation: 'denied' });
+    const { report: refused } = await report('--prompt');
+    expect(refused.keys.accounts).toEqual({ absent: 'failed', error: -1743 });
+    expect(refused.keys.permissions).toMatchObject({
+      found: [{}, { name: 'automation', state: 'denied', reason: 'no_dialog' }],
+    });
+    await mac.command({ do: 'behave' });
+  });
+
+  test('says that Messages uses the file itself instead of a copy', async () => {
+    await mac.command({ do: 'behave', stagedFiles: 'in_place' });
+    const { report: found } = await report('--send-to-me');
+    expect(found.keys.send_to_me).toMatchObject({ found: { picture: { row: { attachment: ['elsewhere'] } } } });
+    await mac.command({ do: 'behave' });
+  });
+
   test('sends nothing to an address that is not the person’s own', async () => {
     const before = recipients().length;
     const { report: found } = await report('--send-to-me', ANA);

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { DiagnosticsRunner } from '../../src/diagnostics.ts';
+import type { RunCommand } from '../../src/runtime/command.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const database = new MessagesDatabase(join(folder, 'Library/Messages/chat.db'));
+database.chat('any;-;+15550100', ['+15550100']);
+afterAll(() => database.close());
+
+const clock = new FakeClock();
+
+function runner(run: RunCommand, chatDbPath = database.path): DiagnosticsRunner {
+  return new DiagnosticsRunner({ chatDbPath, osascriptPath: '/usr/bin/osascript', run, clock });
+}
+
+const says =
+  (accounts: string, chats: string): RunCommand =>
+  (_command, [script = '']) =>
+    Promise.resolve({
+      code: 0,
+      stdout: script.endsWith('accounts.applescript') ? accounts : chats,
+      stderr: '',
+      trouble: null,
+    });
+
+const asked = { seconds: 0, asksMessages: true };
+
+test('what osascript prints of accounts and chats is reduced to closed sets', async () => {
+  const { accounts, live_chats } = await runner(
+    says('iMessage, «constant ****», SMS, true, true, false\n', 'any;-;+15550100\nSMS;-;+15550100\nJane\n'),
+  ).run(asked);
+  expect(accounts).toEqual([
+    { service: 'iMessage', enabled: true },
+    { service: 'other', enabled: true },
+    { service: 'SMS', enabled: false },
+  ]);
+  expect(live_chats).toEqual({
+    live: 3,
+    prefixes: { 'any;-;': 1, 'SMS;-;': 1, other: 1 },
+    same_guid: 1,
+    same_identifier: 2,
+  });
+});
+
+test('Messages is not asked when macOS might ask the person', async () => {
+  const run: RunCommand = () => Promise.reject(new Error('asked'));
+  expect(await runner(run).run({ seconds: 0, asksMessages: false })).toMatchObject({
+    accounts: { error: 'not_asked' },
+    live_chats: { error: 'not_asked' },
+    stored_prefixes: { 'any;-;': 1 },
+  });
+});
+
+test('without a chat.db the rest is still there', async () => {
+  expect(await runner(says('iMessage, true', ''), join(folder, 'none')).run(asked)).toMatchObject({
+    accounts: [{ service: 'iMessage', enabled: true }],
+    stored_prefixes: null,
+    changes: null,
+    own_addresses: [],
+  });
+});
+
+test('the end of the service ends a watch and a script that waits, and a second request had joined them', async () => {
+  const run: RunCommand = (_command, _args, { signal } = {}) =>
+    new Promise((resolve) => {
+      signal?.addEventListener('abort', () => resolve({ code: null, stdout: '', stderr: '', trouble: 'time_limit' }));
+    });
+  const running = runner(run);
+  const first = running.run({ seconds: 100, asksMessages: true });
+  const second = running.run({ seconds: 5, asksMessages: false });
+  expect(second).toBe(first);
+  const closed = running.close();
+  await clock.advance(1000);
+  await closed;
+  expect(await first).toMatchObject({ accounts: { error: 'no_answer' }, changes: { rows: [] } });
+});

@@ -1,4 +1,5 @@
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, opendirSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import { problem } from '../domain/problems.ts';
@@ -172,7 +173,7 @@ interface Files {
  * empty or a pipe.
  */
 function findFiles(configuredPath: string): Files {
-  const path = realpathSync.native(configuredPath);
+  const path = realPath(configuredPath);
   const database = statSync(path, { bigint: true });
   accessSync(path, constants.R_OK);
   // SQLite would wait at a pipe until somebody writes to it, and the whole process with it.
@@ -187,6 +188,16 @@ function findFiles(configuredPath: string): Files {
     shm: identify(`${path}-shm`),
     touched: `${database.size}:${database.mtimeNs}`,
   };
+}
+
+/** macOS 27 shows a protected file as missing, and refuses to list its folder as before (decision T5). */
+function realPath(configuredPath: string): string {
+  try {
+    return realpathSync.native(configuredPath);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') opendirSync(dirname(configuredPath)).closeSync();
+    throw error;
+  }
 }
 
 function areSameFiles(a: Files, b: Files): boolean {

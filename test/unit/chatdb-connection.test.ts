@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -49,7 +50,31 @@ function connect(path: string) {
   return { connection, guids: () => log.entries(rowOffset(0), rowOffset(1000), 1000).map(({ guid }) => guid) };
 }
 
+/** As a user whom the modes of files concern; root may open everything. */
+function asNobody(work: () => void): void {
+  const user = process.geteuid?.();
+  if (user === 0) process.seteuid?.(65_534);
+  try {
+    work();
+  } finally {
+    if (user === 0) process.seteuid?.(0);
+  }
+}
+
 describe('the connection', () => {
+  test('has no permission where the folder may not be listed and the file seems missing, as on macOS 27', () => {
+    const path = freshPath();
+    for (const above of [dirname(folder), folder]) chmodSync(above, 0o711);
+    const { connection } = connect(path);
+    asNobody(() => void connection.check());
+    expect(connection.health().message).toMatch(/^There is no Messages database/);
+    chmodSync(dirname(path), 0o311);
+    asNobody(() => void connection.check());
+    expect(connection.health().message).toMatch(/no permission.*Full Disk Access/);
+    expect(connection.access).toBe('denied');
+    chmodSync(dirname(path), 0o700);
+  });
+
   test('touches nothing before the first look, then tells a change from none', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);

@@ -9,14 +9,16 @@ const program = declareProgram({ version: '0' } as ClientContext, () => async ()
 const script = zshCompletion(program);
 const hasZsh = spawnSync('zsh', ['--version']).status === 0;
 
+const HIDDEN = ['run', 'ask-automation'];
+
 test('every command and every option of it is offered', () => {
   const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
   for (const command of all(program)) {
-    if (command.name() === 'run') continue;
+    if (HIDDEN.includes(command.name())) continue;
     expect(script).toContain(command.name());
     for (const { long } of command.options) if (long !== '--version') expect(script).toContain(`${long}[`);
   }
-  expect(script).not.toContain('_postern_run');
+  for (const name of HIDDEN) expect(script).not.toContain(`_postern_${name}`);
 });
 
 test('what an option takes is completed: files, folders, and the names there are', () => {

@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { postern } from '../support/postern.ts';
+import { Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+const ANA = '+15550100';
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+let group: string;
+
+interface Permission {
+  readonly name: string;
+  readonly state: string;
+  readonly reason?: string;
+}
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  await mac.command({ do: 'receive', from: ANA, text: 'hello' });
+  ({ guid: group } = await mac.command<{ guid: string }>({ do: 'group', identifier: 'chat77', participants: [ANA] }));
+  service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+});
+afterEach(async () => {
+  await mac.command({ do: 'behave' });
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+const send = (recipient: string, body: string) => service.post('/messages', { recipient, body });
+const idsTried = (body: string) =>
+  mac.calls.filter(({ values }) => values.BODY === body).map((one) => one.values.CHAT_IDS);
+const dialog = () => mac.command<{ isOpen: boolean; shown: number }>({ do: 'dialog' });
+
+async function automation(): Promise<Permission | undefined> {
+  const { json } = await service.request('POST', '/permissions/check');
+  const { permissions } = json as { permissions: readonly Permission[] };
+  return permissions.find(({ name }) => name === 'automation');
+}
+
+describe('a chat that Messages lists otherwise than chat.db', () => {
+  test('a group under another prefix is reached', async () => {
+    await mac.command({ do: 'behave', livePrefix: 'iMessage' });
+    const answer = await send(group, 'to the group');
+    expect([answer.status, (answer.json as { conversation_id: string }).conversation_id]).toEqual([201, group]);
+    expect(idsTried('to the group')).toEqual(['any;+;chat77', 'iMessage;+;chat77']);
+  });
+
+  test('a group under a prefix that nobody knows is found in the live list', async () => {
+    await mac.command({ do: 'behave', livePrefix: 'X' });
+    expect((await send(group, 'to the list')).status).toBe(201);
+    expect(idsTried('to the list').at(-1)).toBe('X;+;chat77');
+  });
+
+  test('a person who is not in the live list is reached as a participant, and a group is refused', async () => {
+    await mac.command({ do: 'behave', liveList: 'people' });
+    expect((await send(ANA, 'as a participant')).status).toBe(201);
+    expect(idsTried('as a participant').at(-1)).toBe('');
+    expect((await send(group, 'to nobody')).json).toMatchObject({ code: 'send_failed', messages_error: -1728 });
+    expect(idsTried('to nobody').every((id) => id?.includes(';+;chat77'))).toBe(true);
+  });
+
+  test('a participant whose conversation Messages chooses itself: the Message is found there', async () => {
+    await mac.command({ do: 'behave', liveList: 'people', chooses: { [ANA]: 'ana@example.com' } });
+    const answer = await send(ANA, 'to the other address');
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ conversation_id: 'any;-;ana@example.com', body: 'to the other address' });
+  });
+});
+
+describe('accounts', () => {
+  test('one that is disabled is not used', async () => {
+    await mac.command({ do: 'behave', liveList: 'people', accounts: [{ service: 'iMessage', isEnabled: false }] });
+    expect((await send(ANA, 'x')).json).toMatchObject({ code: 'send_failed', messages_error: -1719 });
+    const accounts = [false, true].map((isEnabled) => ({ service: 'iMessage', isEnabled }));
+    await mac.command({ do: 'behave', liveList: 'people', accounts });
+    expect((await send(ANA, 'by the second account')).status).toBe(201);
+  });
+});
+
+describe('the question whether Postern may control Messages', () => {
+  test('is on the screen once, however often it is asked, and ends with the answer', async () => {
+    await mac.command({ do: 'behave', automation: 'asks' });
+    const { shown } = await dialog();
+    const checks = [automation(), automation()];
+    await eventually(async () => (await dialog()).isOpen);
+    checks.push(automation());
+    await mac.command({ do: 'answer', isAllowed: true });
+    for (const report of await Promise.all(checks)) expect(report).toMatchObject({ state: 'granted' });
+    expect(await dialog()).toEqual({ isOpen: false, shown: shown + 1 });
+  });
+
+  test('refused at once, without a dialog, is told from a refusal by the person', async () => {
+    await mac.command({ do: 'behave', automation: 'denied' });
+    const { shown } = await dialog();
+    expect(await automation()).toMatchObject({ state: 'denied', reason: 'no_dialog' });
+    expect((await dialog()).shown).toBe(shown);
+  });
+
+  test('is asked after Messages was opened, though that takes six seconds', async () => {
+    await mac.command({ do: 'quit', startupMs: 6000 });
+    expect(await automation()).toMatchObject({ state: 'granted' });
+  });
+
+  test('goes away from the screen with the service that asked', async () => {
+    await mac.command({ do: 'behave', automation: 'asks' });
+    const check = automation().catch(() => undefined);
+    await eventually(async () => (await dialog()).isOpen);
+    await service.stop('SIGTERM');
+    await check;
+    await eventually(async () => !(await dialog()).isOpen);
+    await service.launch();
+  });
+
+  test.each([
+    [true, 0, /may be controlled/],
+    [false, 1, /switch on Messages below Postern/],
+  ])('can be asked in the foreground: allowed %s', async (isAllowed, exitCode, words) => {
+    await mac.command({ do: 'behave', automation: 'asks' });
+    const asked = postern(['ask-automation', '--config-dir', service.configFolder]);
+    await eventually(async () => (await dialog()).isOpen);
+    await mac.command({ do: 'answer', isAllowed });
+    const ended = await asked;
+    expect([ended.exitCode, ended.stderr]).toEqual([exitCode, '']);
+    expect(ended.stdout).toMatch(words);
+  });
+
+  test('cannot be asked where there is no osascript', async () => {
+    const ended = await postern(['ask-automation', '--config-dir', join(service.configFolder, 'none')]);
+    expect([ended.exitCode, ended.stdout]).toEqual([1, 'osascript could not be run (ENOENT).\n']);
+  });
+});

@@ -15,7 +15,7 @@ const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+
 
 const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
-    .filter((name) => /\.(ts|js|mjs|cjs|sh|sql|applescript|md|plist|toml|css|html)$/.test(name))
+    .filter((name) => /^(?!.*node_modules).*\.(ts|js|mjs|cjs|sh|sql|applescript|md|plist|toml|css|html)$/.test(name))
     .map((name) => join(folder, name)),
 );
 const SOURCES = FILES.filter((path) => /^(src|installer|test|bench)\/.*\.(ts|js|mjs|cjs)$/.test(path));

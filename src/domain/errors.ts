@@ -1,27 +1,3 @@
-/** Kinds of failure and their statuses: the way before the catalogue of problems. */
-const KINDS = {
-  invalid: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  timeout: 408,
-  conflict: 409,
-  gone: 410,
-  too_large: 413,
-  unsupported_media_type: 415,
-  range_not_satisfiable: 416,
-  unprocessable: 422,
-  upgrade_required: 426,
-  rate_limited: 429,
-  headers_too_large: 431,
-  internal: 500,
-  refused: 502,
-  unavailable: 503,
-  unknown_outcome: 504,
-} as const;
-export type ErrorKind = keyof typeof KINDS;
-
 /** One mistake in what was sent. `pointer` is a JSON pointer into the body, or `?name` for a query parameter. */
 export interface Mistake {
   readonly pointer: string;
@@ -55,23 +31,14 @@ export class AppError extends Error {
   readonly extra: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: string, message: string, options?: AppErrorOptions);
-  constructor(kind: ErrorKind, code: string, message: string, options?: AppErrorOptions);
-  constructor(...given: readonly [string, string, (string | AppErrorOptions)?, AppErrorOptions?]) {
-    const [first, second, third] = given;
-    const isOld = typeof third === 'string';
-    const options = (isOld ? given[3] : third) ?? {};
-    super(isOld ? third : second, options.cause === undefined ? undefined : { cause: options.cause });
-    this.status = options.status ?? (isOld ? KINDS[first as ErrorKind] : 500);
-    this.code = isOld ? second : first;
+  constructor(code: string, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = options.status ?? 500;
+    this.code = code;
     this.hint = options.hint;
     this.mistakes = options.mistakes ?? [];
     this.extra = options.extra ?? {};
     this.headers = options.headers ?? {};
-  }
-
-  get kind(): ErrorKind {
-    return (Object.keys(KINDS) as ErrorKind[]).find((kind) => KINDS[kind] === this.status) ?? 'internal';
   }
 }
 

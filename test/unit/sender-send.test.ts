@@ -344,22 +344,22 @@ describe('the row of a send', () => {
 });
 
 describe('a run that fails', () => {
-  test.each<[RunOutcome, string, string, Record<string, unknown>]>([
-    [failed(-1743), 'unavailable', 'messages_unavailable', { messages_error: -1743 }],
-    [failed(-1744), 'unavailable', 'messages_unavailable', { messages_error: -1744 }],
-    [failed(-10810), 'unavailable', 'messages_unavailable', { messages_error: -10810 }],
-    [failed(-10004), 'unavailable', 'messages_unavailable', { messages_error: -10004 }],
-    [failed(-609), 'unknown_outcome', 'send_outcome_unknown', { messages_error: -609 }],
-    [failed(-1712), 'unknown_outcome', 'send_outcome_unknown', { messages_error: -1712 }],
-    [failed(1), 'refused', 'send_failed', { messages_error: 1 }],
-    [failed(null), 'refused', 'send_failed', { messages_error: null }],
-    [{ kind: 'killed' }, 'unknown_outcome', 'send_outcome_unknown', {}],
-    [{ kind: 'not_started', message: 'ENOENT' }, 'unavailable', 'messages_unavailable', {}],
-  ])('%j is told once and never tried again', async (outcome, kind, code, extra) => {
+  test.each<[RunOutcome, number, string, Record<string, unknown>]>([
+    [failed(-1743), 503, 'messages_unavailable', { messages_error: -1743 }],
+    [failed(-1744), 503, 'messages_unavailable', { messages_error: -1744 }],
+    [failed(-10810), 503, 'messages_unavailable', { messages_error: -10810 }],
+    [failed(-10004), 503, 'messages_unavailable', { messages_error: -10004 }],
+    [failed(-609), 504, 'send_outcome_unknown', { messages_error: -609 }],
+    [failed(-1712), 504, 'send_outcome_unknown', { messages_error: -1712 }],
+    [failed(1), 502, 'send_failed', { messages_error: 1 }],
+    [failed(null), 502, 'send_failed', { messages_error: null }],
+    [{ kind: 'killed' }, 504, 'send_outcome_unknown', {}],
+    [{ kind: 'not_started', message: 'ENOENT' }, 503, 'messages_unavailable', {}],
+  ])('%j is told once and never tried again', async (outcome, status, code, extra) => {
     const { messages, clock, send } = setUp();
     messages.endWith(outcome);
     const error: unknown = await send().catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ kind, code, extra });
+    expect(error).toMatchObject({ status, code, extra });
     expect((error as { hint?: string }).hint).toMatch(/\.$/);
     // Neither address nor text may stand in a problem.
     expect((error as Error).message).not.toContain('5550100');

@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { type MacReport, macReport, type ReportOptions } from '../../src/cli/doctor/mac-report.ts';
+import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
+import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
+import type { RunCommand } from '../../src/runtime/command.ts';
+import { examples } from '../../src/wire/examples.ts';
+import type { StandInMac } from './stand-in-mac.ts';
+
+/** npm takes half a second; what it prints is a version. */
+export const withQuickNpm =
+  (run: RunCommand): RunCommand =>
+  (command, args, options) =>
+    command === 'npm'
+      ? Promise.resolve({ code: 0, stdout: '10.9.2\n', stderr: '', trouble: null })
+      : run(command, args, options);
+
+/** A service where everything works. */
+export const reportClient: ReportClient = {
+  health: () => Promise.resolve({ status: 'ok', backend: { connected: true, message: null } }),
+  status: () => Promise.resolve(examples.status),
+  checkPermissions: () => Promise.resolve(examples.permissions),
+  diagnostics: () => Promise.resolve(examples.diagnostics),
+  send: () => Promise.resolve({ ...examples.sent, id: '1207' }),
+  message: () => Promise.resolve({ ...examples.sent, body: Object.values(PARTS).join(' / ') }),
+};
+
+/** The report of this Mac, unless said otherwise with everything that may be asked. */
+export function reportOf(
+  mac: StandInMac,
+  changes: Partial<ReportOptions> & { readonly run?: RunCommand; readonly platform?: string } = {},
+): Promise<MacReport> {
+  const { run = mac.run, platform = 'darwin', ...options } = changes;
+  const machine = mac.machine({ run: withQuickNpm(run), platform });
+  return macReport({
+    version: '0.1.0',
+    probes: { machine, layout: mac.layout, scripts: join(mac.layout.current, 'dist/src'), port: mac.port },
+    client: reportClient,
+    findings: [{ name: 'agent', state: 'ok', sentence: 'It runs.', what_to_do: null }],
+    prompt: true,
+    watchSeconds: 30,
+    sendToMe: undefined,
+    ...options,
+  });
+}

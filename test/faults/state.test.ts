@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -29,10 +30,14 @@ const register = (running: Service): ReturnType<Service['post']> => running.post
 const send = (running: Service): ReturnType<Service['post']> =>
   running.post('/messages', { recipient: '+15550100', body: 'x' }, { 'idempotency-key': 'once' });
 
-/** The log's line about this request. */
-function logged({ output }: Service, requestId: string | null): string {
-  const lines = output.split('\n').filter((line) => line.includes(String(requestId)));
-  return lines.find((line) => line.includes('a request failed')) ?? '';
+/** The log's line about this request, which may arrive after the answer. */
+function logged(running: Service, requestId: string | null): Promise<string> {
+  return eventually(() =>
+    running.output
+      .split('\n')
+      .filter((line) => line.includes(String(requestId)))
+      .find((line) => line.includes('a request failed')),
+  );
 }
 
 describe('state.db that cannot be written', () => {
@@ -57,7 +62,7 @@ describe('state.db that cannot be written', () => {
           status: 503,
           json: { code: 'disk_full', hint: expect.stringContaining('Make room') },
         });
-        expect(logged(running, answer.headers.get('x-request-id'))).toContain('SQLITE_FULL');
+        expect(await logged(running, answer.headers.get('x-request-id'))).toContain('SQLITE_FULL');
       }
       expect((await running.get('/webhooks')).json).toHaveLength(1);
       expect(running.output).not.toContain('cannot rollback');
@@ -78,7 +83,7 @@ describe('state.db that cannot be written', () => {
     for (let count = 0; answer.status === 201 && count < 60; count += 1) answer = await register(running);
     expect(answer.status).toBe(503);
     expect(['disk_full', 'state_db_unavailable']).toContain((answer.json as { code: string }).code);
-    expect(logged(running, answer.headers.get('x-request-id'))).toMatch(/SQLITE_(FULL|IOERR)/);
+    expect(await logged(running, answer.headers.get('x-request-id'))).toMatch(/SQLITE_(FULL|IOERR)/);
     expect((await running.get('/health')).status).toBe(200);
   });
 });
@@ -144,8 +149,8 @@ test('files that others may read become private, and a folder that others may wr
   await running.launch();
   await register(running);
   for (const file of [...files, `${files[1]}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(running.output).toContain('now belongs to its owner alone (0600)');
-  expect(running.output).toContain(`may replace files in ${running.configFolder}`);
+  await eventually(() => running.output.includes('now belongs to its owner alone (0600)'));
+  await eventually(() => running.output.includes(`may replace files in ${running.configFolder}`));
   expect(readFileSync(files[0] ?? '', 'utf8')).toContain('api_key');
 });
 

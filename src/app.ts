@@ -89,9 +89,16 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const publisher = new Publisher({ messages: chatLog, channel, cursor: cursorStore(state), clock, log: log });
     closers.add('publisher', () => publisher.close());
 
+    const permissions = new MacPermissions({
+      platform: host.platform,
+      osascriptPath,
+      clock,
+      chatDbAccess: () => connection.access,
+    });
     const changes = new Set<() => void>();
     const sender = new Sender({
       messages: osascript({ path: osascriptPath, clock }),
+      isAsking: () => permissions.isAsking(),
       lookup: new ChatSendLookup(connection),
       idempotency: idempotencyStore(state),
       clock,
@@ -123,13 +130,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
-    const permissions = new MacPermissions({
-      platform: host.platform,
-      osascriptPath,
-      clock,
-      chatDbAccess: () => connection.access,
-    });
-    closers.add('permissions', () => permissions.close());
     const status = new Status({
       version,
       clock,
@@ -170,6 +170,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       await Promise.all([
         diagnostics.close(),
         http.close(REQUESTS_END_WITHIN_MS),
+        permissions.close(),
         sender.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
         hub.close(SOCKETS_END_WITHIN_MS),

@@ -229,6 +229,11 @@ export const PROBLEMS = {
     hint: 'In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
     extra: { messages_error: -1743 },
   },
+  automation_pending: {
+    ...MESSAGES,
+    detail: 'Nothing can be sent while macOS is asking on the screen whether Postern may control Messages.',
+    hint: 'Click Allow (or OK), then send it again.',
+  },
   messages_not_running: {
     ...MESSAGES,
     detail: 'Messages cannot be started.',

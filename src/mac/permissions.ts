@@ -58,6 +58,18 @@ export class MacPermissions implements Permissions {
     return report;
   }
 
+  /**
+   * True while macOS is asking the person, so that nothing can be sent yet. Asks first, once: an event of the send
+   * script would have a dialog that is gone after 25 s.
+   */
+  async isAsking(): Promise<boolean> {
+    const known = this.#known.get('automation');
+    if (known?.state === 'granted') return false;
+    if (this.#question !== undefined && known?.reason === 'asking') return true;
+    const { state, reason } = await this.automation();
+    return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
+  }
+
   /** Ends the question that is open; macOS takes its dialog away. */
   async close(): Promise<void> {
     this.#stop.abort();

@@ -32,6 +32,8 @@ export interface SenderOptions {
   /** `send.confirm_ms` (decision D5). */
   readonly confirmMs: number;
   readonly attachments: AttachmentRules;
+  /** True while macOS is asking the person whether Messages may be controlled. */
+  readonly isAsking?: () => Promise<boolean>;
   /** Folder for copies of attachments; absent where Messages reads every path (decision D8). */
   readonly stagingFolder?: string;
   /** Calls back when chat.db may have changed. */
@@ -110,7 +112,11 @@ export class Sender implements MessageSender {
   /** Takes its place in the queue at once; a refusal of the attachments need not wait for its turn. */
   async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
     const checked = this.#check(request);
-    const sent = this.#queue.add(async () => work(await checked));
+    const sent = this.#queue.add(async () => {
+      const ready = await checked;
+      if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
+      return work(ready);
+    });
     // Whichever fails first is the answer; the other one's failure is the same or no longer of interest.
     const [, result] = await Promise.all([checked, sent]);
     return result;

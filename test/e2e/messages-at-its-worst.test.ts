@@ -93,6 +93,17 @@ describe('the question whether Postern may control Messages', () => {
     expect(await dialog()).toEqual({ isOpen: false, shown: shown + 1 });
   });
 
+  test('comes before the first send of a process, so that its dialog stays', async () => {
+    await service.stop('SIGTERM');
+    await service.launch();
+    await mac.command({ do: 'behave', automation: 'asks' });
+    const sending = send(ANA, 'after Allow was clicked');
+    await eventually(async () => (await dialog()).isOpen);
+    expect(idsTried('after Allow was clicked')).toEqual([]);
+    await mac.command({ do: 'answer', isAllowed: true });
+    expect((await sending).status).toBe(201);
+  });
+
   test('refused at once, without a dialog, is told from a refusal by the person', async () => {
     await mac.command({ do: 'behave', automation: 'denied' });
     const { shown } = await dialog();

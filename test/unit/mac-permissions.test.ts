@@ -137,6 +137,20 @@ describe('Automation', () => {
     process.kill(fake.runs()[0]?.childPid ?? 0, 'SIGKILL');
   });
 
+  test('holds back a send for 20 s at most, and the next ones not at all, until the person answers', async () => {
+    const { fake, clock, permissions } = setUp();
+    fake.plan({ waitsForFile: join(folder, 'allowed') });
+    const first = permissions.isAsking();
+    await eventually(() => fake.runs().length === 1);
+    await clock.advance(20_000);
+    expect(await first).toBe(true);
+    expect(await permissions.isAsking()).toBe(true);
+    writeFileSync(join(folder, 'allowed'), '');
+    await eventually(() => permissions.known[0]?.state === 'granted');
+    expect(await permissions.isAsking()).toBe(false);
+    expect(fake.runs()).toHaveLength(1);
+  });
+
   test('ends its question with the service', async () => {
     const { fake, clock, permissions } = setUp();
     fake.plan({ hang: true });

@@ -399,6 +399,19 @@ describe('a run that fails', () => {
   });
 });
 
+describe('while macOS is asking whether Messages may be controlled', () => {
+  test('nothing is sent, the answer says so, and the same key may be used again', async () => {
+    let isAsking = true;
+    const { messages, store, send } = setUp({ confirmMs: 0, isAsking: async () => isAsking });
+    const request = { idempotencyKey: 'k' };
+    await expect(send(request)).rejects.toMatchObject({ status: 503, code: 'messages_unavailable' });
+    expect([messages.runs.length, store.kept.size]).toEqual([0, 0]);
+    isAsking = false;
+    await send(request);
+    expect(messages.runs).toHaveLength(1);
+  });
+});
+
 describe('an attachment that is exchanged while its send waits', () => {
   /** The rules, and when a check has got as far as reading them a second time: the file has been looked at by then. */
   const watchedRules = (): { readonly rules: SenderOptions['attachments']; readonly looks: () => number } => {

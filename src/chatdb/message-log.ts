@@ -3,11 +3,12 @@ import type { LogEntry, PendingRow } from '../domain/event.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { toUnixMs } from './instants.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
-import type { Snapshot } from './snapshot.ts';
+import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
 /** chat.db as a log whose offset is the row id. */
 export class ChatLog implements MessageLog {
@@ -19,15 +20,18 @@ export class ChatLog implements MessageLog {
 
   entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[] {
     return this.#connection.read((snapshot) =>
-      snapshot.database
-        .all(snapshot.queries.entries, after.rowId, upTo.rowId, limit)
-        .map((row) => toLogEntry(row, snapshot)),
+      decodable(
+        snapshot.database.all(snapshot.queries.entries, after.rowId, upTo.rowId, limit),
+        ENTRY_COLUMNS.at.body,
+      ).map((row) => toLogEntry(row, snapshot)),
     );
   }
 
   pendingRows(after: Offset, limit: number): readonly PendingRow[] {
     return this.#connection.read((snapshot) =>
-      snapshot.database.all(snapshot.queries.pendingRows, after.rowId, limit).map((row) => toPendingRow(row, snapshot)),
+      decodable(snapshot.database.all(snapshot.queries.pendingRows, after.rowId, limit), PENDING_COLUMNS.at.body).map(
+        (row) => toPendingRow(row, snapshot),
+      ),
     );
   }
 
@@ -51,6 +55,20 @@ export class ChatLog implements MessageLog {
       };
     });
   }
+}
+
+/**
+ * The rows at the front whose large bodies one read may decode, at least one: an event is published once, and so with
+ * its text. A pending row may be decoded twice.
+ */
+function decodable(rows: readonly Row[], bodyAt: number): readonly Row[] {
+  let bytes = 0;
+  const end = rows.findIndex((row) => {
+    const length = row[bodyAt];
+    if (typeof length === 'number' && length <= MAX_BODY_BYTES) bytes += length;
+    return bytes > MAX_LARGE_BYTES / 2;
+  });
+  return end === -1 ? rows : rows.slice(0, Math.max(1, end));
 }
 
 function toLogEntry(row: Row, snapshot: Snapshot): LogEntry {

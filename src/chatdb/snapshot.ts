@@ -31,7 +31,7 @@ export interface ListDates {
 const MAX_KNOWN_IDS = 1000;
 const STYLE_GROUP = 43;
 /** Two hundred long letters. What a page has beyond them is shown without its text (decision B2): only an attack is as large. */
-const MAX_LARGE_BYTES = 4_194_304;
+export const MAX_LARGE_BYTES = 4_194_304;
 
 /**
  * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is

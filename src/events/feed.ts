@@ -66,7 +66,7 @@ export class Feed implements EventFeed {
         }
         const last = channel.last;
         const entries = this.#after(position, limit);
-        position = entries.length < limit ? latest(position, last) : (entries.at(-1)?.offset ?? position);
+        position = entries.at(-1)?.offset ?? latest(position, last);
         channel.noteTaken(member);
         return { entries, missed: 0, upTo: position };
       },

@@ -142,7 +142,8 @@ export class Publisher {
       await channel.drained(clock, DRAIN_WAIT_MS);
       // After a change the rows may be those of another database, which must be compared with the cursor first
       // (decision C5).
-      if (pending.length < BATCH_ROWS || this.#isRequested) return;
+      const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
+      if (!mayHaveMore || this.#isRequested) return;
     }
   }
 

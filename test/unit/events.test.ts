@@ -539,9 +539,11 @@ describe('the feed', () => {
     await look(line);
     await eventually(() => line.feed.lastPublished().rowId === 2000);
     for (let rowId = 1; rowId <= 2000; rowId += 1) if (rowId !== 5) line.log.rows.delete(rowId);
-    const batch = line.feed.resume(rowOffset(0), nothing).take(10);
-    expect(ids(batch.entries)).toEqual([5]);
-    expect(batch.upTo).toEqual(rowOffset(2000));
+    const reader = line.feed.resume(rowOffset(0), nothing);
+    expect(ids(reader.take(10).entries)).toEqual([5]);
+    expect(reader.isCaughtUp()).toBe(false);
+    expect(reader.take(10)).toMatchObject({ entries: [], upTo: rowOffset(2000) });
+    expect(reader.isCaughtUp()).toBe(true);
   });
 
   test('a resumed reader wakes up when chat.db is back', async () => {

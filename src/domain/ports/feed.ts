@@ -4,9 +4,12 @@ import type { Offset } from '../offset.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
 export interface MessageLog {
-  /** Entries after `after` and up to `upTo`, in order, at most `limit`. Rows deleted since are left out. */
+  /**
+   * Entries after `after` and up to `upTo`, in order, at most `limit`, and fewer where bodies are large: only an empty
+   * answer means that there are no more. Rows deleted since are left out.
+   */
   entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[];
-  /** The rows after `after` that nobody has published yet, in order, at most `limit`. */
+  /** The rows after `after` that nobody has published yet, in order, as many as with `entries`. */
   pendingRows(after: Offset, limit: number): readonly PendingRow[];
   /** The newest row: where a first start begins. */
   newest(): Cursor;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogEntry } from '../../domain/event.ts';
+import { isAfter } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed.ts';
 import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
@@ -16,10 +17,10 @@ export function eventRoutes(feed: EventFeed): Pick<Handlers, 'listEvents'> {
       const entries: LogEntry[] = [];
       for (let wanted = limit; wanted > 0; wanted = limit - entries.length) {
         if (entries.length > 0) await nextTurn();
-        const asked = Math.min(wanted, BATCH_SIZE);
-        const some = feed.page(entries.at(-1)?.offset ?? after, asked);
+        const some = feed.page(entries.at(-1)?.offset ?? after, Math.min(wanted, BATCH_SIZE));
         entries.push(...some);
-        if (some.length < asked) break;
+        const end = some.at(-1);
+        if (end === undefined || !isAfter(feed.lastPublished(), end.offset)) break;
       }
       return { status: 200, body: entries.map(({ event }) => event) };
     },

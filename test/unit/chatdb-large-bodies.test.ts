@@ -1,0 +1,90 @@
+import { expect, test } from '@jest/globals';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import type { MessageLog } from '../../src/domain/ports/feed.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { Publisher } from '../../src/events/publisher.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { eventRoutes } from '../../src/http/routes/events.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { typedstream } from '../support/chat-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { collectingLog } from '../support/log.ts';
+import { MemoryCursor } from '../support/memory-log.ts';
+
+const databases = chatDatabases();
+const ROWS = 40;
+const BODY = 'x'.repeat(400_000);
+/** Of one read: what takes 5 to 10 ms. */
+const MAX_READ_BYTES = 4_194_304;
+
+/** Counts the text that each read decodes. */
+class CountingLog implements MessageLog {
+  readonly readBytes: number[] = [];
+  readonly #log: MessageLog;
+
+  constructor(log: MessageLog) {
+    this.#log = log;
+  }
+
+  entries(...parameters: Parameters<MessageLog['entries']>) {
+    return this.#counted(this.#log.entries(...parameters));
+  }
+
+  pendingRows(...parameters: Parameters<MessageLog['pendingRows']>) {
+    return this.#counted(this.#log.pendingRows(...parameters));
+  }
+
+  newest() {
+    return this.#log.newest();
+  }
+
+  identity(...parameters: Parameters<MessageLog['identity']>) {
+    return this.#log.identity(...parameters);
+  }
+
+  #counted<Entry extends LogEntry>(entries: readonly Entry[]): readonly Entry[] {
+    this.readBytes.push(entries.reduce((sum, entry) => sum + bodyOf(entry).length, 0));
+    return entries;
+  }
+}
+
+function bodyOf({ event }: LogEntry): string {
+  return 'body' in event.data ? event.data.body : '';
+}
+
+test('large bodies are published, resumed and paged complete, a bounded part of them at a time', async () => {
+  const { fixture, connection } = databases.open();
+  const chat = fixture.chat('any;-;1');
+  const cursor = new MemoryCursor();
+  cursor.save(new ChatLog(connection).newest());
+  for (let n = 0; n < ROWS; n += 1) fixture.message({ chat, attributedBody: typedstream(BODY) });
+  const messages = new CountingLog(new ChatLog(connection));
+  const channel = new Channel();
+  const parts = { messages, channel, clock: systemClock, log: collectingLog() };
+  const publisher = new Publisher({ ...parts, cursor });
+  publisher.start();
+  publisher.publishPending();
+  await eventually(() => channel.last.rowId === ROWS);
+  await publisher.close();
+  expect(cursor.saved.length).toBeGreaterThan(5);
+
+  // After a restart the channel holds none of them.
+  const later = new Channel();
+  later.restart(rowOffset(ROWS));
+  const feed = new Feed({ ...parts, channel: later });
+  const reader = feed.resume(rowOffset(0), () => {});
+  const resumed: LogEntry[] = [];
+  while (!reader.isCaughtUp()) resumed.push(...reader.take(256).entries);
+  reader.close();
+  expect(resumed.map(({ rowId }) => rowId)).toEqual(Array.from({ length: ROWS }, (_, index) => index + 1));
+  expect(resumed.filter((entry) => bodyOf(entry) !== BODY)).toEqual([]);
+
+  const query = new URLSearchParams({ after: '0', limit: '1000' });
+  const { body } = await eventRoutes(feed).listEvents({ query } as Exchange);
+  expect(body).toEqual(resumed.map(({ event }) => event));
+  expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);
+});

@@ -39,6 +39,16 @@ describe('the permissions', () => {
     expect(mac.said.join('\n')).toContain('Still missing: Full Disk Access and Automation of Messages.');
   });
 
+  test('an agent without a Unix socket is installed, and sent nothing', async () => {
+    const mac = await newMac();
+    mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
+    const toml = `[server]\nport = ${mac.port}\nsocket = false\n[auth]\napi_key = "cardboard"\n`;
+    writeFileSync(mac.layout.config, toml, { mode: 0o600 });
+    await install(mac.machine(), mac.options());
+    expect(mac.said).toContain('The agent was not asked for its permissions. server.socket is false.');
+    expect(mac.said).toContain(`Postern is running at http://127.0.0.1:${mac.port}`);
+  });
+
   test('the reason is shown whenever it changes, and only then', async () => {
     const mac = await newMac();
     const permissions = { full_disk_access: 'granted', automation: 'unknown' } as const;

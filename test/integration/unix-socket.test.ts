@@ -68,8 +68,9 @@ describe('the Unix socket', () => {
       const gateway = await HttpGateway.start();
       gateways.push(gateway);
       const opened = gateway.server.listenOnSocket(path);
-      expect(lstatSync(path).mode & 0o777).toBe(0o600);
+      const { mode } = lstatSync(path);
       await opened;
+      expect(mode & 0o777).toBe(0o600);
       expect(process.umask()).toBe(0);
     } finally {
       process.umask(before);

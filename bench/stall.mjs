@@ -5,7 +5,7 @@ import { summary } from './figures.mjs';
 import { KEY, startService } from './service.mjs';
 
 const PROBE = new URL('stall-probe.mjs', import.meta.url).href;
-const MOST_MS = 20;
+const MAX_MS = 20;
 const QUIET_MS = 60;
 
 export async function stallRows(path, undatedPath, { rounds }) {
@@ -101,7 +101,7 @@ async function rowsOf(path, requests, rounds) {
         rival: 'no request',
         rivals: summary(idle),
         unit: 'ms',
-        bound: MOST_MS,
+        bound: MAX_MS,
       });
     }
     return rows;

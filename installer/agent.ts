@@ -1,4 +1,4 @@
-import { isPosternError, PosternClient } from '../src/client/client.ts';
+import { isPosternError, PosternClient } from '../src/client/postern-client.ts';
 import { trustedSocketOf, urlOf } from '../src/config/address.ts';
 import type { Config } from '../src/config.ts';
 import type { JobState, Launchd } from '../src/mac/launchd.ts';

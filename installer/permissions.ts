@@ -1,4 +1,4 @@
-import { isPosternError, type PosternClient } from '../src/client/client.ts';
+import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
 import type { PermissionReport } from '../src/domain/ports/permissions.ts';
 import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';

@@ -14,11 +14,11 @@ import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
-import { GrantWatch } from './mac/grant-watch.ts';
+import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
+import { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
-import { Closers } from './runtime/closers.ts';
 import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
@@ -67,7 +67,7 @@ export interface RunningApp {
 export async function startApp(config: Config, host: Host): Promise<RunningApp> {
   preferLittleMemory();
   const { clock, log, version } = host;
-  const closers = new Closers(log);
+  const closers = new Cleanup(log);
   try {
     closers.add('lock', lockFolder(config.dir));
     assertRestored(config.dir);
@@ -177,7 +177,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ]);
     });
 
-    const grantWatch = new GrantWatch({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
+    const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
     const detector = new ChangeDetector({
       connection,
       clock,

@@ -1,6 +1,6 @@
+import type { Environment } from './config/environment.ts';
 import { SETTINGS, type Setting } from './config/settings.ts';
 import { isDate, shown } from './config/shown.ts';
-import type { Surroundings } from './config/surroundings.ts';
 
 /** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {
@@ -37,7 +37,7 @@ const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
 
 /** Checks all that a parsed config.toml says, and names every mistake. */
-export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, around: Surroundings): Checked {
+export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, environment: Environment): Checked {
   const mistakes: string[] = [];
   const written = new Map<string, unknown>();
   for (const [section, content] of Object.entries(tables)) {
@@ -50,9 +50,10 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     (name) => `${name} is not known and is ignored; the nearest known name is ${near(name)}.`,
   );
 
-  const given = ({ name, standard }: Setting): unknown => (written.has(name) ? written.get(name) : standard(around));
+  const given = ({ name, defaultValue }: Setting): unknown =>
+    written.has(name) ? written.get(name) : defaultValue(environment);
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
-    const meaning = setting.read(value, around);
+    const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
     // Nobody sees the undefined: with a mistake there is no Config.
     return meaning as Value;

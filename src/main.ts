@@ -1,9 +1,9 @@
 import type { Command, CommanderError } from 'commander';
-import { type ClientContext, EXIT } from './cli/command.ts';
+import { type ClientContext, EXIT } from './cli/context.ts';
 import type { Runs } from './cli/declaration.ts';
 import { declareProgram } from './cli/program.ts';
 import { packageVersion } from './cli/version.ts';
-import { surroundings } from './config/surroundings.ts';
+import { processEnvironment } from './config/environment.ts';
 import { isAppError } from './domain/errors.ts';
 
 /** Aborted when nobody reads what we print any more. That is no crash. */
@@ -12,15 +12,15 @@ process.stdout.on('error', () => unread.abort());
 process.stderr.on('error', () => {});
 
 const context: ClientContext = {
-  around: surroundings(),
+  environment: processEnvironment(),
   version: packageVersion(),
   isTerminal: process.stdout.isTTY,
   // A terminal that does not know its width says 0.
   columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
   input: () => process.stdin,
-  say: (...lines) => void process.stdout.write(`${lines.join('\n')}\n`),
-  complain: (...lines) => void process.stderr.write(`${lines.join('\n')}\n`),
-  feed: (line) => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve())),
+  stdout: (...lines) => void process.stdout.write(`${lines.join('\n')}\n`),
+  stderr: (...lines) => void process.stderr.write(`${lines.join('\n')}\n`),
+  writeLine: (line) => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve())),
   untilEnded() {
     const asked = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
@@ -53,14 +53,14 @@ async function run(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (isAppError(error) && error.code === 'sqlite_missing') {
-      context.complain(`Postern does not start: ${error.message}`, `  ${error.hint ?? ''}`);
+      context.stderr(`Postern does not start: ${error.message}`, `  ${error.hint ?? ''}`);
       return EXIT.config;
     }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
     // A command with commands beneath it, given alone: its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
-    context.complain(
+    context.stderr(
       `postern: ${usageMistake(error, program)}`,
       `${commandIn(program)} --help lists commands and options.`,
     );

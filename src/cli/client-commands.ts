@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { EVENT_TYPES } from '../domain/event.ts';
-import type { ClientContext } from './command.ts';
+import type { ClientContext } from './context.ts';
 import { count, examples, gathered, nonEmpty, type Runs, rowId } from './declaration.ts';
 
 /** The commands that talk to a running service. */
@@ -8,7 +8,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', examples('postern status', 'postern status --json | jq .newest_row'))
-    .action(runs(async (command) => (await import('./status.ts')).status(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/status.ts')).status(command.optsWithGlobals(), context)));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address or a conversation id', nonEmpty)
@@ -26,7 +26,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .action(
       runs(async (command) => {
         const [recipient = '', text] = command.args;
-        return (await import('./send.ts')).send(recipient, text, command.optsWithGlobals(), context);
+        return (await import('./commands/send.ts')).send(recipient, text, command.optsWithGlobals(), context);
       }),
     );
   connected(program.command('conversations'))
@@ -34,7 +34,9 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--limit <number>', 'maximum number (50)', count)
     .addHelpText('after', examples('postern conversations --limit 5'))
     .action(
-      runs(async (command) => (await import('./conversations.ts')).conversations(command.optsWithGlobals(), context)),
+      runs(async (command) =>
+        (await import('./commands/conversations.ts')).conversations(command.optsWithGlobals(), context),
+      ),
     );
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
@@ -47,7 +49,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     )
     .action(
       runs(async (command) =>
-        (await import('./messages.ts')).messages(command.args[0], command.optsWithGlobals(), context),
+        (await import('./commands/messages.ts')).messages(command.args[0], command.optsWithGlobals(), context),
       ),
     );
   connected(program.command('tail'))
@@ -55,7 +57,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--after <row>', 'start with everything after this row id; 0 for all', rowId)
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .addHelpText('after', examples('postern tail', 'postern tail --type message.received --json | jq -r .data.body'))
-    .action(runs(async (command) => (await import('./tail.ts')).tail(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
   declareWebhookCommands(program, context, runs);
 }
 
@@ -71,7 +73,11 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
   connected(webhooks.command('list'))
     .description('List the webhooks.')
     .addHelpText('after', examples('postern webhooks list --json'))
-    .action(runs(async (command) => (await import('./webhooks.ts')).listWebhooks(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).listWebhooks(command.optsWithGlobals(), context),
+      ),
+    );
   connected(webhooks.command('add'))
     .description('Register a webhook. It receives events from now on.')
     .argument('<url>', 'the URL that events are posted to')
@@ -80,7 +86,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
     .addHelpText('after', examples('postern webhooks add http://127.0.0.1:8080/hook --event message.received'))
     .action(
       runs(async (command) =>
-        (await import('./webhooks.ts')).addWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/webhooks.ts')).addWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
       ),
     );
   connected(webhooks.command('remove'))
@@ -89,7 +95,11 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
     .addHelpText('after', examples('postern webhooks remove 3f2a'))
     .action(
       runs(async (command) =>
-        (await import('./webhooks.ts')).removeWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/webhooks.ts')).removeWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
       ),
     );
   connected(webhooks.command('deliveries'))
@@ -98,7 +108,11 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
     .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
     .action(
       runs(async (command) =>
-        (await import('./webhooks.ts')).listDeliveries(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/webhooks.ts')).listDeliveries(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
       ),
     );
   connected(webhooks.command('test'))
@@ -107,7 +121,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
     .addHelpText('after', examples('postern webhooks test 3f2a'))
     .action(
       runs(async (command) =>
-        (await import('./webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
       ),
     );
   connected(webhooks.command('replay'))
@@ -117,7 +131,11 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
     .addHelpText('after', examples('postern webhooks replay 3f2a --after 1200'))
     .action(
       runs(async (command) =>
-        (await import('./webhooks.ts')).replayWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/webhooks.ts')).replayWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
       ),
     );
 }

@@ -1,5 +1,5 @@
 import { errorCode, isAppError } from '../domain/errors.ts';
-import { type Context, EXIT } from './command.ts';
+import { type Context, EXIT } from './context.ts';
 
 const EXIT_CODES: Readonly<Record<string, number>> = {
   already_running: EXIT.unavailable,
@@ -9,16 +9,15 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 };
 
 /** Runs `work`. A failure with a meaning becomes its sentence, after what did not happen, and what to do. */
-export function reportFailure(what: string, { complain }: Context, work: () => number): number {
+export function reportFailure(what: string, { stderr }: Context, work: () => number): number {
   try {
     return work();
   } catch (error) {
     const code = errorCode(error);
     if (isAppError(error))
-      complain(`${what}: ${error.message}`, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
+      stderr(`${what}: ${error.message}`, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
     // The system's and SQLite's own, such as a full disk.
-    else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code))
-      complain(`${what}: ${(error as Error).message}.`);
+    else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code)) stderr(`${what}: ${(error as Error).message}.`);
     else throw error;
     return EXIT_CODES[code ?? ''] ?? EXIT.crash;
   }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { type Context, EXIT } from './command.ts';
+import { type Context, EXIT } from './context.ts';
 import { examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 
@@ -10,19 +10,19 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', examples('postern serve --config-dir ~/postern'))
-    .action(runs(async (command) => (await import('./serve.ts')).serve(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/serve.ts')).serve(command.optsWithGlobals(), context)));
   program
     .command('demo')
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
     .addHelpText('after', examples('postern demo --port 3002'))
-    .action(runs(async (command) => (await import('./demo.ts')).demo(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/demo.ts')).demo(command.optsWithGlobals(), context)));
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
     .addHelpText('after', examples('postern run'))
-    .action(runs(async (command) => (await import('./run.ts')).run(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/run.ts')).run(command.optsWithGlobals(), context)));
   program
     .command('ask-automation', { hidden: true })
     .description('Ask macOS in the foreground whether this program may control Messages; exits with 1 if not.')
@@ -54,7 +54,7 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
         const isReport = options.macReport === true || options.sendToMe !== undefined;
         return isReport
           ? (await import('./doctor/report-command.ts')).reportCommand(options, context)
-          : (await import('./doctor.ts')).doctor(options, context);
+          : (await import('./commands/doctor.ts')).doctor(options, context);
       }),
     );
   program
@@ -63,13 +63,17 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
     .addHelpText('after', examples('postern install'))
-    .action(runs(async (command) => (await import('./install.ts')).install(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) => (await import('./commands/install.ts')).install(command.optsWithGlobals(), context)),
+    );
   program
     .command('uninstall')
     .description('Uninstall Postern from this Mac. The configuration is kept.')
     .option('--purge', 'also remove configuration, state, logs and granted permissions')
     .addHelpText('after', examples('postern uninstall --purge'))
-    .action(runs(async (command) => (await import('./uninstall.ts')).uninstall(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) => (await import('./commands/uninstall.ts')).uninstall(command.optsWithGlobals(), context)),
+    );
   declareBackupCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
   program
@@ -80,7 +84,7 @@ export function declareHostCommands(program: Command, context: Context, runs: Ru
     .action(
       runs(async () => {
         const { zshCompletion } = await import('./completion.ts');
-        context.say(zshCompletion(program).trimEnd());
+        context.stdout(zshCompletion(program).trimEnd());
         return EXIT.ok;
       }),
     );
@@ -96,7 +100,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .addHelpText('after', examples('postern backup ~/postern.backup'))
     .action(
       runs(async (command) =>
-        (await import('./backup.ts')).backup(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/backup.ts')).backup(command.args[0] ?? '', command.optsWithGlobals(), context),
       ),
     );
   program
@@ -108,7 +112,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .addHelpText('after', examples('postern restore ~/postern.backup'))
     .action(
       runs(async (command) =>
-        (await import('./restore.ts')).restore(command.args[0] ?? '', command.optsWithGlobals(), context),
+        (await import('./commands/restore.ts')).restore(command.args[0] ?? '', command.optsWithGlobals(), context),
       ),
     );
 }
@@ -123,13 +127,15 @@ function declareConfigCommands(program: Command, context: Context, runs: Runs): 
     .description('List every mistake in config.toml; exits with 78 if it cannot be used.')
     .option('--json', 'as JSON')
     .addHelpText('after', examples('postern config check'))
-    .action(runs(async (command) => (await import('./config.ts')).check(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/config.ts')).check(command.optsWithGlobals(), context)));
   located(config.command('path'))
     .description('Print where config.toml is.')
     .addHelpText('after', examples('$EDITOR "$(postern config path)"'))
-    .action(runs(async (command) => (await import('./config.ts')).showPath(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) => (await import('./commands/config.ts')).showPath(command.optsWithGlobals(), context)),
+    );
   located(config.command('rotate-key'))
     .description('Write a new random key to config.toml, and change nothing else.')
     .addHelpText('after', examples('postern config rotate-key'))
-    .action(runs(async (command) => (await import('./config.ts')).rotate(command.optsWithGlobals(), context)));
+    .action(runs(async (command) => (await import('./commands/config.ts')).rotate(command.optsWithGlobals(), context)));
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { declareClientCommands } from './client-commands.ts';
-import { type ClientContext, EXIT } from './command.ts';
+import { type ClientContext, EXIT } from './context.ts';
 import { nonEmpty, type Runs } from './declaration.ts';
 import { declareHostCommands } from './host-commands.ts';
 

@@ -17,12 +17,12 @@ import {
 import { join } from 'node:path';
 import { type Config, checkConfig } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Environment } from './environment.ts';
 import { parseToml } from './syntax.ts';
 import { configTemplate } from './template.ts';
 
 /** Far above any real one, and small enough to parse in a moment. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 export type ConfigReading =
   | { readonly state: 'absent'; readonly path: string }
@@ -40,12 +40,12 @@ export function configPath(folder: string): string {
 }
 
 /** Reads and checks the configuration in `folder`; what is wrong with it is an answer, never thrown. */
-export function readConfig(folder: string, around: Surroundings): ConfigReading {
+export function readConfig(folder: string, environment: Environment): ConfigReading {
   const path = configPath(folder);
   if (!exists(path)) return { state: 'absent', path };
   const text = readText(path);
   if ('mistake' in text) return { state: 'unusable', path, mistakes: [text.mistake], warnings: [] };
-  const checked = checkConfigText(text.text, folder, around);
+  const checked = checkConfigText(text.text, folder, environment);
   const warnings = [...text.warnings, ...checked.warnings];
   return 'config' in checked
     ? { state: 'usable', path, config: checked.config, warnings }
@@ -53,11 +53,15 @@ export function readConfig(folder: string, around: Surroundings): ConfigReading 
 }
 
 /** The same for a text that may become the configuration of `folder`. */
-export function checkConfigText(text: string, folder: string, around: Surroundings): ReturnType<typeof checkConfig> {
+export function checkConfigText(
+  text: string,
+  folder: string,
+  environment: Environment,
+): ReturnType<typeof checkConfig> {
   const parsed = parseToml(text);
   return 'syntaxError' in parsed
     ? { mistakes: [parsed.syntaxError], warnings: [] }
-    : checkConfig(parsed.tables, folder, around);
+    : checkConfig(parsed.tables, folder, environment);
 }
 
 function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
@@ -65,7 +69,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     const { size, mode } = statSync(path);
     // Opening a pipe would wait for a writer.
     if (!statSync(path).isFile()) return { mistake: 'This is not a file.' };
-    if (size > MOST_BYTES) return { mistake: `This is ${size} bytes long; a configuration is at most ${MOST_BYTES}.` };
+    if (size > MAX_BYTES) return { mistake: `This is ${size} bytes long; a configuration is at most ${MAX_BYTES}.` };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =
       (mode & 0o077) === 0 ? [] : [`Other users can read ${path} and the key in it. Run: chmod 600 ${path}`];
@@ -108,7 +112,7 @@ function exists(path: string): boolean {
  */
 export function createConfig(
   folder: string,
-  around: Surroundings,
+  environment: Environment,
   values: ReadonlyMap<string, string | number> = new Map(),
 ): ConfigReading {
   const path = configPath(folder);
@@ -116,13 +120,13 @@ export function createConfig(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     try {
-      writeDraft(draft, configTemplate(new Map([...values, ['auth.api_key', randomUUID()]]), around));
+      writeDraft(draft, configTemplate(new Map([...values, ['auth.api_key', randomUUID()]]), environment));
       publish(draft, path);
     } finally {
       removeIfThere(draft);
     }
     syncFolder(folder);
-    return readConfig(folder, around);
+    return readConfig(folder, environment);
   } catch (error) {
     return { state: 'unusable', path, mistakes: [`It cannot be written (${(error as Error).message}).`], warnings: [] };
   }

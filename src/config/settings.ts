@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { Surroundings } from './surroundings.ts';
+import type { Environment } from './environment.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 const PATH = 'an absolute path (it may begin with ~ or $HOME)';
@@ -15,11 +15,11 @@ export interface Setting<Value = unknown> {
   /** What may stand there: the end of a sentence that begins with "it must be". */
   readonly allowed: string;
   /** What counts when it is not written; undefined: it must be written. */
-  readonly standard: (around: Surroundings) => unknown;
+  readonly defaultValue: (environment: Environment) => unknown;
   /**
    * What the written value, or one item of a list, means; undefined when it may not stand there. Integers are bigint.
    */
-  readonly read: (written: unknown, around: Surroundings) => Value | undefined;
+  readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;
 }
 
@@ -29,7 +29,7 @@ export const SETTINGS = {
     name: 'server.host',
     about: 'The address to listen on. "0.0.0.0" accepts connections from other machines.',
     allowed: 'a host name or an IP address (IPv6 without brackets)',
-    standard: () => '127.0.0.1',
+    defaultValue: () => '127.0.0.1',
     read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
   },
   port: integer(
@@ -44,7 +44,7 @@ export const SETTINGS = {
     about:
       'Whether to listen on the Unix socket postern.sock beside this file too. The command line and the menu use it.',
     allowed: 'true or false',
-    standard: () => true,
+    defaultValue: () => true,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
   rateLimitPerMinute: integer(
@@ -58,14 +58,14 @@ export const SETTINGS = {
     name: 'server.allowed_hosts',
     about: 'Host names besides localhost that are accepted when listening on a loopback address.',
     allowed: 'a host name or an IP address, with or without a port',
-    standard: () => [],
+    defaultValue: () => [],
     read: (written) => (typeof written === 'string' && isHostHeader(written) ? asInHeader(written) : undefined),
   },
   allowedOrigins: {
     name: 'server.allowed_origins',
     about: 'Origins of web pages that may call the API from a browser.',
     allowed: 'an origin as browsers send it, such as "https://home.example", without a trailing slash',
-    standard: () => [],
+    defaultValue: () => [],
     read: (written) => (typeof written === 'string' && isOrigin(written) ? written : undefined),
   },
   apiKey: {
@@ -73,7 +73,7 @@ export const SETTINGS = {
     about:
       'Clients send it in the header X-API-Key. Any string is allowed. A client that has it can read and send everything: see send.attachment_roots and webhooks.allowed_hosts.',
     allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
-    standard: () => undefined,
+    defaultValue: () => undefined,
     read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
     isSecret: true,
   },
@@ -81,7 +81,7 @@ export const SETTINGS = {
     name: 'backend.chat_db_path',
     about: 'The database of Messages. Postern only reads it.',
     allowed: PATH,
-    standard: () => '$HOME/Library/Messages/chat.db',
+    defaultValue: () => '$HOME/Library/Messages/chat.db',
     read: absolutePath,
   },
   pollIntervalMs: integer(
@@ -95,7 +95,7 @@ export const SETTINGS = {
     name: 'backend.osascript_path',
     about: 'The program that drives Messages.',
     allowed: PATH,
-    standard: osascript,
+    defaultValue: osascript,
     read: absolutePath,
   },
   confirmMs: integer(
@@ -110,7 +110,7 @@ export const SETTINGS = {
     about:
       'Folders that attachments may be sent from. An empty list means every file that Postern may read, which with Full Disk Access is nearly every file.',
     allowed: PATH,
-    standard: () => [],
+    defaultValue: () => [],
     read: absolutePath,
   },
   webhookHosts: {
@@ -118,31 +118,31 @@ export const SETTINGS = {
     about:
       'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below one. An empty list means any, this machine and its network included.',
     allowed: 'a host name, an IP address (IPv6 without brackets), or a name after "*."',
-    standard: () => [],
+    defaultValue: () => [],
     read: webhookHost,
   },
 } satisfies Readonly<Record<string, Setting>>;
 
-function integer(name: string, least: number, most: number, standard: number, about: string): Setting<number> {
+function integer(name: string, least: number, most: number, defaultValue: number, about: string): Setting<number> {
   return {
     name,
     about,
     allowed: `a whole number from ${least} to ${most}`,
-    standard: () => BigInt(standard),
+    defaultValue: () => BigInt(defaultValue),
     read: (written) =>
       typeof written === 'bigint' && written >= least && written <= most ? Number(written) : undefined,
   };
 }
 
 /** The path with `~`, `$HOME` and `${HOME}` expanded, undefined when it is not absolute then. */
-function absolutePath(written: unknown, { homeFolder }: Surroundings): string | undefined {
+function absolutePath(written: unknown, { homeFolder }: Environment): string | undefined {
   if (typeof written !== 'string' || written.includes('\0')) return undefined;
   const path = written.replace(/^~(?=\/|$)/, () => homeFolder).replace(/\$(?:HOME(?!\w)|\{HOME\})/g, () => homeFolder);
   return isAbsolute(path) ? path : undefined;
 }
 
 /** macOS has it in one place; elsewhere a stand-in may be anywhere on PATH (decision A4). */
-function osascript({ env, platform }: Surroundings): string {
+function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
 }

@@ -1,5 +1,5 @@
+import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Keys that stand in a new file ready to be edited; the others stand there as comments. */
 const USUAL: readonly string[] = [
@@ -11,14 +11,14 @@ const USUAL: readonly string[] = [
 ];
 
 /** The text of a new config.toml: every setting with its meaning, and `values` by setting name. */
-export function configTemplate(values: ReadonlyMap<string, string | number>, around: Surroundings): string {
+export function configTemplate(values: ReadonlyMap<string, string | number>, environment: Environment): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];
   let section = '';
   for (const setting of Object.values<Setting>(SETTINGS)) {
     const [sectionName = '', key = ''] = setting.name.split('.');
     if (sectionName !== section) lines.push('', `[${sectionName}]`);
     section = sectionName;
-    const value = values.get(setting.name) ?? setting.standard(around);
+    const value = values.get(setting.name) ?? setting.defaultValue(environment);
     const isActive = values.has(setting.name) || USUAL.includes(setting.name);
     lines.push(`# ${setting.about}`, `${isActive ? '' : '# '}${key} = ${literal(value)}`);
   }

@@ -6,7 +6,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
-import { problemAnswer } from './problem.ts';
+import { problemAnswer } from './problem-answer.ts';
 
 /** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;

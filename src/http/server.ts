@@ -16,18 +16,18 @@ import type { Counters } from '../runtime/counters.ts';
 import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../wire/query.ts';
 import { API, ROUTES } from '../wire/routes.ts';
-import { refuseUnreadable, withoutUpgrade } from './connection.ts';
-import { Door, type DoorSettings } from './door.ts';
+import { AccessControl, type AccessSettings } from './access-control.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
 import { Pipelines } from './pipeline.ts';
-import { Router } from './route.ts';
+import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
-import { pages } from './routes/pages.ts';
+import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
@@ -51,7 +51,7 @@ interface HttpTimeouts {
 }
 
 export interface HttpServerParts {
-  readonly settings: DoorSettings;
+  readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly reader: MessageReader;
   readonly sender: MessageSender;
@@ -82,7 +82,7 @@ export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  readonly #door: Door;
+  readonly #door: AccessControl;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
   readonly #timeouts: HttpTimeouts;
@@ -95,13 +95,13 @@ export class HttpServer implements ExchangeContext {
   constructor(parts: HttpServerParts) {
     const { settings, apiKey, counters, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    const open = pages(parts.version);
+    const open = staticFiles(parts.version);
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#door = new Door({ settings, apiKey, openPaths: new Set(open.keys()) });
+    this.#door = new AccessControl({ settings, apiKey, openPaths: new Set(open.keys()) });
     const handlers = {
       ...healthRoutes(parts.health),
       ...messageRoutes(parts.reader, parts.sender, counters),

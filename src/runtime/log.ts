@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { errorCode } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
-import { presentable } from './log-fields.ts';
+import { redact } from './redaction.ts';
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
@@ -24,10 +24,10 @@ export interface ProcessLog extends Log {
 }
 
 /** When whoever reads stdout has stopped, lines beyond this are dropped rather than kept in memory. */
-const MOST_WAITING_BYTES = 4 * 1024 * 1024;
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
-  const destination = pino.destination({ dest: fd, sync: isTerminal, maxLength: MOST_WAITING_BYTES });
+  const destination = pino.destination({ dest: fd, sync: isTerminal, maxLength: MAX_WAITING_BYTES });
   let isWriting = false;
   let isClosed = false;
   destination.on('drain', () => {
@@ -87,8 +87,7 @@ function logThrough(logger: pino.Logger, showsAddresses: boolean): Log {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) =>
-      logThrough(logger.child(presentable(fields, { showsAddresses, showsStacks: false })), showsAddresses),
+    child: (fields) => logThrough(logger.child(redact(fields, { showsAddresses, showsStacks: false })), showsAddresses),
   };
 }
 
@@ -101,5 +100,5 @@ function write(
 ): void {
   if (!logger.isLevelEnabled(level)) return;
   const showsStacks = level !== 'info' && level !== 'warn';
-  logger[level](presentable(fields, { showsAddresses, showsStacks }), message);
+  logger[level](redact(fields, { showsAddresses, showsStacks }), message);
 }

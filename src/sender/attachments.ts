@@ -5,8 +5,8 @@ import { type AppError, errorCode, type Mistake } from '../domain/errors.ts';
 import { invalidRequest, PROBLEMS, problem } from '../domain/problems.ts';
 
 /** Decision D7. */
-const MOST_ATTACHMENTS = 10;
-const MOST_BYTES = 100_000_000n;
+const MAX_ATTACHMENTS = 10;
+const MAX_BYTES = 100_000_000n;
 
 export interface AttachmentRules {
   /** `send.attachment_roots`; empty means any path. */
@@ -34,8 +34,8 @@ export interface CheckedFiles {
 
 /** What forbids sending these files (decision D7), or which files they are. They are only asked about, never opened. */
 export async function checkAttachments(paths: readonly string[], rules: AttachmentRules): Promise<CheckedFiles> {
-  if (paths.length > MOST_ATTACHMENTS) {
-    const message = `At most ${MOST_ATTACHMENTS} attachments can be sent at once.`;
+  if (paths.length > MAX_ATTACHMENTS) {
+    const message = `At most ${MAX_ATTACHMENTS} attachments can be sent at once.`;
     return { mistakes: [{ pointer: '/attachments', message }], files: [] };
   }
   const checked = await Promise.all(paths.map((path) => check(path, rules)));
@@ -60,7 +60,7 @@ export async function openChecked(file: CheckedFile): Promise<FileHandle> {
     throw isForbidden(error) ? invalidRequest([{ pointer: file.pointer, message: UNREADABLE }]) : changed(file, error);
   }
   const found = await handle.stat({ bigint: true });
-  if (found.isFile() && identity(found) === file.identity && found.size <= MOST_BYTES) return handle;
+  if (found.isFile() && identity(found) === file.identity && found.size <= MAX_BYTES) return handle;
   await handle.close();
   throw changed(file);
 }
@@ -89,7 +89,7 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
     return isForbidden(error) ? UNREADABLE : 'There is no such file.';
   }
   if (!file.isFile()) return 'This is not a regular file.';
-  if (file.size > MOST_BYTES) return 'The file is larger than 100 MB.';
+  if (file.size > MAX_BYTES) return 'The file is larger than 100 MB.';
   const folders = await foldersAbove(real);
   if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) {
     return 'The file is outside the folders in send.attachment_roots.';

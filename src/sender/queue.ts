@@ -2,7 +2,7 @@ import type { AppError } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
 
 /** Decision D4. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 const RETRY_AFTER_SECONDS = '30';
 
 interface Waiting {
@@ -20,7 +20,7 @@ export class SerialQueue {
   /** Rejects at once with `unavailable` when too many wait or the queue is closed; then nothing was started. */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(shuttingDown());
-    if (this.#waiting.length >= MOST_WAITING) return Promise.reject(full());
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(full());
     return new Promise<Result>((resolve, reject) => {
       const start = () =>
         void work()
@@ -50,7 +50,7 @@ export class SerialQueue {
 }
 
 function full(): AppError {
-  return problem('send_queue_full', { max: MOST_WAITING }, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
+  return problem('send_queue_full', { max: MAX_WAITING }, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
 }
 
 function shuttingDown(): AppError {

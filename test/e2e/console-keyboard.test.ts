@@ -8,7 +8,7 @@ import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** More steps than the page has stops. */
-const MOST_TABS = 60;
+const MAX_TABS = 60;
 /** What a person who does not use a pointer has to see: where they are. */
 const FOCUS = `(() => {
   const { activeElement: at } = document;
@@ -33,7 +33,7 @@ function there(): BrowserStage {
 /** Presses Tab until the focus stands on what is wanted; every stop on the way must be visible. */
 async function tabTo(selector: string, key = 'Tab'): Promise<void> {
   const { page } = there();
-  for (let step = 0; step < MOST_TABS; step += 1) {
+  for (let step = 0; step < MAX_TABS; step += 1) {
     await page.keyboard.press(key);
     if (await page.evaluate('document.activeElement === document.body')) continue;
     const stop = await page.evaluate('document.activeElement.outerHTML.slice(0, 120)');

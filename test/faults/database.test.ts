@@ -6,18 +6,18 @@ import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
-import { isLong, Stage, wait } from './stage.ts';
+import { Harness, isLong, wait } from './harness.ts';
 
 const POLL_MS = 400;
 /** What asking over HTTP may add, on a busy machine too. */
 const SLACK_MS = isLong ? 400 : 2000;
 const LOCKED_MS = isLong ? 60_000 : 2000;
 
-let stage: Stage;
+let stage: Harness;
 let listener: Listener;
 
 beforeEach(async () => {
-  stage = new Stage();
+  stage = new Harness();
   await stage.start({ settings: { backend: { poll_interval_ms: POLL_MS } } });
   listener = await stage.service.socket();
 });

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { KEY, type Service } from '../support/service.ts';
-import { openFiles, Stage } from './stage.ts';
+import { Harness, openFiles } from './harness.ts';
 
-let stage: Stage;
+let stage: Harness;
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
@@ -69,7 +69,7 @@ async function expectUnimpressed(service: Service, begin: () => void, maxGrowthM
 }
 
 test('2,000 pipelined requests for a large page, never read, take neither memory nor time', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const service = await stage.start();
   const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
   await expectUnimpressed(service, () => {
@@ -79,7 +79,7 @@ test('2,000 pipelined requests for a large page, never read, take neither memory
 });
 
 test('600 pipelined requests for the OpenAPI document take no time', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const service = await stage.start();
   await expectUnimpressed(service, () => {
     flood(service, 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(600));
@@ -87,7 +87,7 @@ test('600 pipelined requests for the OpenAPI document take no time', async () =>
 });
 
 test('5 connections with 1,000 pipelined requests each, never read: only so many wait', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const service = await stage.start();
   const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
   await expectUnimpressed(service, () => {
@@ -96,7 +96,7 @@ test('5 connections with 1,000 pipelined requests each, never read: only so many
 });
 
 test('2,000 pipelined lists with a key, never read', async () => {
-  stage = new Stage();
+  stage = new Harness();
   for (let row = 0; row < 200; row += 1) stage.database.message(1, 'x'.repeat(1000), { handle_id: 1 });
   const service = await stage.start();
   await expectUnimpressed(service, () => {
@@ -105,7 +105,7 @@ test('2,000 pipelined lists with a key, never read', async () => {
 });
 
 test('200 downloads read by half', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const file = join(dirname(stage.path), 'Attachments/a.bin');
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, '');

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { newSeed } from '../support/seed.ts';
 import { KEY } from '../support/service.ts';
-import { isLong, openFiles, Stage, testWithProc } from './stage.ts';
+import { Harness, isLong, openFiles, testWithProc } from './harness.ts';
 
 const REQUESTS = isLong ? 150_000 : 3000;
 const FRAMES = isLong ? 50_000 : 2000;
@@ -16,7 +16,7 @@ const AT_ONCE = 16;
 /** Statuses above 499 that the documentation names. */
 const DOCUMENTED = [502, 503, 504];
 
-let stage: Stage | undefined;
+let stage: Harness | undefined;
 afterEach(async () => {
   await stage?.end();
   stage = undefined;
@@ -172,7 +172,7 @@ testWithProc(
   async () => {
     const seed = newSeed('mutated requests');
     const dice = new Dice(seed);
-    stage = new Stage();
+    stage = new Harness();
     const service = await stage.start();
     const { pid, port } = service;
     const bases = requests(await stage.webhook(await Receiver.start()));

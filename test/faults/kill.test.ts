@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
-import { compare, isLong, rowsOf, Stage, wait } from './stage.ts';
+import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 8;
 const ROWS_PER_SECOND = 500;
@@ -12,7 +12,7 @@ const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 const REPEATS_A_KILL = 6;
 
 const chance = seededChance('moments of the kills');
-let stage: Stage;
+let stage: Harness;
 afterEach(() => stage.end());
 
 /** Row id that a receiver got last. */
@@ -36,7 +36,7 @@ function repeatsByLife(rows: readonly number[], starts: readonly number[]): read
 test(
   `the service killed ${KILLS} times under ${ROWS_PER_SECOND} rows/s: nothing lost, order kept, few repeats`,
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     const service = await stage.start();
     const first = stage.newestRow();
     const receivers = [await Receiver.start(), await Receiver.start()];
@@ -79,7 +79,7 @@ test(
 test(
   `the writer killed ${KILLS} times`,
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     await stage.start();
     const first = stage.newestRow();
     const receiver = await Receiver.start();
@@ -103,7 +103,7 @@ test(
 );
 
 test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repeated', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const { pid } = await stage.start();
   const first = stage.newestRow();
   const receiver = await Receiver.start();

@@ -4,16 +4,16 @@ import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort } from '../support/service.ts';
+import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
-import { compare, isLong, rowsOf, Stage, wait } from './stage.ts';
 
 const GOOD_LANES = 4;
 const PAIRS = 3;
 const ROWS = isLong ? 1000 : 60;
 const EVERY_MS = 20;
 
-let stage: Stage;
+let stage: Harness;
 const disposals: (() => unknown)[] = [];
 afterEach(async () => {
   for (const dispose of disposals.splice(0)) await dispose();
@@ -77,7 +77,7 @@ async function latencies(): Promise<Latency> {
 test(
   'receivers that fail, hang, reset, redirect, dawdle, pour out a gigabyte or are down hold up no other',
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     await stage.start();
     const { urls, hanging } = await badAddresses();
     const alone: Latency[] = [];
@@ -99,7 +99,7 @@ test(
 );
 
 test('a receiver that is down: what was written meanwhile is delivered or recorded as dropped, in order', async () => {
-  stage = new Stage();
+  stage = new Harness();
   await stage.start();
   const port = await freePort();
   const id = await register(`http://127.0.0.1:${port}/hook`);

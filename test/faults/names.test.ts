@@ -9,7 +9,7 @@ import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import type { Service } from '../support/service.ts';
-import { Stage } from './stage.ts';
+import { Harness } from './harness.ts';
 
 const DEAD_NAMES = 12;
 /** Of this machine, and nobody's. */
@@ -18,13 +18,13 @@ const isPossible = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 
 const run = isPossible ? test : test.skip;
 const note = isPossible ? '' : ' (not shown: it takes a name server of its own)';
 
-let stage: Stage;
+let stage: Harness;
 let receiver: Receiver;
 let nameServer: Socket;
 const asked = new Set<string>();
 
 beforeEach(async () => {
-  stage = new Stage();
+  stage = new Harness();
   // Without a kept connection, each event looks the name up anew.
   receiver = await Receiver.start((response) => void response.writeHead(204, { Connection: 'close' }).end());
   asked.clear();

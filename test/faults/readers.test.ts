@@ -2,10 +2,10 @@ import { afterEach, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { appleDate } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
+import { compare, Harness, isLong, residentMiB, testWithProc, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
-import { compare, isLong, residentMiB, Stage, testWithProc, wait } from './stage.ts';
 
-let stage: Stage;
+let stage: Harness;
 afterEach(() => stage.end());
 
 /** Rows in one transaction, with bodies of `bytes`. */
@@ -41,7 +41,7 @@ const BURST = isLong ? 100_000 : 20_000;
 testWithProc(
   `a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`,
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     const service = await stage.start();
     const first = stage.newestRow();
     const client = stage.client(first);
@@ -58,7 +58,7 @@ testWithProc(
 testWithProc(
   'clients that never read lose events, are counted, and cost the others nothing',
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     const service = await stage.start();
     const count = isLong ? 50 : 10;
     const stalled = await Promise.all(Array.from({ length: count }, () => service.socket()));
@@ -93,7 +93,7 @@ const inLongForm = isLong ? test : test.skip;
 inLongForm(
   '50 clients that never read do not slow down the 50 that do',
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     const service = await stage.start();
     const sockets = (): Promise<Listener[]> => Promise.all(Array.from({ length: 50 }, () => service.socket()));
     const reading = await sockets();
@@ -141,7 +141,7 @@ inLongForm(
 );
 
 test('a stalled resuming client loses nothing and goes on when it reads again', async () => {
-  stage = new Stage();
+  stage = new Harness();
   const service = await stage.start();
   const first = stage.newestRow();
   const listener = await service.socket(`&after=${first}`);

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
 import { type Answer, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { isLong, wait } from './stage.ts';
+import { isLong, wait } from './harness.ts';
 
 const chance = seededChance('moments of the kills');
 

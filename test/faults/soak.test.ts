@@ -4,8 +4,8 @@ import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import type { Listener } from '../support/service.ts';
+import { compare, Harness, isLong, openFiles, residentMiB, testWithProc, wait } from './harness.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
-import { compare, isLong, openFiles, residentMiB, Stage, testWithProc, wait } from './stage.ts';
 
 const LASTS_MS = isLong ? 20 * 60_000 : 12_000;
 const ROWS_PER_SECOND = 50;
@@ -17,7 +17,7 @@ const WINDOW_MS = 5 * 60_000;
 const WARM_UP_MS = 60_000;
 
 const chance = seededChance('soak');
-let stage: Stage;
+let stage: Harness;
 afterEach(() => stage.end());
 
 /** A webhook's receiver that keeps row ids only, and does not always answer as it should. */
@@ -108,7 +108,7 @@ function median(values: readonly number[]): number {
 testWithProc(
   `${LASTS_MS / 1000} s at ${ROWS_PER_SECOND} rows/s with faults: nothing lost, memory and file handles flat`,
   async () => {
-    stage = new Stage();
+    stage = new Harness();
     const { pid } = await stage.start();
     const first = stage.newestRow();
     const tallies = [await Tally.start(), await Tally.start()];

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { PosternClient, type PosternError } from '../../src/client/client.ts';
+import { PosternClient, type PosternError } from '../../src/client/postern-client.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';

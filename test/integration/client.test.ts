@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/client.ts';
+import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

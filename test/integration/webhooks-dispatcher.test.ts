@@ -28,7 +28,7 @@ afterEach(async () => {
 let files = 0;
 
 /** A log, a channel, a state database and a dispatcher, as the service wires them. */
-class House {
+class Fixture {
   readonly log = new MemoryLog();
   readonly channel = new Channel();
   readonly logger = collectingLog();
@@ -104,18 +104,18 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
 
 describe('a webhook', () => {
   test('gets what is published after it was registered, in order, once', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    house.publish(1, 5);
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(6, 40);
+    fixture.publish(1, 5);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(6, 40);
     await eventually(() => receiver.deliveries.length === 35);
     expect(rowsAt(receiver)).toEqual(range(6, 40));
     expect(receiver.deliveries[0]?.event).toEqual(arrival(6).event);
-    await eventually(() => house.store.get(id)?.offset.rowId === 40);
-    expect(house.dispatcher.status(id)).toMatchObject({ state: 'healthy', row_id: 40, behind: 0 });
-    expect(house.dispatcher.deliveries(id)).toHaveLength(35);
-    expect(house.dispatcher.deliveries(id)[0]).toMatchObject({
+    await eventually(() => fixture.store.get(id)?.offset.rowId === 40);
+    expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', row_id: 40, behind: 0 });
+    expect(fixture.dispatcher.deliveries(id)).toHaveLength(35);
+    expect(fixture.dispatcher.deliveries(id)[0]).toMatchObject({
       row_id: 40,
       outcome: 'delivered',
       attempts: 1,
@@ -124,32 +124,32 @@ describe('a webhook', () => {
   });
 
   test('is sent only the types it asked for, and is done with the others', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    const { id } = house.dispatcher.add(hook(receiver.url, { events: ['message.sent'] }));
-    house.publish(1, 3);
-    house.publish(4, 4, 'message.sent');
-    house.publish(5, 6);
+    const { id } = fixture.dispatcher.add(hook(receiver.url, { events: ['message.sent'] }));
+    fixture.publish(1, 3);
+    fixture.publish(4, 4, 'message.sent');
+    fixture.publish(5, 6);
     await eventually(() => receiver.deliveries.length === 1);
     expect(rowsAt(receiver)).toEqual([4]);
-    await eventually(() => house.dispatcher.status(id).row_id === 6);
-    await house.dispatcher.close(1000);
-    expect(house.store.get(id)?.offset.rowId).toBe(6);
+    await eventually(() => fixture.dispatcher.status(id).row_id === 6);
+    await fixture.dispatcher.close(1000);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(6);
   });
 
   test('can tell rows apart that a database gave no guid', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    house.dispatcher.add(hook(receiver.url));
+    fixture.dispatcher.add(hook(receiver.url));
     const rows = [arrival(1, { guid: '' }), arrival(2, { guid: '' })];
-    house.log.add(...rows);
-    house.channel.publish(rows);
+    fixture.log.add(...rows);
+    fixture.channel.publish(rows);
     await eventually(() => receiver.deliveries.length === 2);
     expect(new Set(receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery'])).size).toBe(2);
   });
 
   test('that takes its time is never sent two events at once', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let open = 0;
     let most = 0;
     const receiver = await newReceiver((response) => {
@@ -160,73 +160,73 @@ describe('a webhook', () => {
         response.end();
       }, 5);
     });
-    house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 10);
+    fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 10);
     await eventually(() => receiver.deliveries.length === 10);
     expect(most).toBe(1);
   });
 
   test('that is dead has its events dropped after three failures each, and says so', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
-    const { id } = house.dispatcher.add(hook(`${receiver.url}?token=sesame`));
-    house.publish(1, 2);
-    await eventually(() => house.dispatcher.status(id).row_id === 2);
+    const { id } = fixture.dispatcher.add(hook(`${receiver.url}?token=sesame`));
+    fixture.publish(1, 2);
+    await eventually(() => fixture.dispatcher.status(id).row_id === 2);
     expect(rowsAt(receiver)).toEqual([1, 1, 1, 2, 2, 2]);
-    expect(house.dispatcher.status(id)).toMatchObject({ state: 'failing', consecutive_failures: 2 });
+    expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'failing', consecutive_failures: 2 });
     const error = 'The receiver answered 500.';
-    expect(house.dispatcher.deliveries(id)).toMatchObject([
+    expect(fixture.dispatcher.deliveries(id)).toMatchObject([
       { row_id: 2, outcome: 'dropped', attempts: 3, status: 500, error },
       { row_id: 1, outcome: 'dropped', attempts: 3, status: 500, error },
     ]);
-    const warnings = house.logger.lines.filter(({ level }) => level === 'warn');
+    const warnings = fixture.logger.lines.filter(({ level }) => level === 'warn');
     expect(warnings).toHaveLength(2);
-    expect(JSON.stringify(house.logger.lines)).not.toContain('sesame');
-    expect(JSON.stringify(house.logger.lines)).not.toContain('text 1');
+    expect(JSON.stringify(fixture.logger.lines)).not.toContain('sesame');
+    expect(JSON.stringify(fixture.logger.lines)).not.toContain('text 1');
   });
 
   test('that is dead does not delay another one', async () => {
-    const house = new House([60_000, 60_000]);
+    const fixture = new Fixture([60_000, 60_000]);
     const hanging = await newReceiver(() => undefined);
     const failing = await newReceiver((response) => void response.writeHead(500).end());
     const receiver = await newReceiver();
-    for (const { url } of [hanging, failing, receiver]) house.dispatcher.add(hook(url));
-    house.publish(1, 100);
+    for (const { url } of [hanging, failing, receiver]) fixture.dispatcher.add(hook(url));
+    fixture.publish(1, 100);
     await eventually(() => receiver.deliveries.length === 100);
     expect(hanging.deliveries).toHaveLength(1);
     expect(failing.deliveries).toHaveLength(1);
   });
 
   test('that fell behind the channel by more than it holds catches up from the database', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => {
       answer = () => void response.end();
     });
-    house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 1);
+    fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
     await eventually(() => answer);
-    house.publish(2, 3000);
+    fixture.publish(2, 3000);
     receiver.answerWith((response) => void response.end());
     answer?.();
     await eventually(() => receiver.deliveries.length === 3000);
     expect(rowsAt(receiver)).toEqual(range(1, 3000));
-    expect(house.log.reads).toBeGreaterThan(0);
+    expect(fixture.log.reads).toBeGreaterThan(0);
   });
 
   test('goes on where it was after a restart', async () => {
-    const house = new House([60_000, 60_000]);
+    const fixture = new Fixture([60_000, 60_000]);
     const receiver = await newReceiver();
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 3);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 3);
     await eventually(() => receiver.deliveries.length === 3);
     receiver.answerWith((response) => void response.writeHead(500).end());
-    house.publish(4, 6);
+    fixture.publish(4, 6);
     await eventually(() => receiver.deliveries.length === 4);
-    await house.dispatcher.close(1000);
-    expect(house.store.get(id)?.offset.rowId).toBe(3);
+    await fixture.dispatcher.close(1000);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(3);
     receiver.answerWith((response) => void response.end());
-    house.restart();
+    fixture.restart();
     await eventually(() => receiver.deliveries.length === 7);
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 4, 5, 6]);
     const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
@@ -235,32 +235,32 @@ describe('a webhook', () => {
   });
 
   test('waits while the database is away and then goes on', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    house.publish(1, 2000);
-    const { id } = house.store.add(hook(receiver.url), rowOffset(0));
-    house.log.isAway = true;
-    house.restart();
-    expect(house.dispatcher.status(id).behind).toBe(2000);
-    house.log.isAway = false;
-    house.channel.wake();
+    fixture.publish(1, 2000);
+    const { id } = fixture.store.add(hook(receiver.url), rowOffset(0));
+    fixture.log.isAway = true;
+    fixture.restart();
+    expect(fixture.dispatcher.status(id).behind).toBe(2000);
+    fixture.log.isAway = false;
+    fixture.channel.wake();
     await eventually(() => receiver.deliveries.length === 2000);
     expect(rowsAt(receiver)).toEqual(range(1, 2000));
-    expect(house.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(fixture.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   test('has rows that were deleted in between recorded as gone, once a range', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    house.publish(1, 1100);
-    for (const rowId of [2, 3, 4, 6, 1099, 1100]) house.log.rows.delete(rowId);
-    house.channel.restart(rowOffset(1100));
-    const { id } = house.store.add(hook(receiver.url), rowOffset(0));
-    for (const rowId of range(9, 1098)) house.log.rows.delete(rowId);
-    house.restart();
-    await eventually(() => house.dispatcher.status(id).row_id === 1100);
+    fixture.publish(1, 1100);
+    for (const rowId of [2, 3, 4, 6, 1099, 1100]) fixture.log.rows.delete(rowId);
+    fixture.channel.restart(rowOffset(1100));
+    const { id } = fixture.store.add(hook(receiver.url), rowOffset(0));
+    for (const rowId of range(9, 1098)) fixture.log.rows.delete(rowId);
+    fixture.restart();
+    await eventually(() => fixture.dispatcher.status(id).row_id === 1100);
     expect(rowsAt(receiver)).toEqual([1, 5, 7, 8]);
-    const gone = house.dispatcher.deliveries(id).filter(({ outcome }) => outcome === 'gone');
+    const gone = fixture.dispatcher.deliveries(id).filter(({ outcome }) => outcome === 'gone');
     expect(gone.map(({ error }) => error)).toEqual([
       'Rows 9 to 1100 were deleted.',
       'Row 6 was deleted.',
@@ -269,47 +269,47 @@ describe('a webhook', () => {
   });
 
   test('starts over with a replaced database, and no old row id is stored', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => {
       answer = () => void response.end();
     });
-    house.publish(1000, 1000);
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1001, 1010);
+    fixture.publish(1000, 1000);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1001, 1010);
     await eventually(() => answer);
-    house.store.advance(id, rowOffset(20)); // as CursorStore.restart does for every webhook
-    house.channel.restart(rowOffset(20));
+    fixture.store.advance(id, rowOffset(20)); // as CursorStore.restart does for every webhook
+    fixture.channel.restart(rowOffset(20));
     receiver.answerWith((response) => void response.end());
     answer?.();
-    await eventually(() => house.dispatcher.deliveries(id).length === 1);
-    expect(house.store.get(id)?.offset.rowId).toBe(20);
-    house.publish(21, 23);
-    await eventually(() => house.dispatcher.status(id).row_id === 23);
+    await eventually(() => fixture.dispatcher.deliveries(id).length === 1);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(20);
+    fixture.publish(21, 23);
+    await eventually(() => fixture.dispatcher.status(id).row_id === 23);
     expect(rowsAt(receiver)).toEqual([1001, 21, 22, 23]);
-    expect(house.store.get(id)?.offset.rowId).toBe(23);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(23);
   });
 
   test('loses nothing when publishing takes up its place after the lanes did', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    for (const rowId of range(1, 8)) house.log.add(arrival(rowId));
-    house.store.add(hook(receiver.url), rowOffset(5));
-    house.restart();
-    house.channel.restart(rowOffset(8));
+    for (const rowId of range(1, 8)) fixture.log.add(arrival(rowId));
+    fixture.store.add(hook(receiver.url), rowOffset(5));
+    fixture.restart();
+    fixture.channel.restart(rowOffset(8));
     await eventually(() => receiver.deliveries.length === 3);
     expect(rowsAt(receiver)).toEqual([6, 7, 8]);
   });
 
   test('gets details only if it asked for them', async () => {
-    const house = new House([1, 1], {
+    const fixture = new Fixture([1, 1], {
       json: (entry, include) =>
         include.has('details') ? `{"data":{"id":"details of ${entry.rowId}"}}` : JSON.stringify(entry.event),
     });
     const [plain, detailed] = [await newReceiver(), await newReceiver()];
-    house.dispatcher.add(hook(plain.url));
-    house.dispatcher.add(hook(detailed.url, { include: includeSet(['details']) }));
-    house.publish(1, 1);
+    fixture.dispatcher.add(hook(plain.url));
+    fixture.dispatcher.add(hook(detailed.url, { include: includeSet(['details']) }));
+    fixture.publish(1, 1);
     await eventually(() => plain.deliveries.length + detailed.deliveries.length === 2);
     expect(plain.deliveries[0]?.event.data.id).toBe('1');
     expect(detailed.deliveries[0]?.event.data.id).toBe('details of 1');
@@ -318,50 +318,50 @@ describe('a webhook', () => {
 
 describe('removing a webhook', () => {
   test('ends a running try: nothing is sent afterwards', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let closed = false;
     const receiver = await newReceiver((response) => {
       response.on('close', () => {
         closed = true;
       });
     });
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 5);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 5);
     await eventually(() => receiver.deliveries.length === 1);
-    expect(await house.dispatcher.remove(id)).toBe(true);
+    expect(await fixture.dispatcher.remove(id)).toBe(true);
     await eventually(() => closed);
     const other = await newReceiver();
-    house.dispatcher.add(hook(other.url));
-    house.publish(6, 9);
+    fixture.dispatcher.add(hook(other.url));
+    fixture.publish(6, 9);
     await eventually(() => other.deliveries.length === 4);
     expect(receiver.deliveries).toHaveLength(1);
-    expect(house.dispatcher.get(id)).toBeUndefined();
+    expect(fixture.dispatcher.get(id)).toBeUndefined();
   });
 
   test('ends a waiting retry', async () => {
     const waits = longWaits();
-    const house = new House(waits.ms);
+    const fixture = new Fixture(waits.ms);
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 1);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
     await eventually(() => waits.begun === 1);
-    expect(await house.dispatcher.remove(id)).toBe(true);
+    expect(await fixture.dispatcher.remove(id)).toBe(true);
     expect(receiver.deliveries).toHaveLength(1);
   });
 
   test('ends a test event under way: nothing is sent afterwards, and who asked is told', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let closed = false;
     const receiver = await newReceiver((response) => {
       response.on('close', () => {
         closed = true;
       });
     });
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ status: 404 });
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    const tested = expect(fixture.dispatcher.test(id)).rejects.toMatchObject({ status: 404 });
     await eventually(() => receiver.deliveries.length === 1);
     const startMs = performance.now();
-    expect(await house.dispatcher.remove(id)).toBe(true);
+    expect(await fixture.dispatcher.remove(id)).toBe(true);
     await tested;
     await eventually(() => closed);
     // Long before the try would have ended by itself.
@@ -389,49 +389,49 @@ describe('removing a webhook', () => {
       clock: systemClock,
       log: collectingLog(),
     });
-    const house = new House([10, 10], { feed });
-    const { id } = house.dispatcher.add(hook('http://127.0.0.1:9/'));
-    house.dispatcher.replay(id, rowOffset(0));
+    const fixture = new Fixture([10, 10], { feed });
+    const { id } = fixture.dispatcher.add(hook('http://127.0.0.1:9/'));
+    fixture.dispatcher.replay(id, rowOffset(0));
     expect(readers).toBe(1);
-    await house.dispatcher.remove(id);
+    await fixture.dispatcher.remove(id);
     expect(readers).toBe(0);
   });
 
   test('that nobody registered says so', async () => {
-    const house = new House();
-    expect(await house.dispatcher.remove('unknown')).toBe(false);
-    expect(() => house.dispatcher.deliveries('unknown')).toThrow('no webhook');
-    await expect(house.dispatcher.test('unknown')).rejects.toMatchObject({ status: 404 });
+    const fixture = new Fixture();
+    expect(await fixture.dispatcher.remove('unknown')).toBe(false);
+    expect(() => fixture.dispatcher.deliveries('unknown')).toThrow('no webhook');
+    await expect(fixture.dispatcher.test('unknown')).rejects.toMatchObject({ status: 404 });
   });
 });
 
 describe('a test event', () => {
   test('is sent once and answered with what the receiver said', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver((response) => void response.writeHead(500).end('out of order'));
-    const { id } = house.dispatcher.add(hook(receiver.url, { secret: 's' }));
-    const result = await house.dispatcher.test(id);
+    const { id } = fixture.dispatcher.add(hook(receiver.url, { secret: 's' }));
+    const result = await fixture.dispatcher.test(id);
     expect(result).toMatchObject({ delivered: false, status: 500, answer: 'out of order' });
     expect(receiver.deliveries).toHaveLength(1);
     expect(receiver.deliveries[0]?.event).toEqual({ type: 'webhook.test', data: { webhook_id: id } });
     expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=/);
-    expect(house.dispatcher.deliveries(id)).toMatchObject([
+    expect(fixture.dispatcher.deliveries(id)).toMatchObject([
       { id: result.id, event: 'webhook.test', outcome: 'dropped' },
     ]);
-    expect(house.store.get(id)?.offset.rowId).toBe(0);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(0);
   });
 });
 
 describe('a replay', () => {
   test('goes back durably, live events behind it, under the same delivery ids', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver();
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 5);
-    await eventually(() => house.dispatcher.status(id).row_id === 5);
-    expect(house.dispatcher.replay(id, rowOffset(2)).offset.rowId).toBe(2);
-    expect(house.store.get(id)?.offset.rowId).toBe(2);
-    house.publish(6, 7);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 5);
+    await eventually(() => fixture.dispatcher.status(id).row_id === 5);
+    expect(fixture.dispatcher.replay(id, rowOffset(2)).offset.rowId).toBe(2);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(2);
+    fixture.publish(6, 7);
     await eventually(() => receiver.deliveries.length === 10);
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 5, 3, 4, 5, 6, 7]);
     const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
@@ -439,87 +439,87 @@ describe('a replay', () => {
   });
 
   test('holds also when a try was under way', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => void response.end());
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 2);
-    await eventually(() => house.dispatcher.status(id).row_id === 2);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 2);
+    await eventually(() => fixture.dispatcher.status(id).row_id === 2);
     receiver.answerWith((response) => {
       answer = () => void response.end();
     });
-    house.publish(3, 3);
+    fixture.publish(3, 3);
     await eventually(() => answer);
-    house.dispatcher.replay(id, rowOffset(0));
+    fixture.dispatcher.replay(id, rowOffset(0));
     receiver.answerWith((response) => void response.end());
     answer?.();
     await eventually(() => receiver.deliveries.length === 6);
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 1, 2, 3]);
-    await eventually(() => house.store.get(id)?.offset.rowId === 3);
+    await eventually(() => fixture.store.get(id)?.offset.rowId === 3);
   });
 
   test('ahead of where the webhook is, is refused', () => {
-    const house = new House();
-    house.publish(1, 5);
-    const { id } = house.dispatcher.add(hook('http://127.0.0.1:9/'));
+    const fixture = new Fixture();
+    fixture.publish(1, 5);
+    const { id } = fixture.dispatcher.add(hook('http://127.0.0.1:9/'));
     for (const after of [6, 2 ** 60]) {
-      expect(() => house.dispatcher.replay(id, rowOffset(after))).toThrow(expect.objectContaining({ status: 400 }));
+      expect(() => fixture.dispatcher.replay(id, rowOffset(after))).toThrow(expect.objectContaining({ status: 400 }));
     }
   });
 });
 
 describe('closing', () => {
   test('finishes the running try and begins no other one', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => {
       answer = () => void response.end();
     });
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 5);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 5);
     await eventually(() => answer);
-    const closed = house.dispatcher.close(10_000);
+    const closed = fixture.dispatcher.close(10_000);
     answer?.();
     await closed;
-    expect(house.store.get(id)?.offset.rowId).toBe(1);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(1);
     expect(receiver.deliveries).toHaveLength(1);
-    expect(() => house.dispatcher.add(hook(receiver.url))).toThrow('shutting down');
+    expect(() => fixture.dispatcher.add(hook(receiver.url))).toThrow('shutting down');
   });
 
   test('ends a try that takes longer than the deadline, which comes again', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver(() => undefined);
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    house.publish(1, 5);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 5);
     await eventually(() => receiver.deliveries.length === 1);
-    await house.dispatcher.close(20);
-    expect(house.store.get(id)?.offset.rowId).toBe(0);
+    await fixture.dispatcher.close(20);
+    expect(fixture.store.get(id)?.offset.rowId).toBe(0);
   });
 
   test('ends a test event that takes longer than the deadline, which is neither delivered nor dropped', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     const receiver = await newReceiver(() => undefined);
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    const tested = expect(house.dispatcher.test(id)).rejects.toMatchObject({ code: 'shutting_down' });
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    const tested = expect(fixture.dispatcher.test(id)).rejects.toMatchObject({ code: 'shutting_down' });
     await eventually(() => receiver.deliveries.length === 1);
-    await house.dispatcher.close(20);
+    await fixture.dispatcher.close(20);
     await tested;
-    expect(house.dispatcher.deliveries(id)).toEqual([]);
+    expect(fixture.dispatcher.deliveries(id)).toEqual([]);
   });
 
   test('keeps the record of a test event that ends meanwhile', async () => {
-    const house = new House();
+    const fixture = new Fixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => {
       answer = () => void response.end();
     });
-    const { id } = house.dispatcher.add(hook(receiver.url));
-    const tested = house.dispatcher.test(id);
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    const tested = fixture.dispatcher.test(id);
     await eventually(() => answer);
-    const closed = house.dispatcher.close(10_000);
+    const closed = fixture.dispatcher.close(10_000);
     answer?.();
     await closed;
-    expect(house.store.deliveries(id)).toMatchObject([{ event: 'webhook.test', outcome: 'delivered' }]);
+    expect(fixture.store.deliveries(id)).toMatchObject([{ event: 'webhook.test', outcome: 'delivered' }]);
     await tested;
   });
 });

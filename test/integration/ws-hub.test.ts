@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 /** A hub behind a real HTTP server, with a log to publish from. */
-class House {
+class Fixture {
   readonly log = new MemoryLog();
   readonly channel = new Channel();
   readonly clock = new FakeClock();
@@ -47,18 +47,18 @@ class House {
     });
   }
 
-  static async open(parts?: Partial<HubParts>): Promise<House> {
-    const house = new House(parts);
-    house.#server.listen(0, '127.0.0.1');
-    await once(house.#server, 'listening');
+  static async open(parts?: Partial<HubParts>): Promise<Fixture> {
+    const fixture = new Fixture(parts);
+    fixture.#server.listen(0, '127.0.0.1');
+    await once(fixture.#server, 'listening');
     closers.push(async () => {
-      const closed = house.hub.close(1000);
-      await house.clock.advance(1000);
+      const closed = fixture.hub.close(1000);
+      await fixture.clock.advance(1000);
       await closed;
-      house.#server.closeAllConnections();
-      house.#server.close();
+      fixture.#server.closeAllConnections();
+      fixture.#server.close();
     });
-    return house;
+    return fixture;
   }
 
   /** Of all that asked for a WebSocket. */
@@ -118,16 +118,16 @@ class Listener {
 }
 
 /** A client that upgrades and then reads and says nothing by itself. */
-async function dumbClient(house: House, query = ''): Promise<Socket> {
-  const socket = connect(house.port, '127.0.0.1');
+async function dumbClient(fixture: Fixture, query = ''): Promise<Socket> {
+  const socket = connect(fixture.port, '127.0.0.1');
   socket.on('error', () => undefined);
   closers.push(() => socket.destroy());
-  const before = house.hub.counts.clients;
+  const before = fixture.hub.counts.clients;
   socket.write(
     `GET /api/v1/ws${query} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
   );
-  await eventually(() => house.hub.counts.clients > before);
+  await eventually(() => fixture.hub.counts.clients > before);
   return socket;
 }
 
@@ -135,10 +135,10 @@ async function dumbClient(house: House, query = ''): Promise<Socket> {
 const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0]);
 
 /** Sends an empty frame, and waits until it has arrived. */
-async function say(house: House, socket: Socket, opcode: number): Promise<void> {
-  const before = house.bytesRead;
+async function say(fixture: Fixture, socket: Socket, opcode: number): Promise<void> {
+  const before = fixture.bytesRead;
   socket.write(emptyFrame(opcode));
-  await eventually(() => house.bytesRead > before);
+  await eventually(() => fixture.bytesRead > before);
 }
 
 /** Plain events as the service writes them, those with details as given. */
@@ -154,8 +154,8 @@ const bulky: Partial<HubParts> = {
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-async function refusal(house: House, query: string): Promise<unknown> {
-  const socket = new WebSocket(`${house.url}${query}`);
+async function refusal(fixture: Fixture, query: string): Promise<unknown> {
+  const socket = new WebSocket(`${fixture.url}${query}`);
   socket.on('error', () => undefined);
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, NodeJS.ReadableStream];
   let body = '';
@@ -165,33 +165,33 @@ async function refusal(house: House, query: string): Promise<unknown> {
 
 describe('a plain client', () => {
   test('gets every event from now on, one frame each, in the very envelope', async () => {
-    const house = await House.open();
-    house.publish(1, 3);
-    const client = await house.client();
-    house.publish(4, 4);
-    house.publish(5, 700);
+    const fixture = await Fixture.open();
+    fixture.publish(1, 3);
+    const client = await fixture.client();
+    fixture.publish(4, 4);
+    fixture.publish(5, 700);
     await eventually(() => client.texts.length === 697);
     expect(client.rows).toEqual(range(4, 700));
     expect(client.texts[0]).toBe(JSON.stringify(arrival(4).event));
   });
 
   test('shares every event with a hundred others', async () => {
-    const house = await House.open();
-    const clients = await Promise.all(range(1, 100).map(() => house.client()));
-    house.publish(1, 50);
-    house.publish(51, 51);
+    const fixture = await Fixture.open();
+    const clients = await Promise.all(range(1, 100).map(() => fixture.client()));
+    fixture.publish(1, 50);
+    fixture.publish(51, 51);
     await eventually(() => clients.every(({ texts }) => texts.length === 51));
     for (const { rows } of clients) expect(rows).toEqual(range(1, 51));
-    expect(house.hub.counts).toEqual({ clients: 100, missed: 0 });
+    expect(fixture.hub.counts).toEqual({ clients: 100, missed: 0 });
   });
 
   test('gets events larger than a socket takes at once', async () => {
-    const house = await House.open({
+    const fixture = await Fixture.open({
       json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'ü'.repeat(200_000) } })),
     });
-    const client = await house.client('?include=details');
-    const plain = await house.client();
-    house.publish(1, 20);
+    const client = await fixture.client('?include=details');
+    const plain = await fixture.client();
+    fixture.publish(1, 20);
     await eventually(() => client.texts.length === 20 && plain.texts.length === 20);
     expect(client.rows).toEqual(range(1, 20));
     expect(client.texts[0]).toHaveLength(JSON.stringify({ data: { id: 1, x: 'ü'.repeat(200_000) } }).length);
@@ -199,77 +199,77 @@ describe('a plain client', () => {
   });
 
   test('may say what it likes: text, binary and pings are ignored', async () => {
-    const house = await House.open();
-    const client = await house.client();
+    const fixture = await Fixture.open();
+    const client = await fixture.client();
     client.socket.send('hello');
     client.socket.send(Buffer.alloc(4096, 1));
     client.socket.ping();
     await once(client.socket, 'pong');
-    house.publish(1, 2);
+    fixture.publish(1, 2);
     await eventually(() => client.texts.length === 2);
     expect(client.closedWith).toBeUndefined();
   });
 
   test('that sends a frame over 4 KiB is closed with 1009', async () => {
-    const house = await House.open();
-    const [other, client] = [await house.client(), await house.client()];
+    const fixture = await Fixture.open();
+    const [other, client] = [await fixture.client(), await fixture.client()];
     client.socket.send('x'.repeat(4097));
     await eventually(() => client.closedWith === 1009);
-    await eventually(() => house.hub.counts.clients === 1);
-    house.publish(1, 1);
+    await eventually(() => fixture.hub.counts.clients === 1);
+    fixture.publish(1, 1);
     await eventually(() => other.texts.length === 1);
   });
 
   test('that is too slow loses the oldest, stays connected and is counted, while others lose nothing', async () => {
-    const house = await House.open(bulky);
-    const slow = await house.client('?include=details');
-    const quick = await house.client('?include=details');
+    const fixture = await Fixture.open(bulky);
+    const slow = await fixture.client('?include=details');
+    const quick = await fixture.client('?include=details');
     slow.socket.pause();
     let last = 0;
     while (last < 4000) {
-      house.publish(last + 1, last + 512);
+      fixture.publish(last + 1, last + 512);
       last += 512;
       await eventually(() => quick.texts.length === last);
     }
     expect(quick.rows).toEqual(range(1, last));
     slow.socket.resume();
     await eventually(() => slow.rows.at(-1) === last);
-    const { missed } = house.hub.counts;
+    const { missed } = fixture.hub.counts;
     expect(missed).toBeGreaterThan(0);
     expect(slow.texts).toHaveLength(last - missed);
     expect(slow.rows).toEqual([...new Set(slow.rows)].sort((a, b) => a - b));
-    const warnings = house.logger.lines.filter(({ level }) => level === 'warn');
+    const warnings = fixture.logger.lines.filter(({ level }) => level === 'warn');
     expect(warnings).toMatchObject([{ message: 'a slow WebSocket client lost events', fields: { missed } }]);
-    house.publish(last + 1, last + 1);
+    fixture.publish(last + 1, last + 1);
     await eventually(() => slow.rows.at(-1) === last + 1);
-    await house.clock.advance(30_000);
-    expect(house.hub.counts.missed).toBe(missed);
+    await fixture.clock.advance(30_000);
+    expect(fixture.hub.counts.missed).toBe(missed);
   });
 
   test('whose events cannot be written is closed with 1011, and the others go on', async () => {
-    const house = await House.open({
+    const fixture = await Fixture.open({
       json: withDetails(() => {
         throw new Error('it is broken');
       }),
     });
-    const [broken, other] = [await house.client('?include=details'), await house.client()];
-    house.publish(1, 1);
+    const [broken, other] = [await fixture.client('?include=details'), await fixture.client()];
+    fixture.publish(1, 1);
     await eventually(() => broken.closedWith === 1011 && other.texts.length === 1);
-    expect(house.logger.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
+    expect(fixture.logger.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
   });
 });
 
 describe('a client that says where it was', () => {
   test('gets everything after that row and then what happens, without gap or repeat', async () => {
-    const house = await House.open();
-    house.publish(1, 3000);
+    const fixture = await Fixture.open();
+    fixture.publish(1, 3000);
     const clients = [
-      await house.client('?after=0'),
-      await house.client('?after=2990'),
-      await house.client('?after=3000'),
+      await fixture.client('?after=0'),
+      await fixture.client('?after=2990'),
+      await fixture.client('?after=3000'),
     ];
     for (let first = 3001; first < 5000; first += 10) {
-      house.publish(first, first + 9);
+      fixture.publish(first, first + 9);
       await new Promise<void>((resolve) => void setImmediate(resolve));
     }
     await eventually(() => clients.every(({ rows }) => rows.at(-1) === 5000));
@@ -277,45 +277,45 @@ describe('a client that says where it was', () => {
   });
 
   test('is never skipped, however slowly it reads', async () => {
-    const house = await House.open(bulky);
-    const client = await house.client('?after=0&include=details');
+    const fixture = await Fixture.open(bulky);
+    const client = await fixture.client('?after=0&include=details');
     client.socket.pause();
     for (let first = 1; first < 4000; first += 512) {
-      house.publish(first, first + 511);
+      fixture.publish(first, first + 511);
       await new Promise<void>((resolve) => void setImmediate(resolve));
     }
-    const last = house.channel.last.rowId;
+    const last = fixture.channel.last.rowId;
     client.socket.resume();
     await eventually(() => client.texts.length === last);
     expect(client.rows).toEqual(range(1, last));
-    expect(house.hub.counts.missed).toBe(0);
+    expect(fixture.hub.counts.missed).toBe(0);
   });
 
   test('waits while the database is away', async () => {
-    const house = await House.open();
-    house.publish(1, 2000);
+    const fixture = await Fixture.open();
+    fixture.publish(1, 2000);
     const texts: string[] = [];
-    const client = await house.client('?after=0', (text) => {
+    const client = await fixture.client('?after=0', (text) => {
       texts.push(text);
-      if (texts.length === 100) house.log.isAway = true;
+      if (texts.length === 100) fixture.log.isAway = true;
     });
-    await eventually(() => house.log.isAway);
-    await house.clock.advance(1000);
+    await eventually(() => fixture.log.isAway);
+    await fixture.clock.advance(1000);
     const before = client.texts.length;
     expect(before).toBeLessThan(2000);
-    house.log.isAway = false;
-    await house.clock.advance(1000);
+    fixture.log.isAway = false;
+    await fixture.clock.advance(1000);
     await eventually(() => client.texts.length === 2000);
     expect(client.rows).toEqual(range(1, 2000));
-    expect(house.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(fixture.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   test('before what has not been published yet, gets it when it is', async () => {
-    const house = await House.open();
-    house.publish(1, 5);
-    house.log.addMany(6, 10);
-    const client = await house.client('?after=8');
-    house.channel.publish(house.log.entries(rowOffset(5), rowOffset(10), 100));
+    const fixture = await Fixture.open();
+    fixture.publish(1, 5);
+    fixture.log.addMany(6, 10);
+    const client = await fixture.client('?after=8');
+    fixture.channel.publish(fixture.log.entries(rowOffset(5), rowOffset(10), 100));
     await eventually(() => client.texts.length === 2);
     expect(client.rows).toEqual([9, 10]);
   });
@@ -323,15 +323,15 @@ describe('a client that says where it was', () => {
   test.each(['?after=', '?after=abc', '?after=-1', '?after=1.5', '?after=1e3'])(
     'is refused %p before the upgrade',
     async (query) => {
-      const house = await House.open();
-      expect(await refusal(house, query)).toMatchObject({ status: 400, mistakes: [{ pointer: '?after' }] });
+      const fixture = await Fixture.open();
+      expect(await refusal(fixture, query)).toMatchObject({ status: 400, mistakes: [{ pointer: '?after' }] });
     },
   );
 
   test('is told every mistake in its query, a parameter given twice among them', async () => {
-    const house = await House.open();
+    const fixture = await Fixture.open();
     const pointersOf = async (query: string) => {
-      const { mistakes } = (await refusal(house, query)) as { mistakes: readonly { pointer: string }[] };
+      const { mistakes } = (await refusal(fixture, query)) as { mistakes: readonly { pointer: string }[] };
       return mistakes.map(({ pointer }) => pointer);
     };
     expect(await pointersOf('?after=x&include=y')).toEqual(['?after', '?include']);
@@ -340,21 +340,21 @@ describe('a client that says where it was', () => {
   });
 
   test('is refused a row nobody ever saw, and any while the database is away', async () => {
-    const house = await House.open();
-    house.publish(1, 5);
+    const fixture = await Fixture.open();
+    fixture.publish(1, 5);
     for (const after of ['6', '9007199254740993', '9'.repeat(400)]) {
-      expect(await refusal(house, `?after=${after}`)).toMatchObject({ status: 410 });
+      expect(await refusal(fixture, `?after=${after}`)).toMatchObject({ status: 410 });
     }
-    house.log.isAway = true;
-    expect(await refusal(house, '?after=1')).toMatchObject({ status: 503 });
-    expect(house.hub.counts.clients).toBe(0);
+    fixture.log.isAway = true;
+    expect(await refusal(fixture, '?after=1')).toMatchObject({ status: 503 });
+    expect(fixture.hub.counts.clients).toBe(0);
   });
 });
 
 describe('a handshake that is none', () => {
   test('is refused before the upgrade', async () => {
-    const house = await House.open();
-    const socket = connect(house.port, '127.0.0.1');
+    const fixture = await Fixture.open();
+    const socket = connect(fixture.port, '127.0.0.1');
     closers.push(() => socket.destroy());
     socket.write(
       'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: no\r\n\r\n',
@@ -369,76 +369,76 @@ describe('a handshake that is none', () => {
 
 describe('a client that is gone', () => {
   test('is pinged every 30 seconds and dropped when it leaves two unanswered', async () => {
-    const house = await House.open();
-    const socket = await dumbClient(house);
+    const fixture = await Fixture.open();
+    const socket = await dumbClient(fixture);
     const pings: number[] = [];
     socket.on('data', (chunk: Buffer) => {
-      if (chunk[0] === 0x89) pings.push(house.clock.monotonic());
+      if (chunk[0] === 0x89) pings.push(fixture.clock.monotonic());
     });
-    const answering = await house.client();
+    const answering = await fixture.client();
     let answered = 0;
     answering.socket.on('ping', () => {
       answered += 1;
     });
     for (const count of [1, 2]) {
-      await house.clock.advance(30_000);
+      await fixture.clock.advance(30_000);
       await eventually(() => pings.length === count && answered === count);
     }
-    expect(house.hub.counts.clients).toBe(2);
-    await house.clock.advance(30_000);
-    await eventually(() => house.hub.counts.clients === 1);
+    expect(fixture.hub.counts.clients).toBe(2);
+    await fixture.clock.advance(30_000);
+    await eventually(() => fixture.hub.counts.clients === 1);
     await eventually(() => socket.closed);
     expect(answering.closedWith).toBeUndefined();
   });
 
   test('is not one that says something, though it answers no ping', async () => {
-    const house = await House.open();
-    const socket = await dumbClient(house);
-    const heard = house.logger.lines.length;
+    const fixture = await Fixture.open();
+    const socket = await dumbClient(fixture);
+    const heard = fixture.logger.lines.length;
     for (const opcode of [0x1, 0x2, 0x9, 0x1, 0x2, 0x9]) {
       const answered = new Promise<void>((resolve) => void socket.once('data', () => resolve()));
-      await say(house, socket, opcode);
-      await house.clock.advance(30_000);
+      await say(fixture, socket, opcode);
+      await fixture.clock.advance(30_000);
       await answered;
-      expect(house.hub.counts.clients).toBe(1);
+      expect(fixture.hub.counts.clients).toBe(1);
     }
-    expect(house.logger.lines).toHaveLength(heard);
+    expect(fixture.logger.lines).toHaveLength(heard);
   });
 
   test('is dropped however much it took before it fell silent', async () => {
-    const house = await House.open(bulky);
-    const socket = await dumbClient(house, '?include=details');
+    const fixture = await Fixture.open(bulky);
+    const socket = await dumbClient(fixture, '?include=details');
     let read = 0;
     socket.on('data', (chunk) => {
       read += chunk.length;
     });
-    house.publish(1, 400);
+    fixture.publish(1, 400);
     await eventually(() => read > 400 * 8000);
-    for (let ping = 0; ping < 3; ping += 1) await house.clock.advance(30_000);
-    await eventually(() => house.hub.counts.clients === 0);
+    for (let ping = 0; ping < 3; ping += 1) await fixture.clock.advance(30_000);
+    await eventually(() => fixture.hub.counts.clients === 0);
   });
 
   test('leaves no timer and no place in the channel behind', async () => {
-    const house = await House.open();
-    const client = await house.client();
-    expect(house.clock.pending).toBe(1);
+    const fixture = await Fixture.open();
+    const client = await fixture.client();
+    expect(fixture.clock.pending).toBe(1);
     client.socket.close();
-    await eventually(() => house.hub.counts.clients === 0);
-    expect(house.clock.pending).toBe(0);
-    house.publish(1, 1);
+    await eventually(() => fixture.hub.counts.clients === 0);
+    expect(fixture.clock.pending).toBe(0);
+    fixture.publish(1, 1);
     expect(client.closedWith).not.toBe(1006);
   });
 
   test('is not one that catches up slowly, its pongs still behind the events', async () => {
     let made = 0;
-    const house = await House.open({
+    const fixture = await Fixture.open({
       json(entry, include) {
         made += 1;
         return bulky.json?.(entry, include) ?? '';
       },
     });
-    house.publish(1, 4000);
-    const socket = await dumbClient(house, '?after=0&include=details');
+    fixture.publish(1, 4000);
+    const socket = await dumbClient(fixture, '?after=0&include=details');
     let toRead = 0;
     socket.on('data', (chunk) => {
       toRead -= chunk.length;
@@ -450,46 +450,46 @@ describe('a client that is gone', () => {
       socket.resume();
       // The room was used: half of what was read has been made anew.
       await eventually(() => toRead <= 0 && made >= madeBefore + 250);
-      await house.clock.advance(30_000);
-      expect(house.hub.counts.clients).toBe(1);
+      await fixture.clock.advance(30_000);
+      expect(fixture.hub.counts.clients).toBe(1);
     }
   });
 
   test('though it talks, is dropped when it reads nothing for 60 seconds', async () => {
-    const house = await House.open(bulky);
-    const socket = await dumbClient(house, '?include=details');
+    const fixture = await Fixture.open(bulky);
+    const socket = await dumbClient(fixture, '?include=details');
     socket.pause();
-    for (let first = 1; house.hub.counts.clients === 1; first += 1024) {
-      house.publish(first, first + 1023);
-      await say(house, socket, 0xa);
-      await house.clock.advance(30_000);
+    for (let first = 1; fixture.hub.counts.clients === 1; first += 1024) {
+      fixture.publish(first, first + 1023);
+      await say(fixture, socket, 0xa);
+      await fixture.clock.advance(30_000);
     }
-    expect(house.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
-    expect(house.logger.lines).toContainEqual(expect.objectContaining({ fields: { reason: 'it reads nothing' } }));
-    expect(house.hub.counts.missed).toBeGreaterThan(0);
+    expect(fixture.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect(fixture.logger.lines).toContainEqual(expect.objectContaining({ fields: { reason: 'it reads nothing' } }));
+    expect(fixture.hub.counts.missed).toBeGreaterThan(0);
   });
 });
 
 describe('closing', () => {
   test('says 1001 to everyone and refuses newcomers', async () => {
-    const house = await House.open();
-    const clients = [await house.client(), await house.client('?after=0')];
-    house.publish(1, 3);
-    await house.hub.close(1000);
+    const fixture = await Fixture.open();
+    const clients = [await fixture.client(), await fixture.client('?after=0')];
+    fixture.publish(1, 3);
+    await fixture.hub.close(1000);
     await eventually(() => clients.every(({ closedWith }) => closedWith === 1001));
     expect(clients.map(({ rows }) => rows)).toEqual([range(1, 3), range(1, 3)]);
-    expect(await refusal(house, '')).toMatchObject({ status: 503 });
-    expect(house.clock.pending).toBe(0);
+    expect(await refusal(fixture, '')).toMatchObject({ status: 503 });
+    expect(fixture.clock.pending).toBe(0);
   });
 
   test('cuts off whoever does not go in time', async () => {
-    const house = await House.open();
-    const socket = await dumbClient(house);
-    const closed = house.hub.close(2000);
-    await house.clock.advance(2000);
+    const fixture = await Fixture.open();
+    const socket = await dumbClient(fixture);
+    const closed = fixture.hub.close(2000);
+    await fixture.clock.advance(2000);
     await closed;
     socket.resume();
     await eventually(() => socket.closed);
-    expect(house.hub.counts.clients).toBe(0);
+    expect(fixture.hub.counts.clients).toBe(0);
   });
 });

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import type { ClientContext } from '../../src/cli/command.ts';
 import { zshCompletion } from '../../src/cli/completion.ts';
+import type { ClientContext } from '../../src/cli/context.ts';
 import { declareProgram } from '../../src/cli/program.ts';
 
 const program = declareProgram({ version: '0' } as ClientContext, () => async () => {});

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eventLine } from '../../src/cli/event-line.ts';
+import { eventLine } from '../../src/cli/output/event-line.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
 

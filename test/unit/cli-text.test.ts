@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { table } from '../../src/cli/table.ts';
-import { columnsOf, fitted, json, oneLine, printable } from '../../src/cli/text.ts';
-import { shownSpan, shownTime } from '../../src/cli/time.ts';
+import { table } from '../../src/cli/output/table.ts';
+import { columnsOf, fitted, json, oneLine, printable } from '../../src/cli/output/text.ts';
+import { shownSpan, shownTime } from '../../src/cli/output/time.ts';
 
 describe('text of others on a terminal', () => {
   test('can neither colour, nor move, nor turn the direction, nor set a title', () => {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type Surroundings, surroundings } from '../../src/config/surroundings.ts';
+import { type Environment, processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/syntax.ts';
 import { type Checked, checkConfig } from '../../src/config.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -9,15 +9,15 @@ import { temporaryFolder } from '../support/temporary.ts';
 const KEY = 'c0ffee00-key-that-nobody-may-see';
 const HOME = '/Users/jane doe';
 const folder = temporaryFolder();
-const around = surroundings({ HOME }, 'darwin');
+const environment = processEnvironment({ HOME }, 'darwin');
 
-function check(toml: string, where: Surroundings = around): Checked {
+function check(toml: string, where: Environment = environment): Checked {
   const parsed = parseToml(toml);
   if ('syntaxError' in parsed) throw new Error(parsed.syntaxError);
   return checkConfig(parsed.tables, '/config', where);
 }
 
-function withKey(toml: string, where?: Surroundings): Checked {
+function withKey(toml: string, where?: Environment): Checked {
   return check(`${toml}\n[auth]\napi_key = "${KEY}"\n`, where);
 }
 
@@ -56,7 +56,7 @@ describe('what is not written', () => {
   });
 
   test('the database is looked for in the home folder on every platform', () => {
-    const config = configOf(withKey('', surroundings({ HOME: '/home/jo' }, 'linux')));
+    const config = configOf(withKey('', processEnvironment({ HOME: '/home/jo' }, 'linux')));
     expect(config.backend.chatDbPath).toBe('/home/jo/Library/Messages/chat.db');
   });
 
@@ -78,7 +78,7 @@ describe('what is not written', () => {
       ...['a-folder', 'not-executable', 'right', 'later'].map((name) => join(folder, name)),
     ].join(':');
     const found = (env: Record<string, string>, platform: string) =>
-      configOf(withKey('', surroundings({ HOME, ...env }, platform))).backend.osascriptPath;
+      configOf(withKey('', processEnvironment({ HOME, ...env }, platform))).backend.osascriptPath;
     expect(found({ PATH }, 'linux')).toBe(join(folder, 'right/osascript'));
     expect(found({ PATH }, 'darwin')).toBe('/usr/bin/osascript');
     expect(found({}, 'linux')).toBe('/usr/bin/osascript');
@@ -135,7 +135,7 @@ describe('what may be written', () => {
   });
 
   test('a dollar sign in the home folder stays as it is', () => {
-    const where = surroundings({ HOME: '/home/$& $1' }, 'linux');
+    const where = processEnvironment({ HOME: '/home/$& $1' }, 'linux');
     expect(configOf(withKey('', where)).backend.chatDbPath).toBe('/home/$& $1/Library/Messages/chat.db');
   });
 

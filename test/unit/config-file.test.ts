@@ -12,12 +12,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { configFolder, demoFolder, logLevel, processEnvironment } from '../../src/config/environment.ts';
 import { type ConfigReading, createConfig, readConfig } from '../../src/config/file.ts';
-import { configFolder, demoFolder, logLevel, surroundings } from '../../src/config/surroundings.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
-const around = surroundings({ HOME: '/Users/jane' }, 'darwin');
+const environment = processEnvironment({ HOME: '/Users/jane' }, 'darwin');
 const GOOD = '[auth]\napi_key = "a-key-of-many-letters"\n';
 let count = 0;
 
@@ -49,18 +49,20 @@ describe('where the configuration is', () => {
     ['darwin', { POSTERN_CONFIG_DIR: '/by/env' }, '/by/option', '/by/option'],
     ['linux', {}, 'relative', join(process.cwd(), 'relative')],
   ])('%s %j --config-dir %s', (platform, env, option, folder) => {
-    expect(configFolder(option, surroundings({ HOME: '/home/jo', ...env }, platform))).toBe(folder);
+    expect(configFolder(option, processEnvironment({ HOME: '/home/jo', ...env }, platform))).toBe(folder);
   });
 
   test('the demo lives beside it', () => {
-    expect(demoFolder(undefined, surroundings({ HOME: '/home/jo' }, 'linux'))).toBe('/home/jo/.config/postern-demo');
-    expect(demoFolder(undefined, around)).toBe('/Users/jane/Library/Application Support/Postern Demo');
+    expect(demoFolder(undefined, processEnvironment({ HOME: '/home/jo' }, 'linux'))).toBe(
+      '/home/jo/.config/postern-demo',
+    );
+    expect(demoFolder(undefined, environment)).toBe('/Users/jane/Library/Application Support/Postern Demo');
   });
 
   test.each([{}, { HOME: '' }, { HOME: 'relative' }])(
     'without a usable HOME the account says where home is: %j',
     (env) => {
-      expect(surroundings(env, 'linux').homeFolder).toMatch(/^\//);
+      expect(processEnvironment(env, 'linux').homeFolder).toMatch(/^\//);
     },
   );
 });
@@ -72,7 +74,7 @@ test.each([
   ['error', 'error', 0],
   ['loud', 'info', 1],
 ])('the log level %s', (wish, level, warnings) => {
-  const found = logLevel(surroundings(wish === undefined ? {} : { POSTERN_LOG_LEVEL: wish }, 'linux'));
+  const found = logLevel(processEnvironment(wish === undefined ? {} : { POSTERN_LOG_LEVEL: wish }, 'linux'));
   expect([found.level, found.warnings.length]).toEqual([level, warnings]);
 });
 
@@ -81,7 +83,7 @@ describe('the first launch', () => {
     const folder = join(newFolder(), 'deep', 'down');
     const umask = process.umask(0);
     try {
-      createConfig(folder, around);
+      createConfig(folder, environment);
     } finally {
       process.umask(umask);
     }
@@ -92,19 +94,19 @@ describe('the first launch', () => {
 
   test('writes what the second launch reads, with a UUID as the key and the documented defaults', () => {
     const folder = newFolder();
-    createConfig(folder, around);
-    const reading = readConfig(folder, around);
+    createConfig(folder, environment);
+    const reading = readConfig(folder, environment);
     if (reading.state !== 'usable') throw new Error(JSON.stringify(reading));
     expect(reading.warnings).toEqual([]);
     expect(reading.config.auth.apiKey).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
-    const bare = readConfig(folderWith(GOOD), around);
+    const bare = readConfig(folderWith(GOOD), environment);
     if (bare.state !== 'usable') throw new Error(JSON.stringify(bare));
     expect({ ...reading.config, dir: '', auth: {} }).toEqual({ ...bare.config, dir: '', auth: {} });
   });
 
   test('explains every key, and each commented one is right when its comment sign is taken away', () => {
     const folder = newFolder();
-    const text = readFileSync(createConfig(folder, around).path, 'utf8');
+    const text = readFileSync(createConfig(folder, environment).path, 'utf8');
     const active = text.replace(/^# (?=\w+ = )/gm, '');
     expect([...active.matchAll(/^(\w+) = /gm)].map((found) => found[1])).toEqual([
       'host',
@@ -122,17 +124,19 @@ describe('the first launch', () => {
       'allowed_hosts',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
-    expect(readConfig(folder, around)).toMatchObject({ state: 'usable', warnings: [] });
+    expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });
   });
 
   test('gives another key each time', () => {
-    const keys = [newFolder(), newFolder()].map((folder) => readFileSync(createConfig(folder, around).path, 'utf8'));
+    const keys = [newFolder(), newFolder()].map((folder) =>
+      readFileSync(createConfig(folder, environment).path, 'utf8'),
+    );
     expect(keys[0]).not.toBe(keys[1]);
   });
 
   test('never touches a file that is there', () => {
     const folder = folderWith('precious');
-    expect(mistakesIn(createConfig(folder, around))).toEqual([expect.stringContaining('EEXIST')]);
+    expect(mistakesIn(createConfig(folder, environment))).toEqual([expect.stringContaining('EEXIST')]);
     expect(readFileSync(join(folder, 'config.toml'), 'utf8')).toBe('precious');
     expect(readdirSync(folder)).toEqual(['config.toml']);
   });
@@ -142,11 +146,11 @@ describe('the first launch', () => {
     mkdirSync(folder);
     const target = join(root, 'elsewhere.toml');
     symlinkSync(target, join(folder, 'config.toml'));
-    expect(readConfig(folder, around)).toMatchObject({
+    expect(readConfig(folder, environment)).toMatchObject({
       state: 'unusable',
       mistakes: [expect.stringContaining('ENOENT')],
     });
-    expect(mistakesIn(createConfig(folder, around))).toEqual([expect.stringContaining('EEXIST')]);
+    expect(mistakesIn(createConfig(folder, environment))).toEqual([expect.stringContaining('EEXIST')]);
     expect(existsSync(target)).toBe(false);
     expect(lstatSync(join(folder, 'config.toml')).isSymbolicLink()).toBe(true);
   });
@@ -154,20 +158,20 @@ describe('the first launch', () => {
   test('says so when the folder cannot be made', () => {
     const file = join(root, 'a-file');
     writeFileSync(file, '');
-    expect(mistakesIn(createConfig(join(file, 'config'), around))).toEqual([expect.stringContaining('ENOTDIR')]);
+    expect(mistakesIn(createConfig(join(file, 'config'), environment))).toEqual([expect.stringContaining('ENOTDIR')]);
   });
 
   test('takes values for the settings it is given', () => {
     const folder = newFolder();
     createConfig(
       folder,
-      around,
+      environment,
       new Map<string, string | number>([
         ['backend.poll_interval_ms', 250],
         ['backend.osascript_path', '/demo "x" \\ y/osascript'],
       ]),
     );
-    expect(readConfig(folder, around)).toMatchObject({
+    expect(readConfig(folder, environment)).toMatchObject({
       config: { backend: { pollIntervalMs: 250, osascriptPath: '/demo "x" \\ y/osascript' } },
     });
   });
@@ -179,7 +183,7 @@ describe('a file that is there', () => {
     ['Windows line ends', GOOD.replaceAll('\n', '\r\n')],
     ['no line end', GOOD.trimEnd()],
   ])('may have %s', (_, text) => {
-    expect(readConfig(folderWith(text), around)).toMatchObject({
+    expect(readConfig(folderWith(text), environment)).toMatchObject({
       state: 'usable',
       config: { auth: { apiKey: 'a-key-of-many-letters' } },
     });
@@ -189,7 +193,7 @@ describe('a file that is there', () => {
     const folder = newFolder();
     mkdirSync(folder);
     symlinkSync(join(folderWith(GOOD), 'config.toml'), join(folder, 'config.toml'));
-    expect(readConfig(folder, around)).toMatchObject({ state: 'usable' });
+    expect(readConfig(folder, environment)).toMatchObject({ state: 'usable' });
   });
 
   test.each([
@@ -198,25 +202,25 @@ describe('a file that is there', () => {
     [new Uint8Array([0xff, 0xfe, 0x41, 0]), 'This is not text in UTF-8.'],
     ['\0\0\0', 'Line 1, column 1'],
   ])('unusable content %#', (content, sentence) => {
-    expect(mistakesIn(readConfig(folderWith(content), around))).toEqual([expect.stringContaining(sentence)]);
+    expect(mistakesIn(readConfig(folderWith(content), environment))).toEqual([expect.stringContaining(sentence)]);
   });
 
   test('which is a folder', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'config.toml'), { recursive: true });
-    expect(mistakesIn(readConfig(folder, around))).toEqual(['This is not a file.']);
+    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a file.']);
   });
 
   test('which is a pipe that nobody writes to', () => {
     const folder = newFolder();
     mkdirSync(folder);
     execFileSync('mkfifo', [join(folder, 'config.toml')]);
-    expect(mistakesIn(readConfig(folder, around))).toEqual(['This is not a file.']);
+    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a file.']);
   });
 
   const asRoot = process.getuid?.() === 0;
   (asRoot ? test.skip : test)('which this user may not read (not to be seen as root)', () => {
-    expect(mistakesIn(readConfig(folderWith(GOOD, 0o000), around))).toEqual([expect.stringContaining('EACCES')]);
+    expect(mistakesIn(readConfig(folderWith(GOOD, 0o000), environment))).toEqual([expect.stringContaining('EACCES')]);
   });
 
   test('is a warning when others may read it', () => {
@@ -228,12 +232,12 @@ describe('a file that is there', () => {
       [0o604, 1],
     ] as const) {
       chmodSync(join(folder, 'config.toml'), mode);
-      expect(readConfig(folder, around)).toMatchObject({ state: 'usable', warnings: { length: warnings } });
+      expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: { length: warnings } });
     }
   });
 
   test('is not there', () => {
-    expect(readConfig(newFolder(), around)).toMatchObject({ state: 'absent' });
-    expect(readConfig(join(root, 'no', 'such'), around)).toMatchObject({ state: 'absent' });
+    expect(readConfig(newFolder(), environment)).toMatchObject({ state: 'absent' });
+    expect(readConfig(join(root, 'no', 'such'), environment)).toMatchObject({ state: 'absent' });
   });
 });

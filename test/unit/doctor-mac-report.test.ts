@@ -3,7 +3,7 @@ import { install } from '../../installer/install.ts';
 import { MAC_PROBES } from '../../src/cli/doctor/probes.ts';
 import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
 import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
-import { PosternError } from '../../src/client/client.ts';
+import { PosternError } from '../../src/client/postern-client.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import { examples } from '../../src/wire/examples.ts';
 import { reportClient, reportOf } from '../support/mac-report.ts';

@@ -1,10 +1,10 @@
 import { expect, jest, test } from '@jest/globals';
 import type { Headers } from '../../src/http/answer.ts';
-import { Limit } from '../../src/http/limit.ts';
+import { RateLimit } from '../../src/http/rate-limit.ts';
 import { eventually } from '../support/eventually.ts';
 
 test('a window begins with its first request and ends for everyone at once', async () => {
-  const limit = new Limit(2, 1);
+  const limit = new RateLimit(2, 1);
   const headers: Headers = {};
   await limit.count(headers);
   expect(headers).toEqual({ 'RateLimit-Policy': '"default";q=2;w=1', RateLimit: '"default";r=1;t=1' });
@@ -20,7 +20,7 @@ test('a window begins with its first request and ends for everyone at once', asy
 });
 
 test('a wall clock that is set back makes nobody wait longer than a window', async () => {
-  const limit = new Limit(1, 60);
+  const limit = new RateLimit(1, 60);
   await limit.count({});
   const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
   try {

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
+import { doctor } from '../../src/cli/commands/doctor.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { isOnLocalNetwork } from '../../src/cli/doctor/service.ts';
-import { doctor } from '../../src/cli/doctor.ts';
 import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
@@ -33,9 +33,9 @@ async function examined(
   prompt = false,
 ): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
   const said: string[] = [];
-  const say = (...lines: readonly string[]): void => void said.push(...lines);
-  const around = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
-  const context = { around, version: '0.1.0', say, complain: say, isTerminal: false };
+  const stdout = (...lines: readonly string[]): void => void said.push(...lines);
+  const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+  const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false };
   const code = await doctor({ json: true, prompt }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
@@ -127,9 +127,9 @@ describe('doctor', () => {
     const mac = await newMac();
     await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
     const said: string[] = [];
-    const say = (...lines: readonly string[]): void => void said.push(...lines);
-    const around = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
-    const context = { around, version: '0.1.0', say, complain: say, isTerminal: true };
+    const stdout = (...lines: readonly string[]): void => void said.push(...lines);
+    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true };
     for (const isJson of [false, true]) await doctor({ json: isJson }, context, mac.machine());
     expect(said.join('')).toContain('fine');
     for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);

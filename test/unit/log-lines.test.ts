@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { problem } from '../../src/domain/problems.ts';
 import { type LogOptions, openLog, type ProcessLog } from '../../src/runtime/log.ts';
-import { shortened } from '../../src/runtime/log-fields.ts';
+import { maskAddress } from '../../src/runtime/redaction.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -36,13 +36,13 @@ describe('an address', () => {
     ['me', 'me'],
     ['', ''],
   ])('%s is shortened to %s', (address, short) => {
-    expect(shortened(address)).toBe(short);
+    expect(maskAddress(address)).toBe(short);
   });
 
   test.each(['+15550100', '+1555', 'a@b.c', '+15551234567', 'someone.with.a.long.name@example.com'])(
     'never shows all its characters: %s',
     (address) => {
-      expect(shortened(address).replace('…', '').length).toBeLessThan(Math.max(address.length * 0.8, 4));
+      expect(maskAddress(address).replace('…', '').length).toBeLessThan(Math.max(address.length * 0.8, 4));
     },
   );
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { GrantWatch } from '../../src/mac/grant-watch.ts';
+import { PermissionWatcher } from '../../src/mac/permission-watcher.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -13,7 +13,7 @@ function setUp(answers: readonly boolean[]) {
   const clock = new FakeClock();
   const left = [...answers];
   let granted = 0;
-  const watch = new GrantWatch({
+  const watch = new PermissionWatcher({
     path: '/nowhere/chat.db',
     clock,
     log: collectingLog(),
@@ -70,7 +70,7 @@ describe('a permission that was just granted', () => {
     const clock = new FakeClock();
     let granted = 0;
     const moduleFolder = new URL('../../dist/src/mac/', import.meta.url);
-    const watch = new GrantWatch({
+    const watch = new PermissionWatcher({
       path,
       clock,
       log: collectingLog(),

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { openLog } from '../../src/runtime/log.ts';
-import { Ending } from '../../src/runtime/process.ts';
+import { Shutdown } from '../../src/runtime/shutdown.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-async function newEnding(): Promise<Ending> {
+async function newEnding(): Promise<Shutdown> {
   const log = await openLog({ level: 'error', isTerminal: false, fd: 2 });
-  return new Ending({ log, clock: new FakeClock(), isTerminal: false, supervised: false });
+  return new Shutdown({ log, clock: new FakeClock(), isTerminal: false, supervised: false });
 }
 
 test('a service that wants to be started again ends with its code', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConfigReading } from '../../config/file.ts';
 import { errorCode } from '../../domain/errors.ts';
 import { openSqlite } from '../../runtime/sqlite.ts';
-import { quoted } from '../command.ts';
+import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 const MIB = 1024 * 1024;

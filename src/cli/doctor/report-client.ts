@@ -1,4 +1,4 @@
-import { isPosternError, type PosternClient } from '../../client/client.ts';
+import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
 import { absent, type Observation } from './observation.ts';
 
 /** What of a running service the report asks. */

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../installer/layout.ts';
-import { PosternClient } from '../../client/client.ts';
+import { PosternClient } from '../../client/postern-client.ts';
 import { trustedSocketOf } from '../../config/address.ts';
 import { readConfig } from '../../config/file.ts';
-import { type Context, EXIT, folderOf } from '../command.ts';
-import { type DoctorOptions, examine } from '../doctor.ts';
-import { json } from '../text.ts';
+import { type DoctorOptions, examine } from '../commands/doctor.ts';
+import { type Context, EXIT, folderOf } from '../context.ts';
+import { json } from '../output/text.ts';
 import { projectRoot, thisMachine } from '../this-machine.ts';
 import { type MacReport, macReport } from './mac-report.ts';
 
@@ -30,10 +30,10 @@ export async function reportCommand(
 ): Promise<number> {
   const { sendToMe, prompt = false } = options;
   const watchSeconds = options.watch ?? (sendToMe === undefined ? WATCH_SECONDS : WATCH_SECONDS_AFTER_SEND);
-  context.complain(
+  context.stderr(
     `This takes about ${watchSeconds + 10} seconds. Names, addresses, keys and texts are masked; read the report before you post it.`,
   );
-  const reading = readConfig(folderOf(options, context), context.around);
+  const reading = readConfig(folderOf(options, context), context.environment);
   const config = reading.state === 'usable' ? reading.config : undefined;
   const socket = config === undefined ? undefined : trustedSocketOf(config);
   const findings = await examine({ ...options, prompt: false }, context, machine);
@@ -49,7 +49,7 @@ export async function reportCommand(
     watchSeconds,
     sendToMe,
   });
-  context.say(json(report, 2));
+  context.stdout(json(report, 2));
   return isServiceSeen(report) ? EXIT.ok : EXIT.crash;
 }
 

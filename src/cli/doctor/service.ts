@@ -1,4 +1,4 @@
-import { isPosternError, type PosternClient, type PosternError } from '../../client/client.ts';
+import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';

@@ -1,7 +1,7 @@
 import type { AttachmentReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 /** Streams a file of a message (decision H); a browser saves it and never shows it. */
 export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 'getAttachment'> {

@@ -3,8 +3,8 @@ import { problem } from '../../domain/problems.ts';
 import { conversationQuery } from '../../wire/conversation.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
-import { nextPage } from '../paging.ts';
-import type { Handlers } from '../route.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
 
 export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listConversations' | 'getConversation'> {
   return {

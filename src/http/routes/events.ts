@@ -4,7 +4,7 @@ import { isAfter } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed.ts';
 import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;

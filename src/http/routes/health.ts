@@ -1,6 +1,6 @@
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { Health } from '../../wire/health.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 export function healthRoutes(health: () => BackendHealth): Pick<Handlers, 'getHealth'> {
   return {

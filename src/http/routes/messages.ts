@@ -9,8 +9,8 @@ import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { readJson } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
-import { nextPage } from '../paging.ts';
-import type { Handlers } from '../route.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
 
 export function messageRoutes(
   reader: MessageReader,

@@ -1,6 +1,6 @@
 import type { Metrics } from '../../domain/ports/metrics.ts';
 import type { Counters, LabelledCount } from '../../runtime/counters.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 /** Numbers for Prometheus (decision H). prom-client is loaded at the first request. */
 export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {

@@ -5,7 +5,7 @@ import { diagnosticsQuery } from '../../wire/diagnostics.ts';
 import { statusQuery } from '../../wire/extras.ts';
 import { menuText } from '../../wire/menu-text.ts';
 import { readQuery } from '../../wire/query.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 /** How long chat.db is watched unless the request says otherwise. */
 const WATCH_SECONDS = 30;

@@ -7,7 +7,7 @@ import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
 import { webhookBody } from '../../wire/webhook.ts';
 import { readJson } from '../body.ts';
-import type { Handlers } from '../route.ts';
+import type { Handlers } from '../router.ts';
 
 export function webhookRoutes(
   webhooks: WebhookRegistry,

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../config/file.ts';
+import { AppError } from '../../domain/errors.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { writeBackup } from '../../state/backup.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../context.ts';
+import { reportFailure } from '../failure.ts';
+
+export interface BackupOptions extends PlaceOptions {
+  /** Replaces what is there. */
+  readonly force?: boolean;
+}
+
+/** `postern backup FILE`: configuration and state in one file, also while the service runs. */
+export async function backup(file: string, options: BackupOptions, context: Context): Promise<number> {
+  return reportFailure('No backup was written', context, () => {
+    const folder = folderOf(options, context);
+    const path = resolve(file);
+    if (dirname(path) === folder && /^(config\.toml|(state|lock)\.db.*)$/.test(basename(path))) {
+      throw new AppError('backup_misplaced', `${path} is a file of the service itself.`, {
+        hint: 'Name another file.',
+      });
+    }
+    if (options.force !== true && existsSync(path)) {
+      throw new AppError('backup_exists', `${path} exists already.`, { hint: '--force replaces it.' });
+    }
+    write(path, folder, options.force === true, context);
+    context.stdout(
+      `Wrote ${path}: the configuration and the state of ${folder}.`,
+      'It holds the API key and the secrets of webhooks: keep it private.',
+      ...(isPrivate(path) ? [] : ['This disk keeps no permissions: everybody who has it can read the file.']),
+      `To restore it, here or on another Mac: postern restore ${quoted(path)}`,
+    );
+    return EXIT.ok;
+  });
+}
+
+function write(path: string, folder: string, isForced: boolean, context: Context): void {
+  const reading = readConfig(folder, context.environment);
+  if (reading.state !== 'usable') {
+    const mistakes = reading.state === 'absent' ? ['There is no such file.'] : reading.mistakes;
+    throw new AppError('config_unusable', `${reading.path} cannot be used.`, {
+      hint: mistakes.join('\n  '),
+    });
+  }
+  const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
+  try {
+    // Made here so that it never exists with another mode.
+    closeSync(openSync(draft, 'wx', 0o600));
+    writeBackup(join(folder, 'state.db'), draft, {
+      version: context.version,
+      createdAt: `${new Date(systemClock.now()).toISOString().slice(0, 19)}Z`,
+      config: readFileSync(configPath(folder), 'utf8'),
+    });
+    if (isForced) renameSync(draft, path);
+    else publish(draft, path);
+    syncFolder(dirname(path));
+  } finally {
+    removeIfThere(draft);
+  }
+}
+
+function isPrivate(path: string): boolean {
+  return (statSync(path).mode & 0o077) === 0;
+}

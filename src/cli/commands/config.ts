@@ -1,0 +1,51 @@
+import { configPath, readConfig } from '../../config/file.ts';
+import { rotateKey } from '../../config/key-rotation.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
+import { json } from '../output/text.ts';
+
+export interface ConfigOptions extends PlaceOptions {
+  readonly json?: boolean;
+}
+
+/** `postern config path`: where the configuration is, or would be. */
+export async function showPath(options: ConfigOptions, context: Context): Promise<number> {
+  context.stdout(configPath(folderOf(options, context)));
+  return EXIT.ok;
+}
+
+/** `postern config check`: every mistake at once; 78 when the service would not start with it. */
+export async function check(options: ConfigOptions, context: Context): Promise<number> {
+  const reading = readConfig(folderOf(options, context), context.environment);
+  const { path, state } = reading;
+  const warnings = reading.state === 'absent' ? [] : reading.warnings;
+  const mistakes =
+    reading.state === 'unusable' ? reading.mistakes : reading.state === 'absent' ? ['There is no such file.'] : [];
+  if (options.json === true) context.stdout(json({ path, state, mistakes, warnings }, 2));
+  else {
+    const verdict = state === 'usable' ? `${path} can be used.` : `${path} cannot be used.`;
+    const advice =
+      state === 'absent'
+        ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}): it writes one.`]
+        : [];
+    context.stdout(verdict, ...indented([...mistakes, ...warnings]), ...advice);
+  }
+  return state === 'usable' ? EXIT.ok : EXIT.config;
+}
+
+/** `postern config rotate-key`: a new key in the file; it is never printed. */
+export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
+  const rotation = rotateKey(folderOf(options, context), context.environment);
+  if (rotation.isDone) {
+    context.stdout(
+      `Wrote a new API key to ${rotation.path}.`,
+      'The old key works until the service restarts: restart it, then give the new key to your clients.',
+    );
+    return EXIT.ok;
+  }
+  context.stderr(`The key was not changed: ${rotation.path} cannot be used.`, ...indented(rotation.mistakes));
+  return EXIT.config;
+}
+
+function indented(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `  ${line}`);
+}

@@ -1,0 +1,98 @@
+import { basename, resolve } from 'node:path';
+import { socketOf } from '../../config/address.ts';
+import { demoFolder } from '../../config/environment.ts';
+import { configPath, createConfig, readConfig } from '../../config/file.ts';
+import type { Config } from '../../config.ts';
+import { assertSqlite } from '../../runtime/sqlite.ts';
+import { SimulatedMac } from '../../simulator/mac.ts';
+import { type CommonOptions, type Context, quoted } from '../context.ts';
+import { refuseConfig, runService, withLog } from '../run-service.ts';
+
+export interface DemoOptions extends CommonOptions {
+  readonly dir?: string;
+  readonly port?: number;
+}
+
+/** Sooner than the documented second: the demo is there to be watched. */
+const POLL_INTERVAL_MS = 250;
+
+/** `postern demo`: a simulated Mac, and the real gateway in front of it. */
+export async function demo(options: DemoOptions, context: Context): Promise<number> {
+  const { environment } = context;
+  assertSqlite();
+  const folder = options.dir === undefined ? demoFolder(options.configDir, environment) : resolve(options.dir);
+  const mac = new SimulatedMac({ dir: folder, hasPeople: true });
+  return withLog(context, async (log) => {
+    const found = readConfig(folder, environment);
+    const reading = found.state === 'absent' ? createConfig(folder, environment, settingsOf(mac, options.port)) : found;
+    if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
+    for (const warning of reading.warnings) log.warn(warning);
+    const { server, backend } = reading.config;
+    const config: Config = {
+      ...reading.config,
+      server: { ...server, port: options.port ?? server.port },
+      // Whatever was edited or moved: the demo never touches a real Mac.
+      backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
+    };
+    await mac.start();
+    try {
+      return await runService(config, log, context, {
+        supervised: false,
+        platform: 'simulated',
+        homeFolder: mac.homeFolder,
+        onStart: (url) => context.stdout(...introduction(url, folder, whereabouts(url, config, options, context))),
+      });
+    } finally {
+      await mac.stop();
+    }
+  });
+}
+
+/** In the file, so that every other command finds the simulated Mac there too. */
+function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number> {
+  return new Map<string, string | number>([
+    ...(port === undefined ? [] : [['server.port', port] as const]),
+    ['backend.chat_db_path', mac.chatDbPath],
+    ['backend.osascript_path', mac.osascriptPath],
+    ['backend.poll_interval_ms', POLL_INTERVAL_MS],
+  ]);
+}
+
+/** What to try. The key is read from its file by the shell or by us, and so is in no line that we print. */
+function introduction(url: string, folder: string, where: string): readonly string[] {
+  return [
+    '',
+    `This is a simulated Mac in ${folder}. No real message is read or sent.`,
+    'A few simulated people write, react, and answer what you send them.',
+    '',
+    'In another terminal, watch the events (the first arrives within seconds):',
+    `  ${program()} tail ${where}`,
+    '',
+    'In a third terminal, over plain HTTP:',
+    `  KEY=$(sed -n 's/^api_key = "\\(.*\\)"/\\1/p' ${quoted(configPath(folder))})`,
+    `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
+    '',
+    'Send a message; the reply arrives as an event:',
+    `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
+    '',
+    `In a browser, with that key: ${url}/console`,
+    `The API reference, with Try it out: ${url}/docs`,
+    '',
+    'Stop with Ctrl+C.',
+    '',
+  ];
+}
+
+/** How another command finds this demo. */
+function whereabouts(url: string, config: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
+  const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
+  const place = isUsual ? '--demo' : `--config-dir ${quoted(config.dir)}`;
+  return 'path' in socketOf(config) ? place : `${place} --url ${url}`;
+}
+
+/** This program as a shell in any folder starts it. */
+function program(): string {
+  const runtime = basename(process.execPath);
+  const isOnPath = runtime === 'node' || runtime === 'bun';
+  return `${isOnPath ? runtime : quoted(process.execPath)} ${quoted(resolve(process.argv[1] ?? 'postern'))}`;
+}

@@ -1,0 +1,110 @@
+import { layoutOf } from '../../../installer/layout.ts';
+import { type Machine, pause } from '../../../installer/machine.ts';
+import { portState } from '../../../installer/port.ts';
+import { PosternClient } from '../../client/postern-client.ts';
+import { trustedSocketOf, urlOf } from '../../config/address.ts';
+import { readConfig } from '../../config/file.ts';
+import { described } from '../../mac/port-listeners.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
+import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
+import { type Finding, finding, ok } from '../doctor/finding.ts';
+import { macFindings } from '../doctor/mac.ts';
+import { askService } from '../doctor/service.ts';
+import { json, printable } from '../output/text.ts';
+import { thisMachine } from '../this-machine.ts';
+
+export interface DoctorOptions extends PlaceOptions {
+  readonly json?: boolean;
+  /** Lets macOS ask the person for what is missing. */
+  readonly prompt?: boolean;
+}
+
+const ANSWER_LIMIT_MS = 5000;
+const SIGNS = { ok: '✓', warning: '!', problem: '✗', unknown: '?' } as const;
+
+/** `postern doctor`: looks at everything that could keep the gateway from working. 1 when there is a problem. */
+export async function doctor(
+  options: DoctorOptions,
+  context: Context,
+  machine = thisMachine(context),
+): Promise<number> {
+  const findings = await examine(options, context, machine);
+  if (options.json === true) context.stdout(json({ findings }, 2));
+  else for (const found of findings) context.stdout(...lines(found).map(printable));
+  return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
+}
+
+/** Everything that doctor looks at, without a word for the person. */
+export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+  const { environment, version } = context;
+  const prompt = options.prompt ?? false;
+  const folder = folderOf(options, context);
+  const reading = readConfig(folder, environment);
+  const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
+  findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
+  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine)));
+  if (reading.state !== 'usable') return findings;
+
+  const { server, auth, backend } = reading.config;
+  const socket = trustedSocketOf(reading.config);
+  if ('reason' in socket) {
+    findings.push(notAsked(socket.reason, server), chatDatabase(backend.chatDbPath, false));
+    return findings;
+  }
+  const client = new PosternClient({ socketPath: socket.path, key: auth.apiKey, timeoutMs: ANSWER_LIMIT_MS });
+  const asked = await askService(client, {
+    place: socket.path,
+    program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
+    start: startOf(options, machine),
+    prompt,
+    pauseMs: (ms) => pause(machine.clock, ms),
+  });
+  findings.push(...asked.findings);
+  if (!asked.isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
+  findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
+  return findings;
+}
+
+/** Without a socket to trust, nothing is sent: another program could have taken the port. */
+function notAsked(
+  reason: string,
+  server: { readonly host: string; readonly port: number; readonly socket: boolean },
+): Finding {
+  return finding(
+    server.socket ? 'problem' : 'unknown',
+    'service',
+    `The service was not asked. ${reason}`,
+    server.port === 0 ? null : `To ask it at its port: postern status --url ${urlOf(server)}`,
+  );
+}
+
+/** How a service that is away is started. */
+function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
+  if (demo === true) return 'Start it: postern demo';
+  return platform === 'darwin' && configDir === undefined
+    ? 'Start the agent from the menu bar, or run: make install'
+    : 'Start it: postern serve';
+}
+
+async function port(machine: Machine, host: string, number: number): Promise<Finding> {
+  const state = await portState(machine.run, host, number);
+  if (state.kind === 'free') return ok('port', `Port ${number} is free.`);
+  if (state.kind === 'impossible') {
+    return finding(
+      'problem',
+      'port',
+      `Nothing can listen on ${host}:${number} (${state.code}).`,
+      'Change server.host or server.port.',
+    );
+  }
+  return finding(
+    'problem',
+    'port',
+    `Port ${number} is taken by ${described(state)}.`,
+    'Stop it, or set another server.port.',
+  );
+}
+
+function lines({ state, name, sentence, what_to_do: whatToDo }: Finding): readonly string[] {
+  return [`${SIGNS[state]} ${name}: ${sentence}`, ...(whatToDo === null ? [] : [`    ${whatToDo}`])];
+}

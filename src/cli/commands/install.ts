@@ -1,0 +1,26 @@
+import { install as installOn } from '../../../installer/install.ts';
+import type { Context } from '../context.ts';
+import { projectRoot, reportErrors, settingsIn, thisMachine } from '../this-machine.ts';
+
+export interface InstallCommandOptions {
+  /** Replaces the private Node, which costs the permissions. */
+  readonly renewRuntime?: boolean;
+  /** False: asks for the permissions once and does not wait for them. */
+  readonly wait?: boolean;
+}
+
+const PERMISSIONS_LIMIT_MS = 10 * 60_000;
+
+/** `postern install`: makes this Mac run the gateway at every login. */
+export function install({ renewRuntime, wait }: InstallCommandOptions, context: Context): Promise<number> {
+  return reportErrors(
+    installOn(thisMachine(context), {
+      root: projectRoot(),
+      version: context.version,
+      renewRuntime: renewRuntime ?? false,
+      permissionsLimitMs: wait === false ? 0 : PERMISSIONS_LIMIT_MS,
+      readSettings: (configDir) => settingsIn(configDir, context.environment),
+    }),
+    context,
+  );
+}

@@ -1,0 +1,65 @@
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { Message } from '../../domain/message.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { messageText, whoIn } from '../output/event-line.ts';
+import { type Column, sayTable } from '../output/table.ts';
+import { json } from '../output/text.ts';
+import { shownTime } from '../output/time.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+
+export interface MessagesOptions extends ConnectionOptions {
+  readonly since?: string;
+  readonly limit?: number;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'ROW' },
+  { title: 'TIME' },
+  { title: ' ' },
+  { title: 'WHO', isFlexible: true, least: 12 },
+  { title: 'TEXT', isFlexible: true, least: 20 },
+];
+/** The contract's most for one page. */
+const PAGE = 200;
+
+/** `postern messages`: the newest ones, read downwards; as JSON the newest comes first, as the service answers. */
+export function messages(
+  conversation: string | undefined,
+  { since, limit = 20, ...options }: MessagesOptions,
+  context: ClientContext,
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const filter = {
+      limit: Math.min(limit, PAGE),
+      ...(since !== undefined && { since }),
+      ...(conversation !== undefined && { conversation_id: await conversationId(client, conversation) }),
+    };
+    const found: Message[] = [];
+    for await (const message of client.allMessages(filter)) {
+      found.push(message);
+      if (found.length >= limit) break;
+    }
+    if (options.json === true) context.stdout(json(found, 2));
+    else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
+    return EXIT.ok;
+  });
+}
+
+function rowOf(message: Message): readonly string[] {
+  const { id, timestamp, is_from_me: isOwn } = message;
+  return [id, shownTime(timestamp, systemClock.now()), isOwn ? '→' : '←', whoIn(message), messageText(message)];
+}
+
+/** A whole conversation id as it is; else that of the latest conversation with this address or name. */
+async function conversationId(client: PosternClient, given: string): Promise<string> {
+  if (given.includes(';')) return given;
+  const known = await client.conversations({ limit: PAGE });
+  const found = known.find(({ id, display_name: name }) => id.endsWith(`;${given}`) || name === given);
+  if (found !== undefined) return found.id;
+  throw new Refusal(
+    EXIT.refusedInput,
+    `There is no conversation with ${given} among the latest ${PAGE}.`,
+    'postern conversations lists them; a whole id, such as "iMessage;-;+15550100", always works.',
+  );
+}

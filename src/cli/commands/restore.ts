@@ -1,0 +1,97 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readLogIdentity } from '../../chatdb/read-once.ts';
+import { checkConfigText, removeIfThere, writeDraft } from '../../config/file.ts';
+import type { Config } from '../../config.ts';
+import { isReplaced } from '../../domain/cursor.ts';
+import { AppError, isAppError } from '../../domain/errors.ts';
+import { extractState, type RestoredState, readBackup, replaceFiles } from '../../state/backup.ts';
+import { lockFolder } from '../../state/lock.ts';
+import { type Context, EXIT, folderOf } from '../context.ts';
+import { reportFailure } from '../failure.ts';
+import type { BackupOptions } from './backup.ts';
+
+/** `postern restore FILE`: configuration and state as the backup has them. */
+export async function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
+  return reportFailure('Nothing was restored', context, () => {
+    const path = resolve(file);
+    const folder = folderOf(options, context);
+    const { version, createdAt, config: text } = readBackup(path);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const unlock = lockFolder(folder);
+    try {
+      if (options.force !== true) assertEmpty(folder);
+      const { config, state } = replace(path, text, folder, context);
+      context.stdout(
+        `Restored the configuration and the state that Postern ${version} backed up on ${createdAt} to ${folder}.`,
+        `They have ${state.webhooks} ${state.webhooks === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
+        position(config, state, context),
+        'Now start Postern.',
+      );
+      return EXIT.ok;
+    } finally {
+      unlock();
+    }
+  });
+}
+
+function assertEmpty(folder: string): void {
+  const found = ['config.toml', 'state.db'].filter((name) => existsSync(join(folder, name)));
+  if (found.length === 0) return;
+  throw new AppError('restore_occupied', `${folder} has a ${found.join(' and a ')} already.`, {
+    hint: 'With --force they are replaced for good; postern backup keeps them first.',
+  });
+}
+
+/** All or nothing: both files are complete and checked before either is put in place. */
+function replace(
+  path: string,
+  text: string,
+  folder: string,
+  { environment }: Context,
+): { config: Config; state: RestoredState } {
+  // Always the same names: what an interrupted restore left goes away too.
+  const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
+  const clean = (): void => {
+    for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
+  };
+  clean();
+  try {
+    const checked = checkConfigText(text, folder, environment);
+    const state = stateOf(path, drafts.state);
+    if (!('config' in checked) || isAppError(state)) {
+      const mistakes = 'config' in checked ? [] : checked.mistakes.map((mistake) => `config.toml: ${mistake}`);
+      if (isAppError(state)) mistakes.push(`state.db: ${state.message}`);
+      throw new AppError('backup_unusable', `${path} cannot be used here:`, { hint: mistakes.join('\n  ') });
+    }
+    writeDraft(drafts.config, text);
+    replaceFiles(folder, drafts);
+    return { config: checked.config, state };
+  } finally {
+    clean();
+  }
+}
+
+function stateOf(path: string, draft: string): RestoredState | AppError {
+  closeSync(openSync(draft, 'wx', 0o600));
+  try {
+    return extractState(path, draft);
+  } catch (error) {
+    if (isAppError(error)) return error;
+    throw error;
+  }
+}
+
+/** Where events will go on, as far as it can be told from here (decision C5). */
+function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
+  if (cursor === undefined) return 'It had not published anything yet: events begin after the newest message.';
+  try {
+    const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
+    return isReplaced(cursor, now)
+      ? `${chatDbPath} is not the database of the backup: events and webhooks begin after its newest message, and no old one is delivered.`
+      : `${chatDbPath} is the database of the backup: events and webhooks go on where they were.`;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return `${chatDbPath} cannot be read from here. If it is the database of the backup, events go on where they were; else they begin after its newest message.`;
+  }
+}

@@ -1,0 +1,63 @@
+import { resolve } from 'node:path';
+import type { Message } from '../../domain/message.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { json, oneLine } from '../output/text.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+
+export interface SendOptions extends ConnectionOptions {
+  readonly attach?: readonly string[];
+  readonly idempotencyKey?: string;
+}
+
+/** Far above the 20,000 characters that the service takes (decision D7). */
+const MAX_BYTES = 1024 * 1024;
+
+/** `postern send`: hands a message to Messages, and says what became of it. */
+export function send(
+  recipient: string,
+  text: string | undefined,
+  { attach = [], idempotencyKey, ...options }: SendOptions,
+  context: ClientContext,
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    if (text === undefined && attach.length === 0) {
+      throw new Refusal(
+        EXIT.usage,
+        'There is nothing to send.',
+        'Give a text, - to read it from stdin, or --attach FILE.',
+      );
+    }
+    const message = await client.send({
+      recipient,
+      body: text === '-' ? await textFrom(context.input()) : (text ?? ''),
+      // The service asks for absolute paths: it has another current folder.
+      ...(attach.length > 0 && { attachments: attach.map((path) => resolve(path)) }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    });
+    context.stdout(options.json === true ? json(message, 2) : outcome(message, recipient));
+    return EXIT.ok;
+  });
+}
+
+function outcome({ id, status }: Message, recipient: string): string {
+  const to = oneLine(recipient);
+  return id === ''
+    ? `Handed to Messages for ${to}. It is not in the database yet; message.sent follows.`
+    : `Sent to ${to} as message ${id} (${status}).`;
+}
+
+/** What stdin holds, without the line end that echo adds. */
+async function textFrom(input: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of input) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new Refusal(EXIT.refusedInput, 'The text on stdin is too long for a message.');
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).replace(/\r?\n$/, '');
+  } catch {
+    throw new Refusal(EXIT.refusedInput, 'stdin is not UTF-8 text.', 'Send a file with --attach FILE.');
+  }
+}

@@ -1,0 +1,60 @@
+import { layoutOf } from '../../../installer/layout.ts';
+import { configFolder } from '../../config/environment.ts';
+import { type ConfigReading, createConfig, readConfig } from '../../config/file.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { ProcessLog } from '../../runtime/log.ts';
+import { boundLogFiles } from '../../runtime/log-files.ts';
+import { type CommonOptions, type Context, EXIT } from '../context.ts';
+import { refuseConfig, runService, withLog } from '../run-service.ts';
+
+export interface ServeOptions extends CommonOptions {
+  /** launchd watches over this process (decisions A3, C6). */
+  readonly supervised?: boolean;
+}
+
+/** `postern serve`: the first launch writes the configuration and ends (decision A2), every later one serves. */
+export function serve(options: ServeOptions, context: Context): Promise<number> {
+  return withLog(context, async (log) => {
+    const folder = configFolder(options.configDir, context.environment);
+    const reading = readConfig(folder, context.environment);
+    if (reading.state !== 'absent') return serveConfigured(reading, options, log, context);
+    const written = firstLaunch(folder, context);
+    if (written.state !== 'usable') return serveConfigured(written, options, log, context);
+    context.stdout('The service is not running yet. Review the configuration, then start Postern again.');
+    return EXIT.ok;
+  });
+}
+
+/** Serves what the configuration says, or says what is wrong with it. */
+export async function serveConfigured(
+  reading: ConfigReading,
+  { supervised = false }: ServeOptions,
+  log: ProcessLog,
+  context: Context,
+): Promise<number> {
+  if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
+  for (const warning of reading.warnings) log.warn(warning);
+  const { platform, homeFolder } = context.environment;
+  const isAgent = supervised && platform === 'darwin';
+  const letLogsGrow = isAgent
+    ? boundLogFiles(layoutOf(homeFolder).logFiles, { clock: systemClock, log })
+    : () => undefined;
+  try {
+    return await runService(reading.config, log, context, { supervised, platform, homeFolder });
+  } finally {
+    letLogsGrow();
+  }
+}
+
+/** Writes the configuration and says where it is. */
+export function firstLaunch(folder: string, { environment, stdout }: Context): ConfigReading {
+  const reading = createConfig(folder, environment);
+  if (reading.state === 'usable') {
+    stdout(
+      'First launch: wrote a configuration with a new API key to',
+      `  ${reading.path}`,
+      'Clients send that key in the header X-API-Key.',
+    );
+  }
+  return reading;
+}

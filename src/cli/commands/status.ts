@@ -1,0 +1,41 @@
+import type { StatusReport } from '../../domain/status.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { json, oneLine, printable } from '../output/text.ts';
+import { shownSpan } from '../output/time.ts';
+import { type ConnectionOptions, withService } from '../service-connection.ts';
+
+/** `postern status`: the running service's account of itself. 69 while it cannot read Messages. */
+export function status(options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client, place }) => {
+    const report = await client.status();
+    if (options.json === true) context.stdout(json(report, 2));
+    else context.stdout(...lines(report, place).map(printable));
+    return report.backend.connected ? EXIT.ok : EXIT.unavailable;
+  });
+}
+
+function lines(report: StatusReport, place: string): readonly string[] {
+  const { backend, newest_row: newestRow, newest_event: newest, webhooks, permissions } = report;
+  const failing = webhooks.filter(({ state }) => state === 'failing');
+  const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
+  return [
+    line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
+    line(
+      'Messages',
+      `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
+    ),
+    line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
+    line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
+    line('Webhooks', webhooks.length === 0 ? 'none' : `${webhooks.length}, ${failing.length} failing`),
+    ...failing.map(({ origin, last_error: why, consecutive_failures: times }) =>
+      line('', oneLine(`${origin} failed ${times} times${why === null ? '' : `: ${why}`}`)),
+    ),
+    ...permissions.map(({ name, state, detail }) =>
+      line('Permission', `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`),
+    ),
+  ];
+}
+
+function line(name: string, text: string): string {
+  return `${name.padEnd(12)}${text}`;
+}

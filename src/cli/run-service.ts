@@ -1,0 +1,161 @@
+import type { RunningApp } from '../app.ts';
+import { logLevel } from '../config/environment.ts';
+import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
+import type { Config } from '../config.ts';
+import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
+import { openLog, type ProcessLog } from '../runtime/log.ts';
+import { Shutdown } from '../runtime/shutdown.ts';
+import { sqliteLibrary } from '../runtime/sqlite.ts';
+import { type Context, EXIT } from './context.ts';
+
+export interface ServiceOptions {
+  readonly supervised: boolean;
+  readonly platform: string;
+  readonly homeFolder: string;
+  /** Called once it answers. */
+  readonly onStart?: (url: string) => void;
+}
+
+/** Gives `work` the log of a process that serves, and waits until all of it is written. */
+export async function withLog(
+  { environment, isTerminal }: Context,
+  work: (log: ProcessLog) => Promise<number>,
+): Promise<number> {
+  const { level, warnings } = logLevel(environment);
+  const log = await openLog({ level, isTerminal });
+  for (const warning of warnings) log.warn(warning);
+  const exitCode = await work(log);
+  await log.drained();
+  return exitCode;
+}
+
+/** Runs the gateway until it shall end; resolves with the exit code. */
+export async function runService(
+  config: Config,
+  log: ProcessLog,
+  context: Context,
+  { supervised, platform, homeFolder, onStart }: ServiceOptions,
+): Promise<number> {
+  const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
+  ending.watch();
+  for (const warning of protectConfig(config.dir)) log.warn(warning);
+  const { startApp } = await import('../app.ts');
+  let app: RunningApp;
+  try {
+    app = await startApp(config, {
+      clock: systemClock,
+      log,
+      supervised,
+      version: context.version,
+      platform,
+      homeFolder,
+      run: commandRunner(context.environment.env),
+      restart: () => ending.want(EXIT.startAgain),
+    });
+  } catch (error) {
+    const refusal = startRefusal(error, config, platform, context);
+    if (refusal === undefined) throw error;
+    return refuse(refusal, supervised, log, context);
+  }
+  log.info('serving', {
+    url: app.url,
+    config: configPath(config.dir),
+    version: context.version,
+    sqlite: sqliteLibrary,
+  });
+  onStart?.(app.url);
+  await ending.wanted;
+  await app.close();
+  log.info('stopped');
+  return ending.exitCode;
+}
+
+/** Says what is wrong with the configuration (decision A4). */
+export function refuseConfig(
+  reading: Exclude<ConfigReading, { state: 'usable' }>,
+  supervised: boolean,
+  log: ProcessLog,
+  context: Context,
+): number {
+  const { mistakes, warnings } =
+    reading.state === 'absent' ? { mistakes: ['There is no such file.'], warnings: [] } : reading;
+  for (const warning of warnings) log.warn(warning);
+  const sentence = `Postern does not start: ${reading.path} cannot be used.`;
+  return refuse({ exitCode: EXIT.config, sentence, details: mistakes }, supervised, log, context);
+}
+
+interface Refusal {
+  readonly exitCode: number;
+  readonly sentence: string;
+  readonly details: readonly string[];
+}
+
+/** Tells the person, or under launchd the log, which alone is kept there (decision A3). Answers with the exit code. */
+function refuse(
+  { exitCode, sentence, details }: Refusal,
+  supervised: boolean,
+  log: ProcessLog,
+  { stderr }: Context,
+): number {
+  if (!supervised) {
+    stderr(sentence, ...details.map((detail) => `  ${detail}`));
+    return exitCode;
+  }
+  log.error(sentence, { details });
+  return exitCode === EXIT.config ? EXIT.ok : exitCode;
+}
+
+/** What a person can do when the service cannot start; undefined for a failure that nobody foresaw. */
+function startRefusal(error: unknown, config: Config, platform: string, { environment }: Context): Refusal | undefined {
+  const { host, port } = config.server;
+  const path = configPath(config.dir);
+  switch (errorCode(error)) {
+    case 'already_running':
+    case 'restore_unfinished':
+    case 'sqlite_missing':
+    case 'state_db_unusable': {
+      const { code, message, hint } = error as AppError;
+      const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
+      return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
+    }
+    case 'port_taken':
+    case 'EADDRINUSE': {
+      const who = isAppError(error) ? error.message : 'another program listens there.';
+      const finder =
+        environment.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
+      const other =
+        platform === 'simulated'
+          ? `Or choose another port: demo --port ${port + 1}`
+          : `Or set another server.port in ${path}.`;
+      return {
+        exitCode: EXIT.portTaken,
+        sentence: `${host}:${port} is taken: ${who}`,
+        details: [`To find it: ${finder}`, other],
+      };
+    }
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: this machine has no address ${host}.`,
+        details: [`Set another server.host in ${path}.`],
+      };
+    case 'EACCES':
+      if ((error as { syscall?: unknown }).syscall !== 'listen') return undefined;
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: this user is not permitted to listen on port ${port}.`,
+        details: [`Set a server.port above 1023 in ${path}.`],
+      };
+    default:
+      if (errorCode(error)?.startsWith('SQLITE_') !== true) return undefined;
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: state.db in ${config.dir} cannot be used: ${(error as Error).message}.`,
+        details: ['Check the disk, and who owns that folder and its files.'],
+      };
+  }
+}

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
+import { trustedSocketOf, urlOf } from '../config/address.ts';
+import { configPath, readConfig } from '../config/file.ts';
+import type { Config } from '../config.ts';
+import { errorCode } from '../domain/errors.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { printable } from './output/text.ts';
+
+/** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
+export interface ConnectionOptions extends PlaceOptions {
+  readonly url?: string;
+  /** The key never stands in the arguments, where every user of the machine could read it. */
+  readonly keyFile?: string;
+  readonly json?: boolean;
+}
+
+/** Ends a command with a sentence for the person, what to do, and an exit code. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+
+  constructor(exitCode: number, ...lines: readonly string[]) {
+    super(lines[0]);
+    this.exitCode = exitCode;
+    this.lines = lines;
+  }
+}
+
+export interface Connection {
+  readonly client: PosternClient;
+  /** The URL that was named, or the path of the Unix socket. */
+  readonly place: string;
+}
+
+/** Runs `work` with the service; whatever keeps it from working becomes a sentence and its exit code. */
+export async function withService(
+  options: ConnectionOptions,
+  context: Context,
+  work: (connection: Connection) => Promise<number>,
+): Promise<number> {
+  try {
+    const { place, ...destination } = destinationOf(options, context);
+    return await work({ place, client: new PosternClient(destination) });
+  } catch (error) {
+    const refusal = refusalOf(error, options);
+    if (refusal === undefined) throw error;
+    context.stderr(...refusal.lines.map(printable));
+    return refusal.exitCode;
+  }
+}
+
+type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
+
+/** An address that was named, else the Unix socket of the configuration. Never its port: another program could have taken that. */
+function destinationOf(options: ConnectionOptions, context: Context): Destination {
+  // A configuration that is named means its service, whatever the environment says.
+  const isConfigNamed = options.demo === true || options.configDir !== undefined;
+  const env = isConfigNamed ? {} : context.environment.env;
+  const givenUrl = options.url ?? (env.POSTERN_URL || undefined);
+  const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
+    const name = options.url === undefined ? 'POSTERN_URL' : '--url';
+    throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
+  }
+  if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey, place: givenUrl };
+  const config = configurationOf(options, context);
+  const key = givenKey ?? config.auth.apiKey;
+  if (givenUrl !== undefined) return { url: givenUrl, key, place: givenUrl };
+  const socket = trustedSocketOf(config);
+  if ('path' in socket) return { socketPath: socket.path, key, place: socket.path };
+  throw new Refusal(
+    EXIT.config,
+    `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
+    config.server.port === 0
+      ? 'Or name the address, which the log line "serving" has: --url URL'
+      : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
+  );
+}
+
+function configurationOf(options: ConnectionOptions, context: Context): Config {
+  const reading = readConfig(folderOf(options, context), context.environment);
+  if (reading.state === 'absent') {
+    throw new Refusal(
+      EXIT.config,
+      `There is no configuration at ${reading.path}.`,
+      options.demo === true
+        ? 'Start the demo first: postern demo'
+        : 'Start Postern once (postern serve), or say where it is: --demo, --config-dir, or --url with --key-file.',
+    );
+  }
+  if (reading.state === 'unusable') {
+    throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
+  }
+  return reading.config;
+}
+
+function keyIn(path: string): string {
+  let key: string;
+  try {
+    key = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new Refusal(
+      EXIT.config,
+      `The key file ${path} cannot be read (${errorCode(error)}).`,
+      'It must be a file that you may read, with nothing but the key in it.',
+    );
+  }
+  if (key !== '') return key;
+  throw new Refusal(EXIT.config, `The key file ${path} is empty.`, 'Write the api_key of config.toml into it.');
+}
+
+function refusalOf(error: unknown, options: ConnectionOptions): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!isPosternError(error)) return undefined;
+  return new Refusal(exitCodeOf(error), error.message, ...hints(error, options));
+}
+
+function exitCodeOf({ status, code }: PosternError): number {
+  if (code === 'invalid_key') return EXIT.config;
+  if (code === 'connection_lost') return EXIT.serviceFailed;
+  if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
+  if (status === 401 || status === 403) return EXIT.keyRefused;
+  return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
+}
+
+function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): readonly string[] {
+  switch (code) {
+    case 'unreachable':
+      return demo === true
+        ? ['Is it running (postern demo)? postern doctor --demo finds out.']
+        : ['Is it running (postern serve, postern demo)? After an update, was it restarted? postern doctor finds out.'];
+    case 'unauthorized':
+      return ['Give the api_key that the running service has: it reads config.toml only when it starts.'];
+    case 'connection_lost':
+      return ['What was asked for may have been done.'];
+    default:
+      return hint === undefined ? [] : [hint];
+  }
+}

@@ -1,0 +1,92 @@
+import type { Event } from '../domain/event.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
+
+/**
+ * The service pings every 30 s (decision G1): after so long without a sign of it the line is dead, as after a sleep.
+ */
+const SILENCE_LIMIT_MS = 75_000;
+const HANDSHAKE_LIMIT_MS = 10_000;
+/** More than this is left with the service, which reads it again from its log. */
+const MAX_WAITING = 1000;
+
+interface Destination {
+  readonly url: URL;
+  /** The Unix socket to connect to instead of the URL's host. */
+  readonly socketPath: string | undefined;
+  /** What errors name. */
+  readonly place: string;
+}
+
+/** One WebSocket connection: its events until it ends. Throws PosternError when it is refused or cannot be had. */
+export async function* eventSocket(
+  { url, socketPath, place }: Destination,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Event, void> {
+  const { default: WebSocket } = await import('ws');
+  const connect = socketPath === undefined ? undefined : (await import('node:net')).connect;
+  if (signal?.aborted) return;
+  const socket = new WebSocket(url, {
+    handshakeTimeout: HANDSHAKE_LIMIT_MS,
+    // Not the scheme ws+unix: it cannot carry a path with a space or a colon.
+    ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
+  });
+  const waiting: Event[] = [];
+  let failure: PosternError | undefined;
+  let isOver = false;
+  let wake = (): void => {};
+  let cancelWatch: Cancel = () => {};
+  const end = (error?: PosternError): void => {
+    isOver = true;
+    failure ??= error;
+    wake();
+  };
+  const abort = (): void => socket.terminate();
+  const heard = (): void => {
+    cancelWatch();
+    cancelWatch = clock.after(SILENCE_LIMIT_MS, abort);
+  };
+  socket.on('open', heard);
+  socket.on('ping', heard);
+  socket.on('message', (data) => {
+    heard();
+    const event = parsed((data as Buffer).toString('utf8')) as Event | undefined;
+    if (has(event?.data, 'id')) waiting.push(event as Event);
+    else end(notPostern(200, place));
+    if (waiting.length >= MAX_WAITING) socket.pause();
+    wake();
+  });
+  socket.on('unexpected-response', (_request, response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('error', (error) => end(noAnswer(error, place)));
+    response.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], place));
+    });
+  });
+  socket.on('error', (error) => end(noAnswer(error, place)));
+  socket.on('close', () => end());
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    for (;;) {
+      const event = waiting.shift();
+      if (event !== undefined) {
+        yield event;
+      } else if (isOver) {
+        break;
+      } else {
+        if (socket.isPaused) socket.resume();
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+    if (failure !== undefined) throw failure;
+  } finally {
+    cancelWatch();
+    signal?.removeEventListener('abort', abort);
+    socket.terminate();
+  }
+}

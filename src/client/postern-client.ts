@@ -1,0 +1,306 @@
+import type { Conversation } from '../domain/conversation.ts';
+import type { Diagnostics } from '../domain/diagnostics.ts';
+import type { Event, EventType } from '../domain/event.ts';
+import type { Message } from '../domain/message.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
+import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
+import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { eventSocket } from './event-socket.ts';
+import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
+import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
+
+export type { Conversation } from '../domain/conversation.ts';
+export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
+export type { Event, EventType } from '../domain/event.ts';
+export type { Message, MessageStatus } from '../domain/message.ts';
+export type { Reaction, ReactionType } from '../domain/reaction.ts';
+export type { StatusReport, WebhookSummary } from '../domain/status.ts';
+export type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+export { isPosternError, PosternError } from './postern-error.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:3001';
+/** Waits before connecting anew; the last one repeats. */
+const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
+/** A line that held so long begins again with the shortest wait. */
+const STEADY_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** It watches for two minutes at most, and a script that it runs meanwhile ends within 30 s. */
+const DIAGNOSTICS_TIMEOUT_MS = 160_000;
+
+export interface ClientOptions {
+  /** Base address of the service. Default `http://127.0.0.1:3001`. */
+  readonly url?: string;
+  /** Path of the service's Unix socket, which takes the place of the URL. For Node.js and Bun. */
+  readonly socketPath?: string;
+  readonly key: string;
+  /** How long an answer may take, in milliseconds (30000). Not for a send, which waits for those before it, nor for a permission check. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+}
+
+/** With `include: 'details'` every message has `details`, unless its row is deleted just then. */
+export interface Included {
+  readonly include?: 'details';
+}
+
+export interface MessageFilter extends Included {
+  readonly conversation_id?: string;
+  /** ISO 8601; strictly after. */
+  readonly since?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly order?: 'asc' | 'desc';
+}
+
+export interface ListenOptions extends Included {
+  /** Row id to go on after: nothing after it is missed. Default: from now on. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+  /** Told why there is no line, and when it is tried again. */
+  readonly onReconnect?: (reason: string, inMs: number) => void;
+}
+
+/** The documented API, typed. Every method throws PosternError. */
+export class PosternClient {
+  readonly #base: URL;
+  readonly #socketPath: string | undefined;
+  /** What errors name. */
+  readonly #place: string;
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #key: string;
+  readonly #clock: Clock;
+
+  constructor({ url, socketPath, key, timeoutMs = DEFAULT_TIMEOUT_MS, clock = systemClock }: ClientOptions) {
+    if (!/^[^\p{Cc}]+$/u.test(key)) {
+      throw new PosternError(0, {
+        code: 'invalid_key',
+        detail: 'The key is empty or has characters no header can carry.',
+      });
+    }
+    if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
+    this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
+    this.#socketPath = socketPath;
+    this.#place = socketPath ?? this.#base.origin;
+    this.#transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
+    this.#timeoutMs = timeoutMs;
+    this.#key = key;
+    this.#clock = clock;
+  }
+
+  health(): Promise<{ readonly status: 'ok'; readonly backend: BackendHealth }> {
+    return this.#one('GET', 'health', 'backend');
+  }
+
+  conversations(page: { readonly limit?: number; readonly offset?: number } = {}): Promise<Conversation[]> {
+    return this.#list(`conversations${queryOf(page)}`, 'participants');
+  }
+
+  conversation(id: string): Promise<Conversation> {
+    return this.#one('GET', `conversations/${encodeURIComponent(id)}`, 'participants');
+  }
+
+  messages(filter: MessageFilter = {}): Promise<Message[]> {
+    return this.#list(`messages${queryOf(filter)}`, 'guid');
+  }
+
+  message(id: string, included: Included = {}): Promise<Message> {
+    return this.#one('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`, 'guid');
+  }
+
+  /** Every message that fits, page after page; deep pages are as fast as the first. */
+  async *allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
+    let next: string | undefined = `messages${queryOf({ limit: 200, ...filter })}`;
+    while (next !== undefined) {
+      const page = await this.#request('GET', next);
+      yield* this.#listed<Message>(page, 'guid');
+      next = page.next;
+    }
+  }
+
+  /** Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. */
+  send(request: {
+    readonly recipient: string;
+    readonly body?: string;
+    readonly attachments?: readonly string[];
+    readonly idempotencyKey?: string;
+  }): Promise<Message> {
+    const { idempotencyKey, ...message } = request;
+    return this.#one('POST', 'messages', 'guid', { body: '', ...message }, idempotencyKey);
+  }
+
+  webhooks(): Promise<Webhook[]> {
+    return this.#list('webhooks', 'url');
+  }
+
+  webhook(id: string): Promise<Webhook & WebhookStatus> {
+    return this.#one('GET', `webhooks/${encodeURIComponent(id)}`, 'url');
+  }
+
+  addWebhook(webhook: {
+    readonly url: string;
+    readonly events: readonly EventType[];
+    readonly secret?: string;
+    readonly include?: readonly 'details'[];
+  }): Promise<Webhook> {
+    return this.#one('POST', 'webhooks', 'url', webhook);
+  }
+
+  async removeWebhook(id: string): Promise<void> {
+    await this.#request('DELETE', `webhooks/${encodeURIComponent(id)}`);
+  }
+
+  deliveries(id: string): Promise<DeliveryRecord[]> {
+    return this.#list(`webhooks/${encodeURIComponent(id)}/deliveries`, 'outcome');
+  }
+
+  testWebhook(id: string): Promise<WebhookTestResult> {
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
+  }
+
+  /** Its events after the row id are delivered again, under the same delivery ids. */
+  replayWebhook(id: string, after: number): Promise<Webhook & WebhookStatus> {
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after });
+  }
+
+  /** Events after a row id, oldest first, at most `limit` (1000). */
+  events(after: number, limit = 100): Promise<Event[]> {
+    return this.#list(`events${queryOf({ after, limit })}`, 'data');
+  }
+
+  /** The service's own account of itself. */
+  status(): Promise<StatusReport> {
+    return this.#one('GET', 'status', 'newest_event');
+  }
+
+  /** The service itself looks for its permissions; macOS may ask the person. */
+  checkPermissions(): Promise<PermissionsAnswer> {
+    return this.#one('POST', 'permissions/check', 'permissions');
+  }
+
+  /** Watches chat.db for some seconds; with `ask` Messages is asked too, and macOS may ask the person. */
+  diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
+    return this.#one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
+  }
+
+  /**
+   * Events as they happen, over a WebSocket that is connected anew whenever it breaks and goes on after the
+   * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
+   * when the service refuses for good: the key (401), or a row id that means nothing any more (410).
+   */
+  async *listen({ after, include, signal, onReconnect }: ListenOptions = {}): AsyncGenerator<Event, void> {
+    const isAborted = (): boolean => signal?.aborted ?? false;
+    let last = after;
+    let attempt = 0;
+    while (!isAborted()) {
+      let reason = 'The connection was closed.';
+      let leastMs = 0;
+      const sinceMs = this.#clock.monotonic();
+      try {
+        // From here on by row id, so that nothing is missed when the very first line breaks.
+        last ??= (await this.status()).newest_event.row_id;
+        const to = { url: this.#lineUrl(last, include), socketPath: this.#socketPath, place: this.#place };
+        for await (const event of eventSocket(to, this.#clock, signal)) {
+          last = Number(event.data.id);
+          yield event;
+        }
+      } catch (error) {
+        if (!isPosternError(error) || isFinal(error)) throw error;
+        reason = error.message;
+        leastMs = error.retryAfterMs ?? 0;
+      }
+      if (isAborted()) return;
+      if (this.#clock.monotonic() - sinceMs >= STEADY_MS) attempt = 0;
+      const waitMs = Math.max(leastMs, RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
+      attempt += 1;
+      onReconnect?.(reason, waitMs);
+      await this.#wait(waitMs, signal);
+    }
+  }
+
+  #lineUrl(after: number, include: Included['include']): URL {
+    const url = new URL('ws', this.#base);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.searchParams.set('api_key', this.#key);
+    url.searchParams.set('after', String(after));
+    if (include !== undefined) url.searchParams.set('include', include);
+    return url;
+  }
+
+  /** `member` is one that every such answer has: without it, it is somebody else's. */
+  async #one<Result>(
+    method: string,
+    path: string,
+    member: keyof Result & string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ): Promise<Result> {
+    const { text, status } = await this.#request(method, path, body, idempotencyKey);
+    const value = parsed(text);
+    if (!has(value, member)) throw notPostern(status, this.#place);
+    return value as Result;
+  }
+
+  async #list<Item>(path: string, member: keyof Item & string): Promise<Item[]> {
+    return this.#listed<Item>(await this.#request('GET', path), member);
+  }
+
+  #listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
+    const value = parsed(text);
+    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw notPostern(status, this.#place);
+    return value as Item[];
+  }
+
+  /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
+  async #request(method: string, path: string, body?: unknown, idempotencyKey?: string) {
+    const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
+    const isSend = method === 'POST' && path === 'messages';
+    const request = {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(!isSend && { signal: AbortSignal.timeout(slowAnswerMs(path) ?? this.#timeoutMs) }),
+    };
+    const response = await this.#transport(new URL(path, this.#base), request).catch((error: unknown) => {
+      throw noAnswer(error, this.#place);
+    });
+    const { status, text } = response;
+    if (status < 200 || status > 299) throw refusal(status, text, response.header('retry-after'), this.#place);
+    return { status, text, next: /<([^>]+)>;\s*rel="next"/.exec(response.header('link') ?? '')?.[1] };
+  }
+
+  #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const cancel = this.#clock.after(ms, end);
+      signal?.addEventListener('abort', end);
+    });
+  }
+}
+
+/** For what the service itself takes its time with; undefined for everything else. */
+function slowAnswerMs(path: string): number | undefined {
+  // It waits up to 20 s for macOS.
+  if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
+  return path.startsWith('diagnostics?') ? DIAGNOSTICS_TIMEOUT_MS : undefined;
+}
+
+/** Trying again would only be told the same. */
+function isFinal({ status }: PosternError): boolean {
+  return status >= 200 && status < 500 && status !== 408 && status !== 429;
+}
+
+function queryOf(parameters: object): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ''
+    : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
+}

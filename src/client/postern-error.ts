@@ -1,0 +1,95 @@
+const UNREACHABLE =
+  /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
+
+/** What a method of the client throws: the service's own words when it refused (RFC 9457), else what stood between. */
+export class PosternError extends Error {
+  override readonly name = 'PosternError';
+  /** Of the answer; 0 when there was none. */
+  readonly status: number;
+  /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`. */
+  readonly code: string;
+  /** What can be done about it. */
+  readonly hint: string | undefined;
+  /** When trying again makes sense. */
+  readonly retryAfterMs: number | undefined;
+  /** The whole problem document. */
+  readonly problem: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: string | null) {
+    super(sentence(problem) || `The service answered ${status}.`);
+    this.status = status;
+    this.code = typeof problem.code === 'string' ? problem.code : 'unknown';
+    this.hint = typeof problem.hint === 'string' ? problem.hint : undefined;
+    this.retryAfterMs = retryAfter && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
+    this.problem = problem;
+  }
+}
+
+/** True for a PosternError of any realm: under a test runner's own realm `instanceof` lies. */
+export function isPosternError(error: unknown): error is PosternError {
+  return (error as { name?: unknown } | undefined)?.name === 'PosternError';
+}
+
+/** The failure that an answer of 400 and above tells; one that is no problem document is not from Postern. */
+export function refusal(
+  status: number,
+  text: string,
+  retryAfter: string | null | undefined,
+  place: string,
+): PosternError {
+  const problem = parsed(text) as Readonly<Record<string, unknown>> | null | undefined;
+  return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : notPostern(status, place);
+}
+
+/** The failure of having asked somebody else. */
+export function notPostern(status: number, place: string): PosternError {
+  return new PosternError(status, {
+    code: 'not_postern',
+    detail: `What answers at ${place} is not Postern.`,
+    hint: 'Look whether host and port are right.',
+  });
+}
+
+/** The failure of getting no answer. */
+export function noAnswer(error: unknown, place: string): PosternError {
+  const cause = rootOf(error);
+  // Nobody took the connection, so nothing was asked; a "bad port" is one that fetch never connects to.
+  const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
+  return new PosternError(0, {
+    code: isUnreachable ? 'unreachable' : 'connection_lost',
+    detail: isUnreachable
+      ? `Postern does not answer at ${place} (${cause.code || cause.message}).`
+      : `The connection to ${place} broke before the answer came (${cause.code || cause.message}).`,
+  });
+}
+
+function rootOf(error: unknown): { readonly code: string; readonly message: string } {
+  const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
+  if (cause !== undefined) return rootOf(cause);
+  // Names with several addresses fail with one error for each.
+  const [first] = (error as { errors?: unknown[] } | undefined)?.errors ?? [];
+  if (typeof code !== 'string' && first !== undefined) return rootOf(first);
+  return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };
+}
+
+/** The JSON, undefined when it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for an object with this member. */
+export function has(value: unknown, member: string): boolean {
+  return typeof value === 'object' && value !== null && member in value;
+}
+
+/** The detail, and the mistakes that it does not name itself, each with its place in what was sent. */
+function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
+  const mistakes = Array.isArray(errors) ? (errors as { pointer?: unknown; message?: unknown }[]) : [];
+  const others = mistakes.filter(({ message }) => message !== detail);
+  const parts = [detail, ...others.map(({ pointer, message }) => `${String(pointer)}: ${String(message)}`)];
+  return parts.filter((part) => typeof part === 'string').join(' ');
+}

@@ -1,0 +1,59 @@
+import { homedir, userInfo } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { shown } from './shown.ts';
+
+/** What the configuration depends on besides its file: the only look at the environment there is. */
+export interface Environment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+  readonly homeFolder: string;
+}
+
+export function processEnvironment(
+  env: Environment['env'] = process.env,
+  platform: string = process.platform,
+): Environment {
+  return { env, platform, homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome() };
+}
+
+/** The home folder the account database names: what is left when HOME is not set or is not a path. */
+function accountHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return homedir();
+  }
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** `POSTERN_LOG_LEVEL`; a wrong one is `info` with a warning. */
+export function logLevel({ env }: Environment): { readonly level: LogLevel; readonly warnings: readonly string[] } {
+  const wish = env.POSTERN_LOG_LEVEL ?? '';
+  const level = LOG_LEVELS.find((name) => name === wish.toLowerCase());
+  if (level !== undefined || wish === '') return { level: level ?? 'info', warnings: [] };
+  return {
+    level: 'info',
+    warnings: [`POSTERN_LOG_LEVEL is ${shown(wish)}; it must be one of ${LOG_LEVELS.join(', ')}. Using info.`],
+  };
+}
+
+/** Decision A1: `--config-dir` beats `POSTERN_CONFIG_DIR`, which beats the platform's own place. */
+export function configFolder(option: string | undefined, environment: Environment): string {
+  const { env, platform, homeFolder } = environment;
+  const wish = option || env.POSTERN_CONFIG_DIR;
+  if (wish) return resolve(wish);
+  if (platform === 'darwin') return join(homeFolder, 'Library/Application Support/Postern');
+  const configHome = env.XDG_CONFIG_HOME ?? '';
+  // The XDG rules: a relative path counts as not set.
+  return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
+}
+
+/** Where the demo lives when it is not told: beside the real configuration, never in it. */
+export function demoFolder(option: string | undefined, environment: Environment): string {
+  return join(
+    dirname(configFolder(option, environment)),
+    environment.platform === 'darwin' ? 'Postern Demo' : 'postern-demo',
+  );
+}

@@ -1,0 +1,87 @@
+import { pathOf, ROUTES } from '../wire/routes.ts';
+import type { Answer, Headers } from './answer.ts';
+import { ApiKeys, unauthorized } from './api-keys.ts';
+import type { Exchange } from './exchange.ts';
+import { OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
+import { RateLimit } from './rate-limit.ts';
+
+export interface AccessSettings extends OriginSettings {
+  readonly rateLimitPerMinute: number;
+}
+
+export interface AccessControlParts {
+  readonly settings: AccessSettings;
+  readonly apiKey: string;
+  /** Paths of pages without data: neither counted nor locked (decision E9). */
+  readonly openPaths: ReadonlySet<string>;
+}
+
+/** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
+const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
+  Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
+);
+
+const EXPOSED = 'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed';
+
+/** What a browser is told that asks on behalf of a listed page. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, DELETE',
+    'Access-Control-Allow-Headers': 'X-API-Key, Content-Type, Idempotency-Key, X-Request-Id',
+    'Access-Control-Max-Age': '600',
+  },
+};
+
+/** Decision E3: the guard, then the limit, then the key. */
+export class AccessControl {
+  readonly guard: OriginPolicy;
+  readonly #limit: RateLimit;
+  readonly #key: ApiKeys;
+  readonly #openPaths: ReadonlySet<string>;
+
+  constructor({ settings, apiKey, openPaths }: AccessControlParts) {
+    this.guard = new OriginPolicy(settings);
+    this.#limit = new RateLimit(settings.rateLimitPerMinute);
+    this.#key = new ApiKeys(apiKey);
+    this.#openPaths = openPaths;
+  }
+
+  /** Throws the refusal; gives the answer to a preflight, which is over at the door; else the request is in. */
+  async admit({ request, method, path, rawQuery, headers, arrival }: Exchange): Promise<Answer | undefined> {
+    const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
+    guard.checkHost(request);
+    const source = guard.source(request);
+    if (source === 'foreign') throw originNotAllowed(arrival);
+    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
+    const isReading = method === 'GET' || method === 'HEAD';
+    if (isReading && this.#openPaths.has(path)) return undefined;
+    await this.#limit.count(headers);
+    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+    if (isPreflight && source === 'listed') return PREFLIGHT;
+    const place = KEY_PLACES.get(path);
+    if (place === 'none' && isReading) return undefined;
+    const hasKey = place === 'query' ? this.#key.isInQuery(rawQuery) : this.#key.isInHeader(request);
+    if (!hasKey) throw unauthorized();
+    return undefined;
+  }
+
+  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
+  async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<void> {
+    if (arrival === 'socket') {
+      SOCKET_POLICY.checkHost(request);
+      if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
+    } else this.guard.checkHost(request);
+    const hasKey = this.#key.isInQuery(rawQuery);
+    // Uncounted, so that no strange page can use up the limit.
+    if (!hasKey && this.guard.source(request) === 'foreign') throw unauthorized();
+    await this.#limit.count(headers);
+    if (!hasKey) throw unauthorized();
+  }
+}
+
+function allowOrigin(headers: Headers, origin: string): void {
+  headers['Access-Control-Allow-Origin'] = origin;
+  headers['Access-Control-Expose-Headers'] = EXPOSED;
+  headers.Vary = 'Origin';
+}

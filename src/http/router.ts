@@ -1,0 +1,110 @@
+import { App, type Request, type Response } from '@tinyhttp/app';
+import type { AppError } from '../domain/errors.ts';
+import { problem } from '../domain/problems.ts';
+import { parseQuery } from '../wire/query.ts';
+import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import type { Page } from './routes/static-files.ts';
+
+/** Carries out one operation; throws AppError for what the client is to be told. */
+type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** A handler for every operation of the contract. */
+export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+interface RoutedRequest extends Request {
+  exchange: Exchange;
+}
+
+/** Finds the handler of a request that the door has let in. */
+export class Router {
+  readonly #app: App<RoutedRequest, Response>;
+  readonly #pages: ReadonlyMap<string, Page>;
+  /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
+  readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
+
+  constructor(handlers: Handlers, pages: ReadonlyMap<string, Page>) {
+    this.#pages = pages;
+    this.#app = new App<RoutedRequest, Response>({
+      settings: { xPoweredBy: false },
+      // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
+      applyExtensions: (_request, _response, next) => next?.(),
+      noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
+      onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
+    });
+    for (const [path, methods] of byPath(handlers)) {
+      this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
+      if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
+    }
+  }
+
+  run(exchange: Exchange, response: Response): void {
+    try {
+      checkPath(exchange.path);
+      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery);
+    } catch (error) {
+      exchange.fail(error);
+      return;
+    }
+    const request = exchange.request as RoutedRequest;
+    request.exchange = exchange;
+    const page = this.#pages.get(exchange.path);
+    if (page !== undefined) {
+      void route(exchange.path, new Map([['GET', page]]))(request);
+      return;
+    }
+    const withoutId = this.#withoutId.get(exchange.path);
+    if (withoutId?.methods.has(readAs(exchange.method)) === true) {
+      request.params = {};
+      void route(withoutId.path, withoutId.methods)(request);
+      return;
+    }
+    this.#app.handler(request, response);
+  }
+}
+
+/** The one async wrapper: tinyhttp catches rejections of functions declared `async` alone. */
+function route(path: string, methods: ReadonlyMap<string, Handler>) {
+  return async ({ exchange, params }: RoutedRequest): Promise<void> => {
+    exchange.route = path;
+    exchange.params = params;
+    try {
+      const handler = methods.get(readAs(exchange.method));
+      if (handler === undefined) throw methodNotAllowed(methods);
+      exchange.send(await handler(exchange));
+    } catch (error) {
+      exchange.fail(error);
+    }
+  };
+}
+
+/** HEAD works where GET does (decision E7). */
+function readAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+  const paths = new Map<string, Map<string, Handler>>();
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    const path = pathOf(ROUTES[id]);
+    const methods = paths.get(path) ?? new Map<string, Handler>();
+    paths.set(path, methods.set(ROUTES[id].method, handlers[id]));
+  }
+  return paths;
+}
+
+function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+  return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
+}
+
+/** tinyhttp is only given what it can decode: a path, in percent-encoded UTF-8, without NUL. */
+function checkPath(path: string): void {
+  try {
+    if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw problem('invalid_path');
+}

@@ -1,0 +1,34 @@
+import type { Log } from '../domain/ports/host.ts';
+
+/**
+ * What has to be undone at shutdown, in reverse order of building. Every step is tried even when
+ * another fails; closing twice is fine.
+ */
+export class Cleanup {
+  readonly #steps: { readonly name: string; readonly close: () => void | Promise<void> }[] = [];
+  #closing: Promise<void> | undefined;
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(name: string, close: () => void | Promise<void>): void {
+    this.#steps.push({ name, close });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#run();
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    for (const step of this.#steps.toReversed()) {
+      try {
+        await step.close();
+      } catch (error) {
+        this.#log.error('a shutdown step failed', { step: step.name, error });
+      }
+    }
+  }
+}

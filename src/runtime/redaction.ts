@@ -1,0 +1,104 @@
+/** How much a log line may tell (decision A6). */
+export interface Redaction {
+  /** Whole phone numbers and addresses: only at level debug. */
+  readonly showsAddresses: boolean;
+  readonly showsStacks: boolean;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that hold an address, or a chat guid with one in it. */
+const ADDRESSES =
+  /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
+/** Never logged, whatever stands in them. */
+const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
+const URLS = /url$|^(?:path|target)$/i;
+/**
+ * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried from its
+ * beginning alone: from every letter of it, a long text would cost the square of its length.
+ */
+const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
+/** Without one of these in it, a text is not searched. */
+const HINT = /[@+]|%40|%2B/i;
+const MAX_DEPTH = 4;
+
+type Kind = 'address' | 'secret' | 'url' | 'other';
+/** Of the names met so far, which are few: a line's names are written in the code. */
+const kinds = new Map<string, Kind>();
+const MAX_KINDS = 1000;
+
+/** The fields of a log line without keys and texts, with addresses shortened and errors taken apart. */
+export function redact(fields: Fields, candour: Redaction): Record<string, unknown> {
+  return redactMembers(fields, candour, 0);
+}
+
+/**
+ * `+1555…67` for `+15551234567`: enough to recognise one's own contacts, not enough to call them. A chat guid
+ * keeps its service, a group's own id stays whole.
+ */
+export function maskAddress(address: string): string {
+  const [, prefix = '', identifier = ''] = /^([A-Za-z]+;[-+];)?(.*)$/s.exec(address) ?? [];
+  if (/^chat\d/.test(identifier) || identifier.length < 4) return address;
+  const head = Math.min(5, Math.floor(identifier.length / 2.4));
+  const tail = identifier.length < 8 ? 0 : 2;
+  return `${prefix}${identifier.slice(0, head)}…${tail === 0 ? '' : identifier.slice(-tail)}`;
+}
+
+function redactMembers(fields: Fields, candour: Redaction, depth: number): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) shown[name] = redactValue(name, fields[name], candour, depth);
+  return shown;
+}
+
+function redactValue(name: string, value: unknown, candour: Redaction, depth: number): unknown {
+  const kind = kindOf(name);
+  if (kind === 'secret') return '(not logged)';
+  if (typeof value === 'string') return redactText(kind, value, candour);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) return '…';
+  if (Array.isArray(value)) return value.map((item) => redactValue(name, item, candour, depth + 1));
+  return isError(value) ? toldError(value, candour, depth) : redactMembers(value as Fields, candour, depth + 1);
+}
+
+function kindOf(name: string): Kind {
+  const known = kinds.get(name);
+  if (known !== undefined) return known;
+  if (kinds.size === MAX_KINDS) kinds.clear();
+  const kind = SECRETS.test(name) ? 'secret' : URLS.test(name) ? 'url' : ADDRESSES.test(name) ? 'address' : 'other';
+  kinds.set(name, kind);
+  return kind;
+}
+
+function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): string {
+  const rest = kind === 'url' ? withoutQuery(text) : text;
+  if (showsAddresses) return rest;
+  if (kind === 'address') return maskAddress(rest);
+  return HINT.test(rest) ? rest.replace(IN_TEXT, maskAddress) : rest;
+}
+
+/** No more of an address on the web than its origin, of a path all but its query. */
+function withoutQuery(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: unknown;
+}
+
+/** By its looks: under a test runner's own realm `instanceof` lies. */
+function isError(value: object): value is ErrorLike {
+  const { message, stack } = value as { message?: unknown; stack?: unknown };
+  return typeof message === 'string' && typeof stack === 'string';
+}
+
+/** Four members of an error and no others: an HTTP client's errors carry whole requests. */
+function toldError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
+  const { name, code, message, stack, cause } = error;
+  const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };
+  return redactMembers(parts, candour, depth + 1);
+}

@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from '@jest/globals';
+import { PosternClient } from '../../src/client/postern-client.ts';
+import { EVENT_TYPES } from '../../src/domain/event.ts';
+import { MessagesDatabase } from '../support/messages-database.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { KEY, Service, type ServiceOptions } from '../support/service.ts';
+
+/** `FAULTS=long` runs what the guarantees are stated from; the short form is part of every test run. */
+export const isLong = process.env.FAULTS === 'long';
+
+const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
+
+/** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
+export class Harness {
+  readonly folder = mkdtempSync(join(tmpdir(), 'postern-faults-'));
+  readonly database = new MessagesDatabase(join(this.folder, 'Library/Messages/chat.db'));
+  readonly #ends: (() => unknown)[] = [];
+  #service: Service | undefined;
+
+  constructor() {
+    this.database.chat('any;-;+15550100', ['+15550100']);
+    this.database.message(1, 'history', { handle_id: 1 });
+  }
+
+  get service(): Service {
+    if (this.#service === undefined) throw new Error('the service has not been started');
+    return this.#service;
+  }
+
+  get path(): string {
+    return this.database.path;
+  }
+
+  async start(options: Partial<ServiceOptions> = {}): Promise<Service> {
+    this.#service = await Service.start({ chatDbPath: this.path, ...options });
+    this.#ends.push(() => this.#service?.dispose());
+    return this.#service;
+  }
+
+  /** A receiver with its webhook, for every event. */
+  async webhook(receiver: Receiver): Promise<string> {
+    this.#ends.push(() => receiver.close());
+    const answer = await this.service.post('/webhooks', { url: receiver.url, events: EVENT_TYPES });
+    if (answer.status !== 201) throw new Error(answer.text);
+    return (answer.json as { id: string }).id;
+  }
+
+  /** A client that goes on where it was, whatever happens to the line. */
+  client(after: number): ResumingClient {
+    const client = new ResumingClient(this.service, after);
+    this.#ends.push(() => client.close());
+    return client;
+  }
+
+  writer(rowsPerSecond: number): Writer {
+    const writer = new Writer(this.path, rowsPerSecond);
+    this.#ends.push(() => writer.kill());
+    return writer;
+  }
+
+  /** Row ids that stand in chat.db above `after`. */
+  rowsAfter(after: number): number[] {
+    return this.database.sqlite
+      .prepare('SELECT ROWID FROM message WHERE ROWID > ? ORDER BY ROWID')
+      .all(after)
+      .map((row) => Number(row[0]));
+  }
+
+  newestRow(): number {
+    return Number(this.database.sqlite.prepare('SELECT max(ROWID) FROM message').get()?.[0]);
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends.toReversed()) await end();
+    this.database.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class Writer {
+  readonly #child: ChildProcess;
+
+  constructor(path: string, rowsPerSecond: number) {
+    this.#child = spawn(process.execPath, [WRITER, path, String(rowsPerSecond)], {
+      stdio: ['pipe', 'inherit', 'inherit'],
+    });
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+export class ResumingClient {
+  readonly rows: number[] = [];
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+  reconnects = 0;
+
+  constructor(service: Service, after: number) {
+    const client = new PosternClient({ url: `http://127.0.0.1:${service.port}`, key: KEY });
+    this.#ended = (async () => {
+      const onReconnect = (): void => {
+        this.reconnects += 1;
+      };
+      for await (const event of client.listen({ after, signal: this.#stop.signal, onReconnect })) {
+        this.rows.push(Number(event.data.id));
+      }
+    })();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+}
+
+/** Lets time pass before the next fault: for the moment of a fault, never for something to happen. */
+export function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms));
+}
+
+/** Row ids a receiver got, in order of arrival. */
+export function rowsOf(receiver: Receiver): number[] {
+  return receiver.deliveries.map((delivery) => Number(delivery.event.data.id));
+}
+
+/** How a list of row ids that may hold repeats compares with what was written. */
+export function compare(
+  written: readonly number[],
+  arrived: readonly number[],
+): {
+  lost: number[];
+  repeats: number;
+  outOfOrder: number;
+  unknown: number[];
+} {
+  const known = new Set(written);
+  const seen = new Set<number>();
+  let repeats = 0;
+  let outOfOrder = 0;
+  let highest = 0;
+  for (const row of arrived) {
+    if (seen.has(row)) repeats += 1;
+    else if (row < highest) outOfOrder += 1;
+    seen.add(row);
+    highest = Math.max(highest, row);
+  }
+  return {
+    lost: written.filter((row) => !seen.has(row)),
+    repeats,
+    outOfOrder,
+    unknown: [...seen].filter((row) => !known.has(row)),
+  };
+}
+
+/** A test that measures the service's process in /proc; where there is none, its name says why it is skipped. */
+export function testWithProc(name: string, run: () => Promise<void>, limitMs?: number): void {
+  if (process.platform === 'linux') test(name, run, limitMs);
+  else test.skip(`${name} (skipped: it needs /proc, which only Linux has)`, run, limitMs);
+}
+
+/** Resident memory of a process in MiB. */
+export function residentMiB(pid: number): number {
+  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1] ?? 0) / 1024;
+}
+
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}

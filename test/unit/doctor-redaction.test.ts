@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { install } from '../../installer/install.ts';
 import { knownWords } from '../../src/cli/doctor/redact.ts';
 import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
-import { PosternError } from '../../src/client/client.ts';
+import { PosternError } from '../../src/client/postern-client.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import { examples } from '../../src/wire/examples.ts';
 import { reportClient, reportOf, withQuickNpm } from '../support/mac-report.ts';

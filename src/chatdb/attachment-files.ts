@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
-import { TEXT_PARAM, toText } from './columns.ts';
+import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 
@@ -75,17 +75,27 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
   return undefined;
 }
 
+/** How many attachments a slice looks at: some 10 ms. */
+const SLICE_ROWS = 5000;
+
 /**
  * Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to, as `~/…`, as an
- * absolute path or through a link: what counts is the end of the path, so that no spelling is missed.
+ * absolute path or through a link: what counts is the end of the path, so that no spelling is missed. In slices, because
+ * no index helps.
  */
-export function stagedFoldersInUse(connection: Connection, stagingFolder: string): ReadonlySet<string> {
+export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
   const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;
-  return connection.read(({ database }) => {
-    if (!database.schema.hasColumn('attachment', 'filename')) return new Set<string>();
-    const rows = database.all(`SELECT filename FROM attachment WHERE instr(filename, ${TEXT_PARAM}) > 0`, marker);
-    return new Set(rows.map(([filename]) => folderAfter(toText(filename), marker)).filter((name) => name !== ''));
-  });
+  const lastRow = connection.read(({ database }) =>
+    database.schema.hasColumn('attachment', 'filename')
+      ? Number(database.get('SELECT ifnull(max(ROWID), 0) FROM attachment')?.[0])
+      : 0,
+  );
+  const query = `SELECT filename FROM attachment
+    WHERE ROWID > ${INT_PARAM} AND ROWID <= ${INT_PARAM} AND instr(filename, ${TEXT_PARAM}) > 0`;
+  for (let row = 0; row < lastRow; row += SLICE_ROWS) {
+    const rows = connection.read(({ database }) => database.all(query, row, row + SLICE_ROWS, marker));
+    yield rows.map(([filename]) => folderAfter(toText(filename), marker)).filter((name) => name !== '');
+  }
 }
 
 function folderAfter(path: string, marker: string): string {

@@ -15,7 +15,7 @@ export interface ChatDbPlace {
 /** Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to. */
 export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
   const { stagingFolder } = place;
-  return readOnce(place, (connection) => stagedFoldersInUse(connection, stagingFolder));
+  return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));
 }
 
 /** Facts for `isReplaced`. */

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Message } from '../domain/message.ts';
 import type { KnownChat, OwnRow, SendLookup } from '../domain/ports/sending.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
@@ -50,8 +51,14 @@ export class ChatSendLookup implements SendLookup {
     return this.#connection.read((snapshot) => messageOf(snapshot, rowId));
   }
 
-  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string> {
-    return stagedFoldersInUse(this.#connection, stagingFolder);
+  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>> {
+    const names = new Set<string>();
+    for (const found of stagedFoldersInUse(this.#connection, stagingFolder)) {
+      for (const name of found) names.add(name);
+      // Everything else has its turn between two slices.
+      await setImmediate();
+    }
+    return names;
   }
 }
 

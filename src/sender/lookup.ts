@@ -31,18 +31,26 @@ export class TolerantLookup {
     return this.#ask(() => this.#lookup.message(rowId));
   }
 
-  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string> | undefined {
-    return this.#ask(() => this.#lookup.stagedFoldersInUse(stagingFolder));
+  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string> | undefined> {
+    try {
+      return await this.#lookup.stagedFoldersInUse(stagingFolder);
+    } catch (error) {
+      return this.#report(error);
+    }
   }
 
   #ask<Answer>(question: () => Answer): Answer | undefined {
     try {
       return question();
     } catch (error) {
-      // Whatever is wrong with a read, it must not turn a message that went out into a failed send.
-      const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
-      if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });
-      return undefined;
+      return this.#report(error);
     }
+  }
+
+  /** Whatever is wrong with a read, it must not turn a message that went out into a failed send. */
+  #report(error: unknown): undefined {
+    const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+    if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });
+    return undefined;
   }
 }

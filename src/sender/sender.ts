@@ -64,8 +64,7 @@ export class Sender implements MessageSender {
       ...(onChange === undefined ? {} : { onChange }),
     });
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
-    const inUse = (): ReadonlySet<string> | undefined => this.#lookup.stagedFoldersInUse(folder ?? '');
-    this.#staging = folder === undefined ? undefined : new Staging({ folder, inUse, clock, log });
+    this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
     this.#delivery = new Delivery({
       messages,
       lookup: this.#lookup,

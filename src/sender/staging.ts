@@ -7,15 +7,17 @@ import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
+import type { TolerantLookup } from './lookup.ts';
 
 /** Decision D8: Messages may still be reading long after the script said it was done. */
 const KEPT_MS = 60 * 60 * 1000;
+/** chat.db is searched no more often. */
+const SWEEP_EVERY_MS = 10 * 60 * 1000;
 const OURS = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface StagingOptions {
   readonly folder: string;
-  /** Names of the folders that chat.db refers to; undefined while it cannot say. */
-  readonly inUse: () => ReadonlySet<string> | undefined;
+  readonly lookup: Pick<TolerantLookup, 'stagedFoldersInUse'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -29,6 +31,7 @@ export class Staging {
   /** When each copy may go, by the name of its folder. */
   readonly #dueMs = new Map<string, number>();
   #cancel: Cancel | undefined;
+  #nextSweepMs = 0;
   #isClosed = false;
 
   constructor(options: StagingOptions) {
@@ -83,30 +86,31 @@ export class Staging {
     this.#cancel?.();
     if (this.#isClosed || this.#dueMs.size === 0) return;
     const { clock } = this.#options;
-    const waitMs = Math.max(Math.min(...this.#dueMs.values()) - clock.now(), 0);
+    const atMs = Math.max(Math.min(...this.#dueMs.values()), this.#nextSweepMs);
+    const waitMs = Math.max(atMs - clock.now(), 0);
     this.#cancel = clock.after(Math.min(waitMs, KEPT_MS), () => void this.#sweep());
   }
 
   async #sweep(): Promise<void> {
-    const { folder, clock, inUse, log } = this.#options;
+    const { folder, lookup, clock } = this.#options;
     const nowMs = clock.now();
+    this.#nextSweepMs = nowMs + SWEEP_EVERY_MS;
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
-    const used = due.length === 0 ? new Set<string>() : inUse();
+    const used = due.length === 0 ? new Set<string>() : await lookup.stagedFoldersInUse(folder);
     for (const name of due) {
-      // chat.db cannot be read now: asked again in an hour.
+      // While chat.db cannot be read nothing is removed: asked again in an hour.
       if (used === undefined) this.#dueMs.set(name, nowMs + KEPT_MS);
       else this.#dueMs.delete(name);
     }
     this.#schedule();
-    for (const name of used === undefined ? [] : due) {
-      if (used?.has(name) === true) continue;
-      await rm(join(folder, name), { recursive: true, force: true }).catch((error: unknown) => {
-        log.warn('a copy of an attachment could not be removed', {
-          folder: join(folder, name),
-          code: errorCode(error),
-        });
-      });
-    }
+    if (used !== undefined) await Promise.all(due.filter((name) => !used.has(name)).map((name) => this.#remove(name)));
+  }
+
+  async #remove(name: string): Promise<void> {
+    const folder = join(this.#options.folder, name);
+    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#options.log.warn('a copy of an attachment could not be removed', { folder, code: errorCode(error) });
+    });
   }
 }
 

@@ -34,7 +34,7 @@ export class InMemoryChat implements SendLookup {
     return this.known.get(recipient) ?? [];
   }
 
-  stagedFoldersInUse(): ReadonlySet<string> {
+  async stagedFoldersInUse(): Promise<ReadonlySet<string>> {
     this.#check();
     return this.inUse;
   }

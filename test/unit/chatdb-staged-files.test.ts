@@ -26,6 +26,15 @@ describe('a staged file that a conversation refers to', () => {
     expect([...ask()].sort()).toEqual(['aaa', 'bbb', 'ccc']);
   });
 
+  test('is found among many thousands', () => {
+    const row = database.message(null, 'with many files');
+    database.sqlite.transaction(() => {
+      for (let count = 0; count < 11_000; count += 1) database.attach(row, `~/Library/Messages/Attachments/${count}`);
+    });
+    database.attach(row, `${stagingFolder}/last/photo.png`);
+    expect(ask()).toContain('last');
+  });
+
   test('is not known of while chat.db cannot be read: that is an error, never an empty answer', () => {
     expect(() =>
       readStagedFoldersInUse({ chatDbPath: join(homeFolder, 'none.db'), homeFolder, stagingFolder }),

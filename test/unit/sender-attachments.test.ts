@@ -211,7 +211,12 @@ describe('the copy of an attachment', () => {
   const setUp = (name: string, clock = new FakeClock()) => {
     const staged = inside(name);
     const chatDb: { used: ReadonlySet<string> | undefined } = { used: new Set() };
-    const staging = new Staging({ folder: staged, inUse: () => chatDb.used, clock, log: collectingLog() });
+    const staging = new Staging({
+      folder: staged,
+      lookup: { stagedFoldersInUse: async () => chatDb.used },
+      clock,
+      log: collectingLog(),
+    });
     const copy = async (): Promise<string> => staging.copy(await checked(inside('pictures/a.png')));
     return { clock, staged, staging, chatDb, copy };
   };
@@ -263,7 +268,10 @@ describe('the copy of an attachment', () => {
     const { clock, staged, chatDb, copy, staging } = setUp('staged-8');
     await copy();
     chatDb.used = undefined;
-    await clock.advance(5 * hour);
+    for (let passed = 0; passed < 5; passed += 1) {
+      await clock.advance(hour);
+      await eventually(() => clock.pending === 1);
+    }
     expect(readdirSync(staged)).toHaveLength(1);
     chatDb.used = new Set();
     await clock.advance(hour);

@@ -62,7 +62,7 @@ export interface SendLookup {
   ownRowsAbove(rowId: number): readonly OwnRow[];
   message(rowId: number): Message | undefined;
   /** Names of the folders in the staging folder that hold a file which chat.db refers to (decision T2). */
-  stagedFoldersInUse(stagingFolder: string): ReadonlySet<string>;
+  stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
 
 export interface SendRequest {

@@ -3,7 +3,6 @@ import type { LogEntry, PendingRow } from '../domain/event.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Row } from '../runtime/sqlite.ts';
-import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { toUnixMs } from './instants.ts';
@@ -20,18 +19,17 @@ export class ChatLog implements MessageLog {
 
   entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[] {
     return this.#connection.read((snapshot) =>
-      decodable(
-        snapshot.database.all(snapshot.queries.entries, after.rowId, upTo.rowId, limit),
-        ENTRY_COLUMNS.at.body,
-      ).map((row) => toLogEntry(row, snapshot)),
+      snapshot.database
+        .all(snapshot.queries.entries, after.rowId, upTo.rowId, rowsAtOnce(snapshot, after, upTo.rowId, limit))
+        .map((row) => toLogEntry(row, snapshot)),
     );
   }
 
   pendingRows(after: Offset, limit: number): readonly PendingRow[] {
     return this.#connection.read((snapshot) =>
-      decodable(snapshot.database.all(snapshot.queries.pendingRows, after.rowId, limit), PENDING_COLUMNS.at.body).map(
-        (row) => toPendingRow(row, snapshot),
-      ),
+      snapshot.database
+        .all(snapshot.queries.pendingRows, after.rowId, rowsAtOnce(snapshot, after, Number.MAX_SAFE_INTEGER, limit))
+        .map((row) => toPendingRow(row, snapshot)),
     );
   }
 
@@ -58,17 +56,17 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * The rows at the front whose large bodies one read may decode, at least one: an event is published once, and so with
- * its text. A pending row may be decoded twice.
+ * How many of the next rows one read can afford, at least one. SQLite passes over a body to read the columns behind
+ * it, and an event is published once and so with its text; a pending row may be decoded twice.
  */
-function decodable(rows: readonly Row[], bodyAt: number): readonly Row[] {
+function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
+  if (queries.bodyLengths === undefined) return limit;
   let bytes = 0;
-  const end = rows.findIndex((row) => {
-    const length = row[bodyAt];
-    if (typeof length === 'number' && length <= MAX_BODY_BYTES) bytes += length;
+  const end = database.all(queries.bodyLengths, after.rowId, upTo, limit).findIndex(([length]) => {
+    bytes += Number(length ?? 0);
     return bytes > MAX_LARGE_BYTES / 2;
   });
-  return end === -1 ? rows : rows.slice(0, Math.max(1, end));
+  return end === -1 ? limit : Math.max(1, end);
 }
 
 function toLogEntry(row: Row, snapshot: Snapshot): LogEntry {

@@ -25,6 +25,11 @@ export interface Queries {
    * `PENDING_COLUMNS`. Parameters: after, limit. A row id that no number holds exactly would come again and again.
    */
   readonly pendingRows: string;
+  /**
+   * Bytes of attributedBody in the rows of `entries`, which SQLite knows without reading it; undefined without the
+   * column. Parameters: after, up to, limit.
+   */
+  readonly bodyLengths: string | undefined;
   /** `MESSAGE_COLUMNS` of own messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
   /** `DETAIL_COLUMNS`. Parameter: row id. */
@@ -73,6 +78,10 @@ export const queriesOf = perSchema((schema): Queries => {
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     pendingRows: `SELECT ${pending} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    bodyLengths: schema.hasColumn('message', 'attributedbody')
+      ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
+         ORDER BY m.ROWID LIMIT ${INT_PARAM}`
+      : undefined,
     ownRows: `SELECT ${message} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,

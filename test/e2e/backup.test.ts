@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { type Ended, postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -50,9 +50,9 @@ beforeAll(async () => {
   const answer = await service.post('/webhooks', { url: receiver.url, events: ['message.received'], secret: 's3cret' });
   webhook = (answer.json as { id: string }).id;
   const row = mac.receive('before the backup');
-  await eventually(() => receiver.deliveries.find(({ event }) => event.data.id === row));
+  await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === row));
   // Until the delivery is stored.
-  await eventually(async () => {
+  await waitFor(async () => {
     const { json } = await service.get(`/webhooks/${webhook}/deliveries`);
     return (json as unknown[]).length === 1;
   });
@@ -148,7 +148,7 @@ describe('a restore', () => {
 
     await service.launch();
     const now = mac.receive('after the restore');
-    await eventually(() => received().includes(now));
+    await eventually(() => expect(received()).toContain(now));
     expect(received()).toEqual([...before, ...missed, now]);
     expect(receiver.deliveries.at(-1)?.headers['x-webhook-signature']).toBeDefined();
   });
@@ -177,9 +177,9 @@ describe('a restore', () => {
     expect(exitCode).toBe(0);
     await service.launch();
     expect((await service.get('/webhooks')).json).toEqual([expect.objectContaining({ id: webhook })]);
-    await eventually(() => service.output.includes('the Messages database was replaced'));
+    await eventually(() => expect(service.output).toContain('the Messages database was replaced'));
     const now = otherMac.receive('new, on the other Mac');
-    await eventually(() => received().includes(now));
+    await eventually(() => expect(received()).toContain(now));
     expect(received()).toEqual([...before, now]);
   });
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
@@ -191,7 +191,7 @@ describe('webhooks', () => {
       expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
 
       expect((await run(['webhooks', 'replay', beginning, '--after', '0'])).exitCode).toBe(0);
-      await eventually(() => receiver.deliveries.find(({ event }) => event.data.id === '3'));
+      await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === '3'));
       const { stdout } = await run(['webhooks', 'deliveries', beginning]);
       expect(stdout).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
 

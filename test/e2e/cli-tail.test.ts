@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { MAIN, type Running, startPostern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
@@ -63,7 +63,7 @@ async function ended({ child }: Running): Promise<number | null> {
 
 /** Resolves when a row written now is one that it prints. */
 async function listening(to: Running): Promise<void> {
-  await eventually(() => {
+  await waitFor(() => {
     write('are you there?');
     return to.stdout !== '';
   });
@@ -74,7 +74,7 @@ describe('tail', () => {
     const running = tail();
     await listening(running);
     write('two\nlines');
-    await eventually(() => /\S ← \+15550100 {2}two ⏎ lines\n/.test(running.stdout));
+    await eventually(() => expect(running.stdout).toMatch(/\S ← \+15550100 {2}two ⏎ lines\n/));
     running.child.kill('SIGINT');
     expect(await ended(running)).toBe(0);
     expect(running.stderr).toBe('');
@@ -86,9 +86,9 @@ describe('tail', () => {
     await once(mute, 'listening');
     try {
       const running = tail('--url', `http://127.0.0.1:${(mute.address() as AddressInfo).port}`);
-      await eventually(() => calls.length > 0);
+      await eventually(() => expect(calls.length).toBeGreaterThan(0));
       running.child.kill('SIGINT');
-      await eventually(() => running.child.exitCode !== null || running.child.signalCode === 'SIGINT');
+      await waitFor(() => running.child.exitCode !== null || running.child.signalCode === 'SIGINT');
     } finally {
       for (const call of calls) call.destroy();
       mute.close();
@@ -104,7 +104,7 @@ describe('tail', () => {
     let shown = '';
     terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
     try {
-      await eventually(() => /\S ← \+15550100 {2}the last line\r\n/.test(shown));
+      await eventually(() => expect(shown).toMatch(/\S ← \+15550100 {2}the last line\r\n/));
       terminal.stdin.write('\x03');
       await once(terminal, 'close');
     } finally {
@@ -116,17 +116,17 @@ describe('tail', () => {
   test('--after begins with what was there before, in order', async () => {
     const running = tail('--after', '0', '--json');
     const newest = write('newest');
-    await eventually(() => rows(running).includes(newest));
+    await eventually(() => expect(rows(running)).toContain(newest));
     expect(rows(running)).toEqual(Array.from({ length: newest }, (_, place) => place + 1));
   });
 
   test('--type prints these events alone', async () => {
     database.message(chat, 'own', { is_from_me: 1 });
     const before = tail('--after', '0', '--type', 'message.sent', '--json');
-    await eventually(() => events(before).length > 0);
+    await eventually(() => expect(events(before).length).toBeGreaterThan(0));
     expect(new Set(events(before).map(({ type }) => type))).toEqual(new Set(['message.sent']));
     const both = tail('--after', '0', '--type', 'message.sent', '--type', 'message.received', '--json');
-    await eventually(() => new Set(events(both).map(({ type }) => type)).size === 2);
+    await eventually(() => expect(new Set(events(both).map(({ type }) => type)).size).toBe(2));
   });
 
   test('goes on without gap or repeat after the service was killed, says so once, and ends all the same', async () => {
@@ -134,17 +134,17 @@ describe('tail', () => {
     await listening(running);
     await service.stop('SIGKILL');
     const written = [write('while nobody looks'), write('again')];
-    await eventually(() => running.stderr.includes('Reconnecting'));
+    await eventually(() => expect(running.stderr).toContain('Reconnecting'));
     await service.launch();
     written.push(write('afterwards'));
-    await eventually(() => rows(running).includes(written[2] ?? 0));
+    await eventually(() => expect(rows(running)).toContain(written[2] ?? 0));
     const [first = 0] = rows(running);
     expect(rows(running)).toEqual(rows(running).map((_, place) => first + place));
     expect(rows(running)).toEqual(expect.arrayContaining(written));
     expect(running.stderr.match(/Reconnecting/g)).toHaveLength(1);
 
     await service.stop('SIGKILL');
-    await eventually(() => running.stderr.match(/Reconnecting/g)?.length === 2);
+    await eventually(() => expect(running.stderr.match(/Reconnecting/g)?.length).toBe(2));
     running.child.kill('SIGTERM');
     expect(await ended(running)).toBe(0);
     await service.launch();
@@ -152,9 +152,9 @@ describe('tail', () => {
 
   test('ends with 0 when nobody reads it any more', async () => {
     const running = tail('--after', '0');
-    await eventually(() => running.stdout !== '');
+    await eventually(() => expect(running.stdout).not.toBe(''));
     running.child.stdout.destroy();
-    await eventually(() => {
+    await waitFor(() => {
       write('one more');
       return running.child.exitCode !== null;
     });

@@ -109,7 +109,7 @@ describe('the console, with the keyboard alone', () => {
 
   inBrowser('replays a webhook and goes back again', async () => {
     const { page } = there();
-    await eventually(() => receiver.deliveries.length > 0);
+    await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(0));
     const [first] = receiver.deliveries;
     const times = () =>
       receiver.deliveries.filter(
@@ -123,7 +123,7 @@ describe('the console, with the keyboard alone', () => {
     await page.locator('#webhook-list input:focus').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('delivering again everything after row 0').waitFor();
-    await eventually(() => times().length === 2);
+    await eventually(() => expect(times().length).toBe(2));
     await tabTo('#conversation-list button', 'Shift+Tab');
   });
 

@@ -139,7 +139,7 @@ describe('every answer', () => {
   test('carries a request id, the given one if there was one', async () => {
     expect((await service.get('/health')).headers.get('x-request-id')).toMatch(/\S{8,}/);
     expect((await service.get('/health', { 'x-request-id': 'abc-123' })).headers.get('x-request-id')).toBe('abc-123');
-    await eventually(() => service.output.includes('abc-123'));
+    await eventually(() => expect(service.output).toContain('abc-123'));
   });
 
   test('tells the limit and what is left of it', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { appleDate, MessagesDatabase } from '../support/messages-database.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
@@ -36,7 +36,7 @@ async function register(receiver: Receiver, events: readonly string[], secret?: 
 }
 
 const arrived = (receiver: Receiver, row: number): Promise<Delivery> =>
-  eventually(() => receiver.deliveries.find((delivery) => delivery.event.data.id === String(row)));
+  waitFor(() => receiver.deliveries.find((delivery) => delivery.event.data.id === String(row)));
 
 describe('events', () => {
   test('an incoming row is message.received, an own one message.sent, with the Message as data', async () => {
@@ -125,7 +125,7 @@ describe('events', () => {
       rows.push(String(row));
     }
     database.sqlite.exec('COMMIT');
-    await eventually(() => listener.frames.length >= 3000);
+    await eventually(() => expect(listener.frames.length).toBeGreaterThanOrEqual(3000));
     expect(listener.events.map((event) => event.data.id)).toEqual(rows);
     await listener.close();
   });
@@ -192,7 +192,7 @@ describe('webhooks', () => {
     const row = database.message(chat, 'try me', from);
     await arrived(receiver, row);
     receiver.answerWith((response) => void response.writeHead(200).end('ok'));
-    const tries = await eventually(() => (receiver.deliveries.length >= 2 ? receiver.deliveries : undefined));
+    const tries = await waitFor(() => (receiver.deliveries.length >= 2 ? receiver.deliveries : undefined));
     expect(tries.map((one) => one.headers['x-webhook-attempt'])).toEqual(['1', '2']);
     expect(new Set(tries.map((one) => one.headers['x-webhook-delivery'])).size).toBe(1);
     expect(new Set(tries.map((one) => one.body.toString())).size).toBe(1);
@@ -240,7 +240,7 @@ describe('the WebSocket', () => {
   test('a client that says where it was continues without gap', async () => {
     const first = database.message(chat, 'one', from);
     const second = database.message(chat, 'two', from);
-    await eventually(async () => ((await service.get(`/messages/${second}`)).status === 200 ? true : undefined));
+    await waitFor(async () => ((await service.get(`/messages/${second}`)).status === 200 ? true : undefined));
     const listener = await service.socket(`&after=${first - 1}`);
     const third = database.message(chat, 'three', from);
     await listener.event(({ data }) => data.id === String(third));

@@ -12,7 +12,7 @@ import { healthSchema } from '../../src/wire/health.ts';
 import { messageSchema } from '../../src/wire/message.ts';
 import { problemSchema } from '../../src/wire/problem.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../src/wire/webhook.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
@@ -84,8 +84,8 @@ test('diagnostics say how rows came in, and nothing that was written', async () 
 describe('GET /events', () => {
   test('gives the same envelopes as everywhere, in row id order, page by page', async () => {
     const rows = [1, 2, 3].map((number) => database.message(chat, `event ${number}`, from));
-    await eventually(
-      async () => ((await service.get(`/events?after=${(rows[2] ?? 0) - 1}`)).json as unknown[]).length === 1,
+    await eventually(async () =>
+      expect(((await service.get(`/events?after=${(rows[2] ?? 0) - 1}`)).json as unknown[]).length).toBe(1),
     );
     const ids = async (query: string): Promise<string[]> =>
       ((await service.get(`/events?${query}`)).json as { data: { id: string } }[]).map(({ data }) => data.id);
@@ -110,8 +110,8 @@ describe('GET /events', () => {
 describe('a webhook', () => {
   test('says how it is doing and how far it is', async () => {
     const row = database.message(chat, 'to the webhook', from);
-    await eventually(() => receiver.deliveries.find(({ event }) => event.data.id === String(row)));
-    const status = await eventually(async () => {
+    await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === String(row)));
+    const status = await waitFor(async () => {
       const answer = shaped(webhookStatusSchema, (await service.get(`/webhooks/${id}`)).json);
       return answer.row_id === row ? answer : undefined;
     });
@@ -120,7 +120,7 @@ describe('a webhook', () => {
 
   test('keeps records without bodies, newest first', async () => {
     const row = database.message(chat, 'a secret text', from);
-    const records = await eventually(async () => {
+    const records = await waitFor(async () => {
       const { text, json } = await service.get(`/webhooks/${id}/deliveries`);
       expect(text).not.toContain('a secret text');
       const found = (json as unknown[]).map((record) => shaped(deliverySchema, record));
@@ -141,7 +141,7 @@ describe('a webhook', () => {
     const answer = await service.post(`/webhooks/${id}/replay`, { after: 1 });
     expect(answer.status).toBe(202);
     const wanted = before.map(({ headers }) => headers['x-webhook-delivery']);
-    await eventually(() => {
+    await waitFor(() => {
       const ids = receiver.deliveries.slice(before.length).map(({ headers }) => headers['x-webhook-delivery']);
       return wanted.every((one) => ids.includes(one));
     });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { type Listener, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -76,7 +76,9 @@ describe('a message', () => {
     expect(answer.headers.get('location')).toBe(`/api/v1/messages/${message.id}`);
     const event = await listener.event(({ data }) => data.id === message.id);
     expect(event).toMatchObject({ type: 'message.sent', data: { guid: message.guid, body: 'On my way' } });
-    await eventually(async () => ((await service.get(`/messages/${message.id}`)).json as Sent).status === 'read');
+    await eventually(async () =>
+      expect(((await service.get(`/messages/${message.id}`)).json as Sent).status).toBe('read'),
+    );
   });
 
   test.each([`any;-;${ANA}`, `iMessage;-;${ANA}`, `SMS;-;${ANA}`])('to a conversation, spelt %s', async (recipient) => {
@@ -95,7 +97,7 @@ describe('a message', () => {
   test('leaves its request id in every log line it causes', async () => {
     expect((await send({ recipient: ANA, body: 'traced' }, { 'X-Request-Id': 'trace-7' })).status).toBe(201);
     const traced = () => service.output.split('\n').filter((line) => line.includes('trace-7'));
-    await eventually(() => traced().length === 2);
+    await eventually(() => expect(traced().length).toBe(2));
     expect(traced().map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['sent', 'request']);
   });
 
@@ -211,7 +213,7 @@ describe('when Messages', () => {
       const key = { 'idempotency-key': `goes-out-${scenario}` };
       const first = await send({ recipient: ANA, body }, key);
       expect([first.status, (first.json as { code: string }).code]).toEqual([504, 'send_outcome_unknown']);
-      await eventually(() => listener.events.some(({ data }) => 'body' in data && data.body === body));
+      await waitFor(() => listener.events.some(({ data }) => 'body' in data && data.body === body));
       const calls = mac.calls.length;
       const again = await send({ recipient: ANA, body }, key);
       expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([504, 'true']);
@@ -256,7 +258,7 @@ describe('when Messages', () => {
   test('accepts a message and then cannot deliver it, its status says so', async () => {
     await mac.command({ do: 'scenario', name: 'error_22' });
     const { id } = (await send({ recipient: ANA, body: 'to a landline' })).json as Sent;
-    await eventually(async () => ((await service.get(`/messages/${id}`)).json as Sent).status === 'failed');
+    await eventually(async () => expect(((await service.get(`/messages/${id}`)).json as Sent).status).toBe('failed'));
   });
 });
 
@@ -289,7 +291,7 @@ describe('sends', () => {
     await mac.command({ do: 'scenario', name: 'hang' });
     const before = mac.calls.length;
     const hanging = send({ recipient: ANA, body: 'hanging' }, key).catch(() => undefined);
-    await eventually(() => mac.calls.length === before + 1);
+    await eventually(() => expect(mac.calls.length).toBe(before + 1));
     expect((await send({ recipient: ANA, body: 'hanging' }, key)).status).toBe(409);
     await service.stop('SIGKILL');
     await hanging;
@@ -302,15 +304,17 @@ describe('sends', () => {
   test('keep working while chat.db is away', async () => {
     const folder = join(mac.homeFolder, 'Library/Messages');
     renameSync(folder, `${folder}.away`);
-    await eventually(
-      async () => !((await service.get('/health')).json as { backend: { connected: boolean } }).backend.connected,
+    await eventually(async () =>
+      expect(((await service.get('/health')).json as { backend: { connected: boolean } }).backend.connected).toBe(
+        false,
+      ),
     );
     const answer = await send({ recipient: ANA, body: 'blind' });
     expect([answer.status, (answer.json as Sent).status]).toEqual([202, 'pending']);
     rmSync(folder, { recursive: true, force: true });
     renameSync(`${folder}.away`, folder);
     mkdirSync(folder, { recursive: true });
-    await eventually(
+    await waitFor(
       async () => ((await service.get('/health')).json as { backend: { connected: boolean } }).backend.connected,
     );
   });

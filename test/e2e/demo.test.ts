@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
     env: { PATH: process.env.PATH ?? '', HOME: folder },
   });
   for (const stream of [demo.stdout, demo.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  await eventually(() => {
+  await waitFor(() => {
     if (demo.exitCode !== null) throw new Error(output);
     return output.includes('Ctrl+C');
   });
@@ -72,11 +72,14 @@ describe('the demo', () => {
         JSON.parse((await sh('/bin/sh', ['-c', `${assignment}\n${line} --silent`], { cwd: '/' })).stdout);
       expect(await paste(list)).toHaveLength(3);
       // People write by themselves within seconds.
-      await eventually(() => lines.includes(' ← '));
+      await eventually(() => expect(lines).toContain(' ← '));
       const sent = (await paste(send)) as { id: string; body: string };
       expect(sent.body).toBe('Hello');
-      await eventually(() => lines.includes(' → +15550100  Hello\n'));
-      await eventually(() => lines.includes(`reacted with`) && lines.includes(`to message ${sent.id}`));
+      await eventually(() => expect(lines).toContain(' → +15550100  Hello\n'));
+      await eventually(() => {
+        expect(lines).toContain(`reacted with`);
+        expect(lines).toContain(`to message ${sent.id}`);
+      });
     } finally {
       listener.kill('SIGKILL');
     }

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 import { appleDate, MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Answer, KEY, Service } from '../support/service.ts';
@@ -133,7 +133,7 @@ describe('include=details', () => {
       const frame = await detailed.event(({ data }) => data.id === id);
       expect(frame.data.details).toMatchObject({ kind: 'message', reactions: [] });
       expect((await plain.event(({ data }) => data.id === id)).data).not.toHaveProperty('details');
-      const delivery = await eventually(() => receiver.deliveries.find(({ event }) => event.data.id === id));
+      const delivery = await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === id));
       expect(delivery.event).toEqual(frame);
       await expect(service.socket('&include=all')).rejects.toThrow('400');
     } finally {

@@ -84,7 +84,7 @@ describe('what Messages does to its database', () => {
   test('a backfill is published, each row once and in order; the timestamp tells', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'backfill', from: ANA, count: 300 });
-    await eventually(() => listener.frames.length >= before + 300);
+    await eventually(() => expect(listener.frames.length).toBeGreaterThanOrEqual(before + 300));
     const rows = listener.events.slice(before).map(({ data }) => Number(data.id));
     expect(rows).toEqual(rows.toSorted((a, b) => a - b));
   });
@@ -116,9 +116,9 @@ describe('what Messages does to its database', () => {
   test('another database in its place: one logged loss, no replay, and life goes on', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'replace' });
-    await eventually(() => /database was replaced/.test(service.output));
+    await eventually(() => expect(service.output).toMatch(/database was replaced/));
     const { row } = await receive({ text: 'new life' });
-    await eventually(() => listener.frames.length > before);
+    await eventually(() => expect(listener.frames.length).toBeGreaterThan(before));
     expect(listener.events.slice(before).map(({ data }) => data.id)).toEqual([String(row)]);
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -86,7 +86,7 @@ describe('the question whether Postern may control Messages', () => {
     await mac.command({ do: 'behave', automation: 'asks' });
     const { shown } = await dialog();
     const checks = [automation(), automation()];
-    await eventually(async () => (await dialog()).isOpen);
+    await waitFor(async () => (await dialog()).isOpen);
     checks.push(automation());
     await mac.command({ do: 'answer', isAllowed: true });
     for (const report of await Promise.all(checks)) expect(report).toMatchObject({ state: 'granted' });
@@ -98,7 +98,7 @@ describe('the question whether Postern may control Messages', () => {
     await service.launch();
     await mac.command({ do: 'behave', automation: 'asks' });
     const sending = send(ANA, 'after Allow was clicked');
-    await eventually(async () => (await dialog()).isOpen);
+    await waitFor(async () => (await dialog()).isOpen);
     expect(idsTried('after Allow was clicked')).toEqual([]);
     await mac.command({ do: 'answer', isAllowed: true });
     expect((await sending).status).toBe(201);
@@ -119,10 +119,10 @@ describe('the question whether Postern may control Messages', () => {
   test('goes away from the screen with the service that asked', async () => {
     await mac.command({ do: 'behave', automation: 'asks' });
     const check = automation().catch(() => undefined);
-    await eventually(async () => (await dialog()).isOpen);
+    await waitFor(async () => (await dialog()).isOpen);
     await service.stop('SIGTERM');
     await check;
-    await eventually(async () => !(await dialog()).isOpen);
+    await eventually(async () => expect((await dialog()).isOpen).toBe(false));
     await service.launch();
   });
 
@@ -132,7 +132,7 @@ describe('the question whether Postern may control Messages', () => {
   ])('can be asked in the foreground: allowed %s', async (isAllowed, exitCode, words) => {
     await mac.command({ do: 'behave', automation: 'asks' });
     const asked = postern(['ask-automation', '--config-dir', service.configFolder]);
-    await eventually(async () => (await dialog()).isOpen);
+    await waitFor(async () => (await dialog()).isOpen);
     await mac.command({ do: 'answer', isAllowed });
     const ended = await asked;
     expect([ended.exitCode, ended.stderr]).toEqual([exitCode, '']);

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -105,7 +105,7 @@ describe('the first launch', () => {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const url = `http://127.0.0.1:${port}/api/v1`;
-    await eventually(async () => (await fetch(`${url}/health`)).ok);
+    await waitFor(async () => (await fetch(`${url}/health`)).ok);
     await fetch(`${url}/conversations`, { headers: { 'x-api-key': key } });
     child.kill('SIGTERM');
     const [exitCode] = (await once(child, 'close')) as [number];
@@ -256,7 +256,7 @@ describe('the end', () => {
     await once(socket, 'connect');
     await started.get('/health');
     process.kill(started.pid, 'SIGTERM');
-    await eventually(() => started.output.includes('"msg":"stopping"'));
+    await eventually(() => expect(started.output).toContain('"msg":"stopping"'));
     expect(await started.stop('SIGTERM')).toBe(0);
     expect(started.output).not.toContain('"msg":"stopped"');
     socket.destroy();
@@ -265,7 +265,7 @@ describe('the end', () => {
   test('does not come with SIGHUP where there is no terminal', async () => {
     const started = await service();
     process.kill(started.pid, 'SIGHUP');
-    await eventually(() => started.output.includes('ignoring SIGHUP'));
+    await eventually(() => expect(started.output).toContain('ignoring SIGHUP'));
     expect((await started.get('/health')).status).toBe(200);
     expect(await started.stop()).toBe(0);
   });
@@ -278,7 +278,7 @@ describe('the end', () => {
         env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(plant)}` },
       });
       expect(await started.stop('SIGUSR2')).toBe(1);
-      await eventually(() => started.output.includes('a planted crash'));
+      await eventually(() => expect(started.output).toContain('a planted crash'));
       const line = started.output.split('\n').find((text) => text.includes('a planted crash')) ?? '';
       expect(JSON.parse(line)).toMatchObject({ level: 'fatal', error: { message: 'a planted crash near +1555…67' } });
     },
@@ -295,7 +295,7 @@ describe('the end', () => {
     child.stdout.destroy();
     child.stderr.destroy();
     const url = `http://127.0.0.1:${port}/api/v1/health`;
-    await eventually(async () => (await fetch(url)).ok);
+    await waitFor(async () => (await fetch(url)).ok);
     for (let n = 0; n < 5; n += 1) expect((await fetch(url)).status).toBe(200);
     child.kill('SIGTERM');
     expect((await ended)[0]).toBe(0);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
@@ -74,7 +74,7 @@ describe('hosts that webhooks may post to', () => {
     const tested = await service.post(`/webhooks/${id}/test`, {});
     expect(tested.json).toMatchObject({ delivered: false, error: expect.stringContaining('127.0.0.1') });
     database.message(1, 'an event', { handle_id: database.handle('+15550100') });
-    await eventually(async () => {
+    await waitFor(async () => {
       const deliveries = (await service.get(`/webhooks/${id}/deliveries`)).json;
       expect(deliveries).toMatchObject([{ outcome: 'dropped', attempts: 0, event: 'message.received' }, {}]);
       return true;
@@ -93,14 +93,14 @@ test('a second test of one webhook at a time is refused, and another webhook is 
   const { id } = (await register(receiver.url)).json as { id: string };
   const { id: otherId } = (await register(other.url)).json as { id: string };
   const first = service.post(`/webhooks/${id}/test`, {});
-  await eventually(() => held.length === 1);
+  await eventually(() => expect(held.length).toBe(1));
   const second = await service.post(`/webhooks/${id}/test`, {});
   expect(second).toMatchObject({ status: 409, json: { code: 'test_in_progress' } });
   expect((await service.post(`/webhooks/${otherId}/test`, {})).json).toMatchObject({ delivered: true });
   held[0]?.();
   expect((await first).json).toMatchObject({ delivered: true });
   const third = service.post(`/webhooks/${id}/test`, {});
-  await eventually(() => held.length === 2);
+  await eventually(() => expect(held.length).toBe(2));
   held[1]?.();
   expect((await third).status).toBe(200);
   await other.close();

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync }
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
 import { Harness, isLong, wait } from './harness.ts';
@@ -35,19 +35,19 @@ const health = async (): Promise<Health> => (await stage.service.get('/health'))
 const isConnected = async (expected: boolean): Promise<boolean> => (await health()).backend.connected === expected;
 const heard = (): number[] => listener.events.map((event) => Number(event.data.id));
 const write = (): number => stage.database.message(1, 'a row', { handle_id: 1 });
-const hears = (row: number): Promise<unknown> => eventually(() => heard().includes(row));
+const hears = (row: number): Promise<unknown> => waitFor(() => heard().includes(row));
 
 /** The cause has just ended: it must be back within two polls. */
 async function expectBackSoon(): Promise<void> {
   const ended = performance.now();
-  await eventually(() => isConnected(true));
+  await waitFor(() => isConnected(true));
   expect(performance.now() - ended).toBeLessThan(2 * POLL_MS + SLACK_MS);
 }
 
 /** While it is away: health says why, reads answer 503, and the process stays. */
 async function expectAway(pattern: RegExp): Promise<void> {
   // What was found first may have been the moment between two steps of the cause.
-  await eventually(async () => pattern.test((await health()).backend.message ?? ''));
+  await waitFor(async () => pattern.test((await health()).backend.message ?? ''));
   const { status, backend } = await health();
   expect({ status, connected: backend.connected }).toEqual({ status: 'ok', connected: false });
   const answer = await stage.service.get('/messages');
@@ -85,7 +85,7 @@ describe('chat.db goes away and comes back', () => {
     stage.database.close();
     const again = openSqlite(stage.path);
     again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('AGAIN', 'x', 1, 1, 1)`);
-    await eventually(() => listener.events.some((event) => event.data.guid === 'AGAIN'));
+    await waitFor(() => listener.events.some((event) => event.data.guid === 'AGAIN'));
     again.close();
   });
 
@@ -94,7 +94,7 @@ describe('chat.db goes away and comes back', () => {
     stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     copyFileSync(stage.path, `${stage.path}.copy`);
     writeFileSync(stage.path, '');
-    await eventually(() => isConnected(false));
+    await waitFor(() => isConnected(false));
     expect((await stage.service.get('/messages')).status).toBe(503);
     expect((await health()).backend.message).not.toBeNull();
     copyFileSync(`${stage.path}.copy`, stage.path);
@@ -132,10 +132,10 @@ describe('chat.db goes away and comes back', () => {
     stage.database.close();
     for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`, { force: true });
     renameSync(`${stage.path}.new`, stage.path);
-    await eventually(() => /database was replaced/.test(stage.service.output));
+    await eventually(() => expect(stage.service.output).toMatch(/database was replaced/));
     const writer = openSqlite(stage.path);
     writer.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('NEW', 'x', 1, 1, 1)`);
-    await eventually(() => listener.events.some((event) => event.data.guid === 'NEW'));
+    await waitFor(() => listener.events.some((event) => event.data.guid === 'NEW'));
     writer.close();
     expect(heard()).toHaveLength(2);
     expect(stage.service.output.match(/database was replaced/g)).toHaveLength(1);
@@ -148,7 +148,7 @@ describe('chat.db goes away and comes back', () => {
     for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`);
     const again = openSqlite(stage.path);
     again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('REBORN', 'x', 1, 1, 1)`);
-    await eventually(() => listener.events.some((event) => event.data.guid === 'REBORN'));
+    await waitFor(() => listener.events.some((event) => event.data.guid === 'REBORN'));
     again.close();
     expect((await health()).backend).toEqual({ connected: true, message: null });
   });
@@ -173,7 +173,7 @@ describe('chat.db goes away and comes back', () => {
       locker.exec('COMMIT');
       await expectBackSoon();
       locker.close();
-      await eventually(async () => (await stage.service.get('/events?after=0')).text.includes('LOCKED'));
+      await eventually(async () => expect((await stage.service.get('/events?after=0')).text).toContain('LOCKED'));
     },
     LOCKED_MS + 30_000,
   );

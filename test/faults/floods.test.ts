@@ -119,7 +119,7 @@ test('200 downloads read by half', async () => {
     for (let client = 0; client < 200; client += 1) flood(service, get(`/api/v1/messages/${rowId}/attachments/0`));
   };
   await expectUnimpressed(service, begin, 100);
-  await eventually(() => openFiles(service.pid) >= files + 200);
+  await eventually(() => expect(openFiles(service.pid)).toBeGreaterThanOrEqual(files + 200));
   for (const client of clients) client.destroy();
-  await eventually(() => openFiles(service.pid) <= files + 5);
+  await eventually(() => expect(openFiles(service.pid)).toBeLessThanOrEqual(files + 5));
 });

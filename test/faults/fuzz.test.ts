@@ -202,9 +202,11 @@ testWithProc(
     expect((await service.get('/health')).json).toMatchObject({ backend: { connected: true } });
     expect(service.output).not.toMatch(/uncaught|unhandled|"level":"fatal"/i);
     // A request that says more is to come is given up after 10 s (decision E7).
-    await eventually(() => openFiles(pid) <= handles + 4, 25_000);
+    await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4), 25_000);
     const row = stage.database.message(1, 'after all that', { handle_id: 1 });
-    await eventually(async () => (await service.get(`/events?after=${row - 1}`)).text.includes('after all that'));
+    await eventually(async () =>
+      expect((await service.get(`/events?after=${row - 1}`)).text).toContain('after all that'),
+    );
   },
   REQUESTS * 20 + 60_000,
 );

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
@@ -55,7 +55,7 @@ test(
     expect(written.length).toBeGreaterThan(KILLS);
     const newest = stage.newestRow();
     // The last ones alone are looked at: going through all of them again and again would slow the receivers down.
-    await eventually(
+    await waitFor(
       () => client.rows.at(-1) === newest && receivers.every((receiver) => newestOf(receiver) === newest),
       CATCH_UP_MS,
     );
@@ -88,13 +88,13 @@ test(
     for (let kill = 0; kill < KILLS; kill += 1) {
       const writer = stage.writer(ROWS_PER_SECOND);
       const before = stage.newestRow();
-      await eventually(() => stage.newestRow() > before);
+      await eventually(() => expect(stage.newestRow()).toBeGreaterThan(before));
       await wait(chance.next() * 300);
       await writer.kill();
     }
     const newest = stage.newestRow();
     const written = stage.rowsAfter(first);
-    await eventually(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
+    await waitFor(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
     for (const rows of [client.rows, rowsOf(receiver)]) {
       expect(compare(written, rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
     }
@@ -119,7 +119,7 @@ test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repe
   await writer.kill();
   const newest = stage.newestRow();
   const written = stage.rowsAfter(first);
-  await eventually(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
+  await waitFor(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
   expect(compare(written, client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
   // Who slept through a receiver's answer tries again after 10 s: then it has had the event already.
   const found = compare(written, rowsOf(receiver));

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort } from '../support/service.ts';
 import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
@@ -65,7 +65,7 @@ async function latencies(): Promise<Latency> {
     await wait(EVERY_MS);
   }
   const written = stage.rowsAfter(first);
-  await eventually(() => receivers.every((receiver) => rowsOf(receiver).at(-1) === written.at(-1)), 5000);
+  await waitFor(() => receivers.every((receiver) => rowsOf(receiver).at(-1) === written.at(-1)), 5000);
   for (const receiver of receivers) {
     expect(compare(written, rowsOf(receiver))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
   }
@@ -109,7 +109,7 @@ test('a receiver that is down: what was written meanwhile is delivered or record
   const receiver = await Receiver.start(undefined, port);
   disposals.push(() => receiver.close());
   const written = stage.rowsAfter(first);
-  await eventually(() => rowsOf(receiver).at(-1) === written.at(-1), 30_000);
+  await eventually(() => expect(rowsOf(receiver).at(-1)).toBe(written.at(-1)), 30_000);
   const records = (await stage.service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
   const dropped = records.filter(({ outcome }) => outcome === 'dropped').map((record) => record.row_id);
   const arrived = rowsOf(receiver);

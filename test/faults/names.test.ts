@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import type { Service } from '../support/service.ts';
 import { Harness } from './harness.ts';
@@ -65,10 +65,10 @@ run.each([
   }
 
   stage.database.message(1, 'first', { handle_id: 1 });
-  await eventually(() => asked.size === DEAD_NAMES);
+  await eventually(() => expect(asked.size).toBe(DEAD_NAMES));
   for (let row = 0; row < 5; row += 1) {
     const last = stage.database.message(1, 'next', { handle_id: 1 });
-    await eventually(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
+    await waitFor(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
   }
   const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];
   expect(records.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 1]);

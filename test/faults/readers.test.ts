@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { appleDate } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
 import { compare, Harness, isLong, residentMiB, testWithProc, wait } from './harness.ts';
@@ -46,7 +46,7 @@ testWithProc(
     const first = stage.newestRow();
     const client = stage.client(first);
     burst(BURST, 100);
-    await eventually(() => client.rows.length >= BURST, 120_000);
+    await eventually(() => expect(client.rows.length).toBeGreaterThanOrEqual(BURST), 120_000);
     expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
     const resident = residentMiB(service.pid);
     console.log(`after ${BURST} rows: ${Math.round(resident)} MiB resident`);
@@ -68,7 +68,7 @@ testWithProc(
     // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
     for (let step = 0; step < 40; step += 1) {
       burst(256, 4000);
-      await eventually(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
+      await waitFor(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
     }
     const written = stage.rowsAfter(first);
     for (const listener of reading) {
@@ -78,11 +78,11 @@ testWithProc(
     console.log(`${count} stalled beside ${count} reading: ${Math.round(resident)} MiB resident`);
     expect(resident).toBeLessThan(200);
     for (const { socket } of stalled) socket.resume();
-    await eventually(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
+    await waitFor(() => stalled.every((listener) => rows(listener).at(-1) === written.at(-1)), 60_000);
     // What they did not get was counted, event by event (decision C7).
     const skipped = stalled.reduce((sum, listener) => sum + written.length - listener.frames.length, 0);
     expect(skipped).toBeGreaterThan(0);
-    await eventually(() => countedAsLost(service.output) === skipped);
+    await eventually(() => expect(countedAsLost(service.output)).toBe(skipped));
     await Promise.all([...stalled, ...reading].map((listener) => listener.close()));
   },
   180_000,
@@ -106,7 +106,7 @@ inLongForm(
       return times;
     });
     const everyone = (count: number): Promise<unknown> =>
-      eventually(() => arrivedAt.every((times) => times.length === count), 60_000);
+      waitFor(() => arrivedAt.every((times) => times.length === count), 60_000);
 
     const measure = async (): Promise<Latency> => {
       for (const times of arrivedAt) times.length = 0;
@@ -147,12 +147,12 @@ test('a stalled resuming client loses nothing and goes on when it reads again', 
   const listener = await service.socket(`&after=${first}`);
   listener.socket.pause();
   for (let step = 0; step < 40; step += 1) burst(256, 4000);
-  await eventually(async () => {
+  await waitFor(async () => {
     const page = (await service.get(`/events?after=${stage.newestRow() - 1}`)).json as unknown[];
     return page.length === 1;
   }, 60_000);
   listener.socket.resume();
-  await eventually(() => listener.frames.length >= 40 * 256, 60_000);
+  await eventually(() => expect(listener.frames.length).toBeGreaterThanOrEqual(40 * 256), 60_000);
   expect(compare(stage.rowsAfter(first), rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
   await listener.close();
 }, 180_000);

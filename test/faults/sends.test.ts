@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
 import { type Answer, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -55,9 +55,9 @@ async function askAgain(
 
 test('killed before osascript was started: the same key sends it now, once', async () => {
   const running = send('blocker');
-  await eventually(() => sends('blocker') === 1);
+  await eventually(() => expect(sends('blocker')).toBe(1));
   const waiting = send('waits in the queue');
-  await eventually(async () => (await service.get('/health')).status === 200);
+  await eventually(async () => expect((await service.get('/health')).status).toBe(200));
   await service.stop('SIGKILL');
   await Promise.all([running, waiting]);
   expect(sends('waits in the queue')).toBe(0);
@@ -69,7 +69,7 @@ test('killed before osascript was started: the same key sends it now, once', asy
 test('killed while osascript runs: the outcome is unknown, and it is never sent again', async () => {
   await mac.command({ do: 'scenario', name: 'slow', delayMs: 500 });
   const running = send('is being sent');
-  await eventually(() => sends('is being sent') === 1);
+  await eventually(() => expect(sends('is being sent')).toBe(1));
   await service.stop('SIGKILL');
   await running;
   expect(await askAgain('is being sent')).toEqual({ answers: [409, 409], seen: 1 });
@@ -77,7 +77,7 @@ test('killed while osascript runs: the outcome is unknown, and it is never sent 
 
 test('killed when the row is written and not yet found: never sent again', async () => {
   const running = send('has its row');
-  await eventually(hasRow);
+  await waitFor(hasRow);
   await service.stop('SIGKILL');
   await running;
   expect((await askAgain('has its row')).seen).toBe(1);

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { afterEach, expect } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import type { Listener } from '../support/service.ts';
@@ -116,7 +116,7 @@ testWithProc(
     const client = new CutClient();
     await client.connect(first);
     let writer = stage.writer(ROWS_PER_SECOND);
-    await eventually(() => stage.newestRow() > first);
+    await eventually(() => expect(stage.newestRow()).toBeGreaterThan(first));
     const faults: Readonly<Record<string, () => unknown>> = {
       'a receiver fails': () => tallies[0]?.failNext(),
       'the other receiver fails': () => tallies[1]?.failNext(),
@@ -126,7 +126,7 @@ testWithProc(
         const last = stage.newestRow();
         writer = stage.writer(ROWS_PER_SECOND);
         // Else it might look for a chat.db that is away by then.
-        await eventually(() => stage.newestRow() > last);
+        await eventually(() => expect(stage.newestRow()).toBeGreaterThan(last));
       },
       'chat.db is away': renameAway,
       sleep,
@@ -151,7 +151,7 @@ testWithProc(
     await writer.kill();
     const newest = stage.newestRow();
     const written = stage.rowsAfter(first);
-    await eventually(() => {
+    await waitFor(() => {
       client.note();
       return [client.rows, ...tallies.map(({ accepted }) => accepted)].every((rows) => rows.at(-1) === newest);
     }, 60_000);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -32,7 +32,7 @@ const send = (running: Service): ReturnType<Service['post']> =>
 
 /** The log's line about this request, which may arrive after the answer. */
 function logged(running: Service, requestId: string | null): Promise<string> {
-  return eventually(() =>
+  return waitFor(() =>
     running.output
       .split('\n')
       .filter((line) => line.includes(String(requestId)))
@@ -149,8 +149,8 @@ test('files that others may read become private, and a folder that others may wr
   await running.launch();
   await register(running);
   for (const file of [...files, `${files[1]}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
-  await eventually(() => running.output.includes('now belongs to its owner alone (0600)'));
-  await eventually(() => running.output.includes(`may replace files in ${running.configFolder}`));
+  await eventually(() => expect(running.output).toContain('now belongs to its owner alone (0600)'));
+  await eventually(() => expect(running.output).toContain(`may replace files in ${running.configFolder}`));
   expect(readFileSync(files[0] ?? '', 'utf8')).toContain('api_key');
 });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
 import { EVENT_TYPES } from '../../src/domain/event.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
@@ -170,7 +170,7 @@ describe('the client, against the real service', () => {
 describe('listening', () => {
   test('begins with what happens from now on, and misses nothing while the service is killed and started again', async () => {
     const listener = gather();
-    await eventually(() => {
+    await waitFor(() => {
       write('are you there?');
       return listener.rows.length > 0;
     });
@@ -181,7 +181,7 @@ describe('listening', () => {
       write('while it starts');
       await launched;
       const newest = write('after it started');
-      await eventually(() => listener.rows.includes(newest));
+      await eventually(() => expect(listener.rows).toContain(newest));
     }
     const [first = 0] = listener.rows;
     expect(first).toBeGreaterThan(450);
@@ -195,10 +195,10 @@ describe('listening', () => {
     const relay = new Relay();
     ends.push(() => relay.close());
     const listener = gather({}, new PosternClient({ url: await relay.start(), key: KEY }));
-    await eventually(() => relay.handshakes > 0);
+    await eventually(() => expect(relay.handshakes).toBeGreaterThan(0));
     const missed = write('between status and the first line');
     relay.admit();
-    await eventually(() => listener.rows.includes(missed));
+    await eventually(() => expect(listener.rows).toContain(missed));
     listener.end();
     await listener.ended;
     relay.close();
@@ -234,7 +234,7 @@ describe('listening', () => {
       for await (const _ of from.listen({ after: 1, signal: stop.signal, onReconnect })) throw new Error('an event');
     })();
     for (let tries = 1; tries <= 6; tries += 1) {
-      await eventually(() => waits.length === tries);
+      await eventually(() => expect(waits.length).toBe(tries));
       await clock.advance(waits.at(-1) ?? 0);
     }
     expect(waits.slice(0, 6)).toEqual([250, 1000, 2000, 5000, 10_000, 10_000]);
@@ -242,7 +242,7 @@ describe('listening', () => {
     server.on('request', (_, response) => {
       response.writeHead(429, { 'retry-after': '42' }).end('{"code":"rate_limited","detail":"Too many requests."}');
     });
-    await eventually(async () => {
+    await waitFor(async () => {
       await clock.advance(10_000);
       return waits.includes(42_000);
     });
@@ -262,10 +262,13 @@ describe('listening', () => {
       for await (const _ of from.listen({ after: 1, signal: stop.signal, onReconnect })) throw new Error('an event');
     })();
     for (const [round, heldMs] of [9000, 9000, 10_000, 0].entries()) {
-      await eventually(() => sockets.length === round + 1 && clock.pending === 1);
+      await eventually(() => {
+        expect(sockets.length).toBe(round + 1);
+        expect(clock.pending).toBe(1);
+      });
       await clock.advance(heldMs);
       sockets[round]?.close();
-      await eventually(() => waits.length === round + 1);
+      await eventually(() => expect(waits.length).toBe(round + 1));
       await clock.advance(waits.at(-1) ?? 0);
     }
     expect(waits).toEqual([250, 1000, 250, 1000]);
@@ -288,7 +291,7 @@ describe('listening', () => {
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const listener = gather({ after: 1 }, new PosternClient({ url, key: KEY }));
     // 22: the handshake of TLS; anything else would carry the key in the clear.
-    expect((await eventually(() => first[0]))[0]).toBe(22);
+    expect((await waitFor(() => first[0]))[0]).toBe(22);
     listener.end();
     await listener.ended;
     server.close();
@@ -298,7 +301,10 @@ describe('listening', () => {
     const clock = new FakeClock();
     const { url, sockets, close } = await silentService();
     const listener = gather({ after: 1 }, new PosternClient({ url, key: KEY, clock }));
-    await eventually(() => sockets.length === 1 && clock.pending === 1);
+    await eventually(() => {
+      expect(sockets.length).toBe(1);
+      expect(clock.pending).toBe(1);
+    });
     await clock.advance(60_000);
     const heard = clock.pending;
     sockets[0]?.ping();
@@ -306,7 +312,7 @@ describe('listening', () => {
     await clock.advance(60_000);
     expect({ heard, broken: listener.broken }).toEqual({ heard: 1, broken: [] });
     await clock.advance(20_000);
-    await eventually(() => listener.broken.length === 1);
+    await eventually(() => expect(listener.broken.length).toBe(1));
     listener.end();
     await listener.ended;
     close();
@@ -314,7 +320,7 @@ describe('listening', () => {
 
   test('ends at once when it is told to, and when its reader has had enough', async () => {
     const listener = gather({ after: 0 });
-    await eventually(() => listener.rows.length > 0);
+    await eventually(() => expect(listener.rows.length).toBeGreaterThan(0));
     listener.end();
     await listener.ended;
     const aborted = new AbortController();

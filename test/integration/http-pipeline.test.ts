@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocketServer } from 'ws';
 import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
 import type { SendResult } from '../../src/domain/ports/sending.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
@@ -101,13 +101,13 @@ describe('many requests on one connection', () => {
     const gateway = await open();
     const held = holdSends(gateway);
     const client = pipeline(gateway, Array.from({ length: 40 }, (_, n) => send(String(n))).join('')).read();
-    await eventually(() => held.length === 16);
+    await eventually(() => expect(held.length).toBe(16));
     await gateway.get('/api/v1/health');
     expect(held.length).toBe(16);
     for (let n = 0; n < 40; n += 1) {
-      await eventually(() => held.length === Math.min(40, 16 + n));
+      await eventually(() => expect(held.length).toBe(Math.min(40, 16 + n)));
       held[n]?.();
-      await eventually(() => client.statuses.length === n + 1);
+      await eventually(() => expect(client.statuses.length).toBe(n + 1));
     }
     expect(gateway.sender.sent.map(({ body }) => Number(body))).toEqual(Array.from({ length: 40 }, (_, n) => n));
   });
@@ -116,10 +116,10 @@ describe('many requests on one connection', () => {
     const gateway = await open();
     const held = holdSends(gateway);
     const client = pipeline(gateway, send('x').repeat(17));
-    await eventually(() => held.length === 16);
+    await eventually(() => expect(held.length).toBe(16));
     // Far beyond what the kernel buffers.
     client.socket.write(Buffer.alloc(32 * 1024 * 1024, get(LIST)));
-    const before = await eventually(async () => {
+    const before = await waitFor(async () => {
       const { bytesWritten } = client.socket;
       await gateway.get('/api/v1/health');
       return bytesWritten > 0 && client.socket.writableLength > 0;
@@ -132,7 +132,7 @@ describe('many requests on one connection', () => {
     const gateway = await open();
     holdSends(gateway);
     // They arrive in one piece almost always: only then are there so many.
-    await eventually(async () => {
+    await waitFor(async () => {
       const client = pipeline(gateway, send('x').repeat(16) + 'GET / HTTP/1.1\r\n\r\n'.repeat(3000)).read();
       await gateway.get('/api/v1/health');
       await gateway.get('/api/v1/health');
@@ -147,7 +147,7 @@ describe('many requests on one connection', () => {
     const gateway = await open();
     const held = holdSends(gateway);
     const client = pipeline(gateway, `${send('x') + get(LIST)}nonsense\r\n\r\n`).read();
-    await eventually(() => held.length === 1);
+    await eventually(() => expect(held.length).toBe(1));
     await gateway.get('/api/v1/health');
     held[0]?.();
     await client.closed;
@@ -174,10 +174,10 @@ describe('many requests on one connection', () => {
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
     const socketPath = `/api/v1/ws?api_key=${encodeURIComponent(KEY)}`;
     const client = pipeline(gateway, send('x') + get(PAGE) + get(socketPath, upgrade)).read();
-    await eventually(() => held.length === 1);
+    await eventually(() => expect(held.length).toBe(1));
     await gateway.get('/api/v1/health');
     held[0]?.();
-    await eventually(() => client.statuses.length === 3);
+    await eventually(() => expect(client.statuses.length).toBe(3));
     expect(client.statuses).toEqual([201, 200, 101]);
   });
 });
@@ -188,9 +188,9 @@ describe('an answer that nobody reads', () => {
     const file = new EndlessFile();
     const gateway = await open({ clock, attachments: file.reader });
     const client = pipeline(gateway, get('/api/v1/messages/7/attachments/0').repeat(3));
-    await eventually(() => file.opened === 3);
+    await eventually(() => expect(file.opened).toBe(3));
     const startedAtMs = clock.monotonic();
-    await eventually(async () => {
+    await waitFor(async () => {
       await clock.advance(5000);
       await gateway.get('/api/v1/health');
       return file.closed === 3;
@@ -205,10 +205,10 @@ describe('an answer that nobody reads', () => {
     const gateway = await open({ clock });
     const held = holdSends(gateway);
     const client = pipeline(gateway, send('x')).read();
-    await eventually(() => held.length === 1);
+    await eventually(() => expect(held.length).toBe(1));
     await clock.advance(600_000);
     held[0]?.();
-    await eventually(() => client.statuses.length === 1);
+    await eventually(() => expect(client.statuses.length).toBe(1));
     expect(client.statuses).toEqual([201]);
   });
 
@@ -221,7 +221,7 @@ describe('an answer that nobody reads', () => {
     for (let step = 0; step < 10; step += 1) {
       const { chunks } = file;
       socket.resume();
-      await eventually(() => file.chunks > chunks);
+      await eventually(() => expect(file.chunks).toBeGreaterThan(chunks));
       socket.pause();
       await clock.advance(50_000);
     }
@@ -235,7 +235,7 @@ describe('a client that goes away', () => {
     const gateway = await open({ clock });
     const held = holdSends(gateway);
     const client = pipeline(gateway, get(PAGE).repeat(5) + send('x') + get(PAGE).repeat(20));
-    await eventually(() => held.length === 1);
+    await eventually(() => expect(held.length).toBe(1));
     client.socket.resetAndDestroy();
     await gateway.server.close(60_000);
   });
@@ -244,9 +244,9 @@ describe('a client that goes away', () => {
     const file = new EndlessFile();
     const gateway = await open({ attachments: file.reader });
     const client = pipeline(gateway, get('/api/v1/messages/7/attachments/0').repeat(30));
-    await eventually(() => file.opened === 16);
+    await eventually(() => expect(file.opened).toBe(16));
     client.socket.resetAndDestroy();
-    await eventually(() => file.closed === 16);
+    await eventually(() => expect(file.closed).toBe(16));
     expect(file.opened).toBe(16);
   });
 });

@@ -49,7 +49,7 @@ describe('the server', () => {
       headers: { 'x-api-key': Buffer.from(KEY).toString('latin1') },
     });
     request.end(Buffer.from('{"recipient":"a","body":"b"}'));
-    await eventually(() => gateway.sender.sent.length === 1);
+    await eventually(() => expect(gateway.sender.sent.length).toBe(1));
     let isClosed = false;
     const closed = gateway.server.close(10_000).then(() => {
       isClosed = true;
@@ -78,7 +78,7 @@ describe('the server', () => {
     await once(idle, 'data');
     const stuck = gateway.post('/api/v1/messages', { recipient: 'a', body: 'b' });
     const cutOff = expect(stuck).rejects.toMatchObject({ code: 'ECONNRESET' });
-    await eventually(() => gateway.sender.sent.length === 1);
+    await eventually(() => expect(gateway.sender.sent.length).toBe(1));
     const closed = gateway.server.close(5000);
     idle.resume();
     await once(idle, 'close');
@@ -109,7 +109,7 @@ describe('the server', () => {
     let answer = '';
     client.on('data', (chunk) => (answer += String(chunk)));
     const ended = once(client, 'end');
-    await eventually(() => gateway.sender.sent.length === 1);
+    await eventually(() => expect(gateway.sender.sent.length).toBe(1));
     // What comes later has been answered: the end has arrived.
     await finished;
     await gateway.get('/api/v1/health');
@@ -125,7 +125,7 @@ describe('the server', () => {
     const client = connect(gateway.port, '127.0.0.1');
     const head = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Length: 28\r\n\r\n`;
     client.write(`${head}{"recipient":"a","body":"b"}`);
-    await eventually(() => gateway.sender.sent.length === 1);
+    await eventually(() => expect(gateway.sender.sent.length).toBe(1));
     client.resetAndDestroy();
     const closed = gateway.server.close(60_000);
     running.resolve(sent);

@@ -17,7 +17,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
@@ -212,7 +212,7 @@ describe('what stops an installation, before anything is changed', () => {
     writeFileSync(mac.layout.config, `port = ${mac.port}\n`);
     mac.keep('lsof', 'p4711\ncruby\nn127.0.0.1:3001\n');
     const other = createServer().listen(mac.port, '127.0.0.1');
-    await eventually(() => other.listening);
+    await waitFor(() => other.listening);
     try {
       await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({
         code: 'port_taken',
@@ -232,7 +232,7 @@ describe('what stops an installation, before anything is changed', () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());
     const other = createServer().listen(0, '127.0.0.1');
-    await eventually(() => other.listening);
+    await waitFor(() => other.listening);
     const { port } = other.address() as AddressInfo;
     writeFileSync(mac.layout.config, `port = ${port}\n`);
     mac.keep('lsof', 'p4711\ncruby\nn127.0.0.1:3001\n');

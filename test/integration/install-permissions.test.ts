@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
@@ -23,7 +23,7 @@ describe('the permissions', () => {
     mac.behave({ permissions: { full_disk_access: 'denied', automation: 'unknown' }, busyChecks: 2 });
     const done = install(mac.machine(), mac.options());
     const pane = (name: string): Promise<unknown> =>
-      eventually(() => mac.asked.some(([program, url]) => program === 'open' && url?.endsWith(`?${name}`) === true));
+      waitFor(() => mac.asked.some(([program, url]) => program === 'open' && url?.endsWith(`?${name}`) === true));
     await pane('Privacy_AllFiles');
     mac.behave({ permissions: { full_disk_access: 'granted', automation: 'denied' } });
     await pane('Privacy_Automation');
@@ -58,9 +58,9 @@ describe('the permissions', () => {
       reasons: { automation: 'messages_closed' },
     });
     const done = install(mac.machine(), mac.options());
-    await eventually(() => mac.said.includes('  Messages is not running.'));
+    await eventually(() => expect(mac.said).toContain('  Messages is not running.'));
     mac.behave({ permissions, details: { automation: 'macOS is asking.' }, reasons: { automation: 'asking' } });
-    await eventually(() => mac.said.includes('  macOS is asking.'));
+    await eventually(() => expect(mac.said).toContain('  macOS is asking.'));
     mac.behave({ permissions: { ...permissions, automation: 'granted' } });
     await done;
     expect(mac.said.filter((line) => line.includes('Messages is not running.'))).toHaveLength(1);

@@ -6,7 +6,7 @@ import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import type { Problem } from '../../src/wire/problem.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -75,7 +75,7 @@ async function raw(lines: readonly string[]): Promise<{ readonly json: unknown }
   let text = '';
   socket.on('data', (chunk) => (text += chunk.toString()));
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
-  await eventually(() => text.endsWith('}'));
+  await waitFor(() => text.endsWith('}'));
   socket.destroy();
   return { json: JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as unknown };
 }
@@ -138,7 +138,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('message_not_found', 'getMessage', await service.get('/messages/999999'));
     expectProblem('attachment_not_found', 'getAttachment', await service.get(`/messages/${row}/attachments/7`));
     const file = `/messages/${row}/attachments/0`;
-    await eventually(async () => (await service.get(file)).status === 200);
+    await eventually(async () => expect((await service.get(file)).status).toBe(200));
     expectProblem('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
     expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
     expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));
@@ -147,7 +147,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     const made = await service.post('/webhooks', { url: silent.url, events: ['message.sent'] });
     const tested = `/webhooks/${(made.json as { id: string }).id}/test`;
     const first = service.post(tested, {});
-    await eventually(() => silent.deliveries.length === 1);
+    await eventually(() => expect(silent.deliveries.length).toBe(1));
     expectProblem('test_in_progress', 'testWebhook', await service.post(tested, {}));
     await silent.close();
     await first;
@@ -172,11 +172,11 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     await mac.command({ do: 'scenario', name: 'hang', times: 1 });
     const before = mac.calls.length;
     const given = [send('first', 'interrupted').catch(() => undefined)];
-    await eventually(() => mac.calls.length > before);
+    await eventually(() => expect(mac.calls.length).toBeGreaterThan(before));
     expectProblem('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
     for (let count = 0; count < 100; count += 1) given.push(send('waits').catch(() => undefined));
     // One that is let in waits for ever.
-    const full = await eventually(() => Promise.race([send('one more').catch(() => undefined), delay(500, undefined)]));
+    const full = await waitFor(() => Promise.race([send('one more').catch(() => undefined), delay(500, undefined)]));
     expectProblem('send_queue_full', 'sendMessage', full);
     await service.stop('SIGKILL');
     await Promise.all(given);
@@ -199,7 +199,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     ] as const) {
       expectProblem('chat_db_unavailable', id, await other.get(path));
     }
-    const limited = await eventually(async () => {
+    const limited = await waitFor(async () => {
       const answer = await other.get('/health');
       return answer.status === 429 ? answer : undefined;
     });

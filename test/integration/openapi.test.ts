@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { openApi } from '../../src/wire/openapi.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Answer, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -164,7 +164,7 @@ describe('real answers are as the document says', () => {
     const attachment = { name: 'plan.pdf', bytes: 4096 };
     const { row } = await mac.command<{ row: number }>({ do: 'receive', from: '+15550100', text: '', attachment });
     const file = `/messages/${row}/attachments/0`;
-    check('getAttachment', await eventually(async () => found(await service.get(file))), 200);
+    check('getAttachment', await waitFor(async () => found(await service.get(file))), 200);
     check('getAttachment', await service.get(file, { range: 'bytes=0-9' }), 206);
     await ask('listConversations', 200);
     await ask('getConversation', 200, { id: conversation });
@@ -202,7 +202,7 @@ describe('real answers are as the document says', () => {
   test('and of the WebSocket, every frame', async () => {
     for (const query of ['&after=0', '&after=0&include=details']) {
       const listener = await service.socket(query);
-      await eventually(() => listener.frames.length > 1);
+      await eventually(() => expect(listener.frames.length).toBeGreaterThan(1));
       for (const event of listener.events) {
         expect(mistakes({ $ref: '#/components/schemas/Event' }, event)).toBeNull();
         expect('details' in event.data).toBe(query.includes('details'));

@@ -124,7 +124,7 @@ describe('a list that no index puts in order', () => {
       await clock.advance(59_000);
       expect(timesOpen(wal)).toBe(3);
       await clock.advance(1000);
-      await eventually(() => timesOpen(wal) === 2);
+      await eventually(() => expect(timesOpen(wal)).toBe(2));
     }
     // SQLite keeps one descriptor of the database for the next connection: closing it would drop the locks (unixClose).
     expect(timesOpen(path)).toBeLessThanOrEqual(3);
@@ -145,7 +145,7 @@ describe('a list that no index puts in order', () => {
     expect(before.length).toBeGreaterThan(0);
     await reader.listMessages(LIST);
     await thread.close();
-    await eventually(() => timesOpen(`${path}-wal`) === 1);
+    await eventually(() => expect(timesOpen(`${path}-wal`)).toBe(1));
     expect(locks()).toEqual(before);
   });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -80,7 +80,7 @@ describe('a real delivery is verified', () => {
     const registration = { url: receiver.url, events: ['message.received'], secret: SECRET };
     expect((await service.post('/webhooks', registration)).status).toBe(201);
     await receive('Grüße 🎉');
-    delivery = await eventually(() => receiver.deliveries[0]);
+    delivery = await waitFor(() => receiver.deliveries[0]);
   });
 
   for (const [name, program, args, versionArgument] of [
@@ -123,9 +123,9 @@ describe('a real delivery is verified', () => {
 async function answersPing(): Promise<void> {
   const before = pongs();
   await receive('nothing for you');
-  await eventually(async () => {
+  await waitFor(async () => {
     await receive('Ping?');
-    await eventually(() => pongs() > before, 500);
+    await eventually(() => expect(pongs()).toBeGreaterThan(before), 500);
     return true;
   });
 }
@@ -141,9 +141,9 @@ describe('the auto-reply bot answers, and only what it should', () => {
     await answersPing();
     await service.stop('SIGKILL');
     await receive('ping while nobody is there', 'patient@example.com');
-    await eventually(() => output().includes('refused'));
+    await eventually(() => expect(output()).toContain('refused'));
     await service.launch();
-    await eventually(() => pongs('patient@example.com') === 1);
+    await eventually(() => expect(pongs('patient@example.com')).toBe(1));
   });
 
   test('in TypeScript, checked against the types of the package, with the service killed in between', async () => {
@@ -164,9 +164,9 @@ describe('the auto-reply bot answers, and only what it should', () => {
     await service.stop('SIGKILL');
     await receive('ping while nobody is there', 'late@example.com');
     await service.launch();
-    await eventually(() => pongs('late@example.com') > 0);
+    await eventually(() => expect(pongs('late@example.com')).toBeGreaterThan(0));
     await receive('ping again', 'later@example.com');
-    await eventually(() => pongs('later@example.com') > 0);
+    await eventually(() => expect(pongs('later@example.com')).toBeGreaterThan(0));
     expect(pongs('late@example.com')).toBe(1);
   });
 });
@@ -182,19 +182,19 @@ test('the resuming client misses nothing over restarts of the service and its ow
   const remembered = (): number => Number(readFileSync(join(folder, 'last-row.txt'), 'utf8'));
 
   const first = start(command, folder);
-  const begin = await eventually(remembered);
+  const begin = await waitFor(remembered);
   await receive('while both are there');
-  await eventually(async () => remembered() === (await newest()));
+  await eventually(async () => expect(remembered()).toBe(await newest()));
   await service.stop('SIGKILL');
   await receive('while the service is away');
   await service.launch();
-  await eventually(async () => remembered() === (await newest()));
+  await eventually(async () => expect(remembered()).toBe(await newest()));
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
   await receive('while the client is away');
   const second = start(command, folder);
   const last = await newest();
-  await eventually(() => remembered() === last);
+  await eventually(() => expect(remembered()).toBe(last));
 
   const rows = [...(first.output() + second.output()).matchAll(/^message\.\w+ (\d+)$/gm)].map(([, row]) => Number(row));
   expect(rows).toEqual(Array.from({ length: last - begin }, (_, place) => begin + place + 1));

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Listener, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -57,7 +57,7 @@ async function startCaddy(): Promise<void> {
     stdio: 'ignore',
     env: { PATH: process.env.PATH, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home },
   });
-  await eventually(() => get('/health').then(() => true));
+  await waitFor(() => get('/health').then(() => true));
 }
 
 /** TLS to Caddy, as one who found its name in the DNS; its certificate is signed by nobody. */
@@ -85,6 +85,6 @@ run(`behind Caddy it answers to the name in allowed_hosts, and to no other${note
   const listener = new Listener(socket);
   await once(socket, 'open');
   await mac.command({ do: 'receive', from: '+15550100', text: 'through the proxy' });
-  await eventually(() => listener.events.some(({ data }) => data.body === 'through the proxy'));
+  await waitFor(() => listener.events.some(({ data }) => data.body === 'through the proxy'));
   socket.terminate();
 });

@@ -54,14 +54,17 @@ describe('a picture that was sent', () => {
     await first.sender.send({ recipient: '+15550100', body: '', attachments: [photo] });
     expect(first.staged()).toHaveLength(before + 1);
     await clock.advance(HOUR_MS);
-    await eventually(() => first.staged().length === before + left);
+    await eventually(() => expect(first.staged().length).toBe(before + left));
     await first.sender.close();
     first.connection.close();
 
     const second = macSender(clock);
     await second.sender.start();
     await clock.advance(24 * HOUR_MS);
-    await eventually(() => clock.pending === 0 && second.staged().length === before + left);
+    await eventually(() => {
+      expect(clock.pending).toBe(0);
+      expect(second.staged().length).toBe(before + left);
+    });
     await second.sender.close();
     second.connection.close();
   });

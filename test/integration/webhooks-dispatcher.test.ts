@@ -13,7 +13,7 @@ import { webhookStore } from '../../src/state/webhooks.ts';
 import { Dispatcher, type DispatcherParts } from '../../src/webhooks/dispatcher.ts';
 import { Poster } from '../../src/webhooks/poster.ts';
 import { eventSerializer } from '../../src/wire/event-json.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { collectingLog } from '../support/log.ts';
 import { longWaits } from '../support/long-waits.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';
@@ -109,10 +109,10 @@ describe('a webhook', () => {
     fixture.publish(1, 5);
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(6, 40);
-    await eventually(() => receiver.deliveries.length === 35);
+    await eventually(() => expect(receiver.deliveries.length).toBe(35));
     expect(rowsAt(receiver)).toEqual(range(6, 40));
     expect(receiver.deliveries[0]?.event).toEqual(arrival(6).event);
-    await eventually(() => fixture.store.get(id)?.offset.rowId === 40);
+    await eventually(() => expect(fixture.store.get(id)?.offset.rowId).toBe(40));
     expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', row_id: 40, behind: 0 });
     expect(fixture.dispatcher.deliveries(id)).toHaveLength(35);
     expect(fixture.dispatcher.deliveries(id)[0]).toMatchObject({
@@ -130,9 +130,9 @@ describe('a webhook', () => {
     fixture.publish(1, 3);
     fixture.publish(4, 4, 'message.sent');
     fixture.publish(5, 6);
-    await eventually(() => receiver.deliveries.length === 1);
+    await eventually(() => expect(receiver.deliveries.length).toBe(1));
     expect(rowsAt(receiver)).toEqual([4]);
-    await eventually(() => fixture.dispatcher.status(id).row_id === 6);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(6));
     await fixture.dispatcher.close(1000);
     expect(fixture.store.get(id)?.offset.rowId).toBe(6);
   });
@@ -144,7 +144,7 @@ describe('a webhook', () => {
     const rows = [arrival(1, { guid: '' }), arrival(2, { guid: '' })];
     fixture.log.add(...rows);
     fixture.channel.publish(rows);
-    await eventually(() => receiver.deliveries.length === 2);
+    await eventually(() => expect(receiver.deliveries.length).toBe(2));
     expect(new Set(receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery'])).size).toBe(2);
   });
 
@@ -162,7 +162,7 @@ describe('a webhook', () => {
     });
     fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 10);
-    await eventually(() => receiver.deliveries.length === 10);
+    await eventually(() => expect(receiver.deliveries.length).toBe(10));
     expect(most).toBe(1);
   });
 
@@ -171,7 +171,7 @@ describe('a webhook', () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const { id } = fixture.dispatcher.add(hook(`${receiver.url}?token=sesame`));
     fixture.publish(1, 2);
-    await eventually(() => fixture.dispatcher.status(id).row_id === 2);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(2));
     expect(rowsAt(receiver)).toEqual([1, 1, 1, 2, 2, 2]);
     expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'failing', consecutive_failures: 2 });
     const error = 'The receiver answered 500.';
@@ -192,7 +192,7 @@ describe('a webhook', () => {
     const receiver = await newReceiver();
     for (const { url } of [hanging, failing, receiver]) fixture.dispatcher.add(hook(url));
     fixture.publish(1, 100);
-    await eventually(() => receiver.deliveries.length === 100);
+    await eventually(() => expect(receiver.deliveries.length).toBe(100));
     expect(hanging.deliveries).toHaveLength(1);
     expect(failing.deliveries).toHaveLength(1);
   });
@@ -205,11 +205,11 @@ describe('a webhook', () => {
     });
     fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 1);
-    await eventually(() => answer);
+    await waitFor(() => answer);
     fixture.publish(2, 3000);
     receiver.answerWith((response) => void response.end());
     answer?.();
-    await eventually(() => receiver.deliveries.length === 3000);
+    await eventually(() => expect(receiver.deliveries.length).toBe(3000));
     expect(rowsAt(receiver)).toEqual(range(1, 3000));
     expect(fixture.log.reads).toBeGreaterThan(0);
   });
@@ -219,15 +219,15 @@ describe('a webhook', () => {
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 3);
-    await eventually(() => receiver.deliveries.length === 3);
+    await eventually(() => expect(receiver.deliveries.length).toBe(3));
     receiver.answerWith((response) => void response.writeHead(500).end());
     fixture.publish(4, 6);
-    await eventually(() => receiver.deliveries.length === 4);
+    await eventually(() => expect(receiver.deliveries.length).toBe(4));
     await fixture.dispatcher.close(1000);
     expect(fixture.store.get(id)?.offset.rowId).toBe(3);
     receiver.answerWith((response) => void response.end());
     fixture.restart();
-    await eventually(() => receiver.deliveries.length === 7);
+    await eventually(() => expect(receiver.deliveries.length).toBe(7));
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 4, 5, 6]);
     const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
     expect(ids[3]).toBe(ids[4]);
@@ -244,7 +244,7 @@ describe('a webhook', () => {
     expect(fixture.dispatcher.status(id).behind).toBe(2000);
     fixture.log.isAway = false;
     fixture.channel.wake();
-    await eventually(() => receiver.deliveries.length === 2000);
+    await eventually(() => expect(receiver.deliveries.length).toBe(2000));
     expect(rowsAt(receiver)).toEqual(range(1, 2000));
     expect(fixture.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
@@ -258,7 +258,7 @@ describe('a webhook', () => {
     const { id } = fixture.store.add(hook(receiver.url), rowOffset(0));
     for (const rowId of range(9, 1098)) fixture.log.rows.delete(rowId);
     fixture.restart();
-    await eventually(() => fixture.dispatcher.status(id).row_id === 1100);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(1100));
     expect(rowsAt(receiver)).toEqual([1, 5, 7, 8]);
     const gone = fixture.dispatcher.deliveries(id).filter(({ outcome }) => outcome === 'gone');
     expect(gone.map(({ error }) => error)).toEqual([
@@ -277,15 +277,15 @@ describe('a webhook', () => {
     fixture.publish(1000, 1000);
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1001, 1010);
-    await eventually(() => answer);
+    await waitFor(() => answer);
     fixture.store.advance(id, rowOffset(20)); // as CursorStore.restart does for every webhook
     fixture.channel.restart(rowOffset(20));
     receiver.answerWith((response) => void response.end());
     answer?.();
-    await eventually(() => fixture.dispatcher.deliveries(id).length === 1);
+    await eventually(() => expect(fixture.dispatcher.deliveries(id).length).toBe(1));
     expect(fixture.store.get(id)?.offset.rowId).toBe(20);
     fixture.publish(21, 23);
-    await eventually(() => fixture.dispatcher.status(id).row_id === 23);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(23));
     expect(rowsAt(receiver)).toEqual([1001, 21, 22, 23]);
     expect(fixture.store.get(id)?.offset.rowId).toBe(23);
   });
@@ -297,7 +297,7 @@ describe('a webhook', () => {
     fixture.store.add(hook(receiver.url), rowOffset(5));
     fixture.restart();
     fixture.channel.restart(rowOffset(8));
-    await eventually(() => receiver.deliveries.length === 3);
+    await eventually(() => expect(receiver.deliveries.length).toBe(3));
     expect(rowsAt(receiver)).toEqual([6, 7, 8]);
   });
 
@@ -310,7 +310,7 @@ describe('a webhook', () => {
     fixture.dispatcher.add(hook(plain.url));
     fixture.dispatcher.add(hook(detailed.url, { include: includeSet(['details']) }));
     fixture.publish(1, 1);
-    await eventually(() => plain.deliveries.length + detailed.deliveries.length === 2);
+    await eventually(() => expect(plain.deliveries.length + detailed.deliveries.length).toBe(2));
     expect(plain.deliveries[0]?.event.data.id).toBe('1');
     expect(detailed.deliveries[0]?.event.data.id).toBe('details of 1');
   });
@@ -327,13 +327,13 @@ describe('removing a webhook', () => {
     });
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 5);
-    await eventually(() => receiver.deliveries.length === 1);
+    await eventually(() => expect(receiver.deliveries.length).toBe(1));
     expect(await fixture.dispatcher.remove(id)).toBe(true);
-    await eventually(() => closed);
+    await waitFor(() => closed);
     const other = await newReceiver();
     fixture.dispatcher.add(hook(other.url));
     fixture.publish(6, 9);
-    await eventually(() => other.deliveries.length === 4);
+    await eventually(() => expect(other.deliveries.length).toBe(4));
     expect(receiver.deliveries).toHaveLength(1);
     expect(fixture.dispatcher.get(id)).toBeUndefined();
   });
@@ -344,7 +344,7 @@ describe('removing a webhook', () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 1);
-    await eventually(() => waits.begun === 1);
+    await eventually(() => expect(waits.begun).toBe(1));
     expect(await fixture.dispatcher.remove(id)).toBe(true);
     expect(receiver.deliveries).toHaveLength(1);
   });
@@ -359,11 +359,11 @@ describe('removing a webhook', () => {
     });
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     const tested = expect(fixture.dispatcher.test(id)).rejects.toMatchObject({ status: 404 });
-    await eventually(() => receiver.deliveries.length === 1);
+    await eventually(() => expect(receiver.deliveries.length).toBe(1));
     const startMs = performance.now();
     expect(await fixture.dispatcher.remove(id)).toBe(true);
     await tested;
-    await eventually(() => closed);
+    await waitFor(() => closed);
     // Long before the try would have ended by itself.
     expect(performance.now() - startMs).toBeLessThan(5000);
   });
@@ -428,11 +428,11 @@ describe('a replay', () => {
     const receiver = await newReceiver();
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 5);
-    await eventually(() => fixture.dispatcher.status(id).row_id === 5);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(5));
     expect(fixture.dispatcher.replay(id, rowOffset(2)).offset.rowId).toBe(2);
     expect(fixture.store.get(id)?.offset.rowId).toBe(2);
     fixture.publish(6, 7);
-    await eventually(() => receiver.deliveries.length === 10);
+    await eventually(() => expect(receiver.deliveries.length).toBe(10));
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 4, 5, 3, 4, 5, 6, 7]);
     const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
     expect(ids.slice(2, 5)).toEqual(ids.slice(5, 8));
@@ -444,18 +444,18 @@ describe('a replay', () => {
     const receiver = await newReceiver((response) => void response.end());
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 2);
-    await eventually(() => fixture.dispatcher.status(id).row_id === 2);
+    await eventually(() => expect(fixture.dispatcher.status(id).row_id).toBe(2));
     receiver.answerWith((response) => {
       answer = () => void response.end();
     });
     fixture.publish(3, 3);
-    await eventually(() => answer);
+    await waitFor(() => answer);
     fixture.dispatcher.replay(id, rowOffset(0));
     receiver.answerWith((response) => void response.end());
     answer?.();
-    await eventually(() => receiver.deliveries.length === 6);
+    await eventually(() => expect(receiver.deliveries.length).toBe(6));
     expect(rowsAt(receiver)).toEqual([1, 2, 3, 1, 2, 3]);
-    await eventually(() => fixture.store.get(id)?.offset.rowId === 3);
+    await eventually(() => expect(fixture.store.get(id)?.offset.rowId).toBe(3));
   });
 
   test('ahead of where the webhook is, is refused', () => {
@@ -477,7 +477,7 @@ describe('closing', () => {
     });
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 5);
-    await eventually(() => answer);
+    await waitFor(() => answer);
     const closed = fixture.dispatcher.close(10_000);
     answer?.();
     await closed;
@@ -491,7 +491,7 @@ describe('closing', () => {
     const receiver = await newReceiver(() => undefined);
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 5);
-    await eventually(() => receiver.deliveries.length === 1);
+    await eventually(() => expect(receiver.deliveries.length).toBe(1));
     await fixture.dispatcher.close(20);
     expect(fixture.store.get(id)?.offset.rowId).toBe(0);
   });
@@ -501,7 +501,7 @@ describe('closing', () => {
     const receiver = await newReceiver(() => undefined);
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     const tested = expect(fixture.dispatcher.test(id)).rejects.toMatchObject({ code: 'shutting_down' });
-    await eventually(() => receiver.deliveries.length === 1);
+    await eventually(() => expect(receiver.deliveries.length).toBe(1));
     await fixture.dispatcher.close(20);
     await tested;
     expect(fixture.dispatcher.deliveries(id)).toEqual([]);
@@ -515,7 +515,7 @@ describe('closing', () => {
     });
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     const tested = fixture.dispatcher.test(id);
-    await eventually(() => answer);
+    await waitFor(() => answer);
     const closed = fixture.dispatcher.close(10_000);
     answer?.();
     await closed;

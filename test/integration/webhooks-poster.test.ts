@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket, type Se
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS } from '../../src/webhooks/poster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -180,7 +180,7 @@ describe('a failed post', () => {
     const result = await newPoster().send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: 101, error: 'The receiver answered 101.' });
     expect(result.durationMs).toBeLessThan(900);
-    await eventually(() => open === 0);
+    await eventually(() => expect(open).toBe(0));
   });
 
   test('is one that is answered by a status that is none', async () => {
@@ -217,7 +217,7 @@ describe('a failed post', () => {
     void sending.result.then(() => {
       isOver = true;
     });
-    await eventually(() => tries === 1);
+    await eventually(() => expect(tries).toBe(1));
     await clock.advance(9999);
     expect(isOver).toBe(false);
     await clock.advance(1);
@@ -280,7 +280,7 @@ describe('an answer', () => {
     });
     const result = await newPoster().send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'delivered', attempts: 1, status: 200 });
-    await eventually(() => closed);
+    await waitFor(() => closed);
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
@@ -295,7 +295,7 @@ describe('an answer', () => {
     const result = await newPoster().send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'delivered', answer: 'and then' });
     expect(result.durationMs).toBeLessThan(5000);
-    await eventually(() => closed);
+    await waitFor(() => closed);
   });
 
   test('that says gzip and is none is still a success', async () => {
@@ -318,14 +318,14 @@ describe('a post that is ended', () => {
     });
     const sending = newPoster().send(post(url));
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1 });
-    await eventually(() => closed);
+    await waitFor(() => closed);
   });
 
   test('stops while it waits, and is not sent again', async () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const waits = longWaits();
     const sending = newPoster({ retryWaitsMs: waits.ms }).send(post(receiver.url));
-    await eventually(() => waits.begun === 1);
+    await eventually(() => expect(waits.begun).toBe(1));
     sending.attempts.cancel();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1, status: 500 });
     expect(receiver.deliveries).toHaveLength(1);
@@ -350,7 +350,7 @@ describe('a post that is ended', () => {
       ['interrupted', 500],
     ] as const) {
       const sending = poster.send(post(receiver.url));
-      const answer = await eventually(() => answers.pop());
+      const answer = await waitFor(() => answers.pop());
       sending.attempts.finish();
       answer(status);
       expect((await sending.result).outcome).toBe(outcome);
@@ -367,7 +367,7 @@ describe('a post that is ended', () => {
       else answerLast = answer;
     });
     const sending = newPoster().send(post(receiver.url));
-    await eventually(() => answerLast !== undefined);
+    await eventually(() => expect(answerLast).not.toBe(undefined));
     sending.attempts.finish();
     answerLast?.();
     expect(await sending.result).toMatchObject({ outcome: 'failed', attempts: 3 });
@@ -377,7 +377,7 @@ describe('a post that is ended', () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     const waits = longWaits();
     const sending = newPoster({ retryWaitsMs: waits.ms }).send(post(receiver.url));
-    await eventually(() => waits.begun === 1);
+    await eventually(() => expect(waits.begun).toBe(1));
     sending.attempts.finish();
     expect(await sending.result).toMatchObject({ outcome: 'interrupted', attempts: 1 });
   });

@@ -10,7 +10,7 @@ import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { type EventJson, eventSerializer } from '../../src/wire/event-json.ts';
 import { Hub, type HubParts } from '../../src/ws/hub.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';
@@ -86,7 +86,7 @@ class Fixture {
     const listener = new Listener(new WebSocket(`${this.url}${query}`), onText);
     const before = this.hub.counts.clients;
     await once(listener.socket, 'open');
-    await eventually(() => this.hub.counts.clients > before || listener.socket.readyState !== WebSocket.OPEN);
+    await waitFor(() => this.hub.counts.clients > before || listener.socket.readyState !== WebSocket.OPEN);
     return listener;
   }
 }
@@ -127,7 +127,7 @@ async function dumbClient(fixture: Fixture, query = ''): Promise<Socket> {
     `GET /api/v1/ws${query} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
   );
-  await eventually(() => fixture.hub.counts.clients > before);
+  await eventually(() => expect(fixture.hub.counts.clients).toBeGreaterThan(before));
   return socket;
 }
 
@@ -138,7 +138,7 @@ const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80,
 async function say(fixture: Fixture, socket: Socket, opcode: number): Promise<void> {
   const before = fixture.bytesRead;
   socket.write(emptyFrame(opcode));
-  await eventually(() => fixture.bytesRead > before);
+  await eventually(() => expect(fixture.bytesRead).toBeGreaterThan(before));
 }
 
 /** Plain events as the service writes them, those with details as given. */
@@ -170,7 +170,7 @@ describe('a plain client', () => {
     const client = await fixture.client();
     fixture.publish(4, 4);
     fixture.publish(5, 700);
-    await eventually(() => client.texts.length === 697);
+    await eventually(() => expect(client.texts.length).toBe(697));
     expect(client.rows).toEqual(range(4, 700));
     expect(client.texts[0]).toBe(JSON.stringify(arrival(4).event));
   });
@@ -180,7 +180,7 @@ describe('a plain client', () => {
     const clients = await Promise.all(range(1, 100).map(() => fixture.client()));
     fixture.publish(1, 50);
     fixture.publish(51, 51);
-    await eventually(() => clients.every(({ texts }) => texts.length === 51));
+    await waitFor(() => clients.every(({ texts }) => texts.length === 51));
     for (const { rows } of clients) expect(rows).toEqual(range(1, 51));
     expect(fixture.hub.counts).toEqual({ clients: 100, missed: 0 });
   });
@@ -192,7 +192,10 @@ describe('a plain client', () => {
     const client = await fixture.client('?include=details');
     const plain = await fixture.client();
     fixture.publish(1, 20);
-    await eventually(() => client.texts.length === 20 && plain.texts.length === 20);
+    await eventually(() => {
+      expect(client.texts.length).toBe(20);
+      expect(plain.texts.length).toBe(20);
+    });
     expect(client.rows).toEqual(range(1, 20));
     expect(client.texts[0]).toHaveLength(JSON.stringify({ data: { id: 1, x: 'ü'.repeat(200_000) } }).length);
     expect(plain.texts[0]).toBe(JSON.stringify(arrival(1).event));
@@ -206,7 +209,7 @@ describe('a plain client', () => {
     client.socket.ping();
     await once(client.socket, 'pong');
     fixture.publish(1, 2);
-    await eventually(() => client.texts.length === 2);
+    await eventually(() => expect(client.texts.length).toBe(2));
     expect(client.closedWith).toBeUndefined();
   });
 
@@ -214,10 +217,10 @@ describe('a plain client', () => {
     const fixture = await Fixture.open();
     const [other, client] = [await fixture.client(), await fixture.client()];
     client.socket.send('x'.repeat(4097));
-    await eventually(() => client.closedWith === 1009);
-    await eventually(() => fixture.hub.counts.clients === 1);
+    await eventually(() => expect(client.closedWith).toBe(1009));
+    await eventually(() => expect(fixture.hub.counts.clients).toBe(1));
     fixture.publish(1, 1);
-    await eventually(() => other.texts.length === 1);
+    await eventually(() => expect(other.texts.length).toBe(1));
   });
 
   test('that is too slow loses the oldest, stays connected and is counted, while others lose nothing', async () => {
@@ -229,11 +232,11 @@ describe('a plain client', () => {
     while (last < 4000) {
       fixture.publish(last + 1, last + 512);
       last += 512;
-      await eventually(() => quick.texts.length === last);
+      await eventually(() => expect(quick.texts.length).toBe(last));
     }
     expect(quick.rows).toEqual(range(1, last));
     slow.socket.resume();
-    await eventually(() => slow.rows.at(-1) === last);
+    await eventually(() => expect(slow.rows.at(-1)).toBe(last));
     const { missed } = fixture.hub.counts;
     expect(missed).toBeGreaterThan(0);
     expect(slow.texts).toHaveLength(last - missed);
@@ -241,7 +244,7 @@ describe('a plain client', () => {
     const warnings = fixture.logger.lines.filter(({ level }) => level === 'warn');
     expect(warnings).toMatchObject([{ message: 'a slow WebSocket client lost events', fields: { missed } }]);
     fixture.publish(last + 1, last + 1);
-    await eventually(() => slow.rows.at(-1) === last + 1);
+    await eventually(() => expect(slow.rows.at(-1)).toBe(last + 1));
     await fixture.clock.advance(30_000);
     expect(fixture.hub.counts.missed).toBe(missed);
   });
@@ -254,7 +257,10 @@ describe('a plain client', () => {
     });
     const [broken, other] = [await fixture.client('?include=details'), await fixture.client()];
     fixture.publish(1, 1);
-    await eventually(() => broken.closedWith === 1011 && other.texts.length === 1);
+    await eventually(() => {
+      expect(broken.closedWith).toBe(1011);
+      expect(other.texts.length).toBe(1);
+    });
     expect(fixture.logger.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
   });
 });
@@ -272,7 +278,7 @@ describe('a client that says where it was', () => {
       fixture.publish(first, first + 9);
       await new Promise<void>((resolve) => void setImmediate(resolve));
     }
-    await eventually(() => clients.every(({ rows }) => rows.at(-1) === 5000));
+    await waitFor(() => clients.every(({ rows }) => rows.at(-1) === 5000));
     expect(clients.map(({ rows }) => rows)).toEqual([range(1, 5000), range(2991, 5000), range(3001, 5000)]);
   });
 
@@ -286,7 +292,7 @@ describe('a client that says where it was', () => {
     }
     const last = fixture.channel.last.rowId;
     client.socket.resume();
-    await eventually(() => client.texts.length === last);
+    await eventually(() => expect(client.texts.length).toBe(last));
     expect(client.rows).toEqual(range(1, last));
     expect(fixture.hub.counts.missed).toBe(0);
   });
@@ -299,13 +305,13 @@ describe('a client that says where it was', () => {
       texts.push(text);
       if (texts.length === 100) fixture.log.isAway = true;
     });
-    await eventually(() => fixture.log.isAway);
+    await waitFor(() => fixture.log.isAway);
     await fixture.clock.advance(1000);
     const before = client.texts.length;
     expect(before).toBeLessThan(2000);
     fixture.log.isAway = false;
     await fixture.clock.advance(1000);
-    await eventually(() => client.texts.length === 2000);
+    await eventually(() => expect(client.texts.length).toBe(2000));
     expect(client.rows).toEqual(range(1, 2000));
     expect(fixture.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
@@ -316,7 +322,7 @@ describe('a client that says where it was', () => {
     fixture.log.addMany(6, 10);
     const client = await fixture.client('?after=8');
     fixture.channel.publish(fixture.log.entries(rowOffset(5), rowOffset(10), 100));
-    await eventually(() => client.texts.length === 2);
+    await eventually(() => expect(client.texts.length).toBe(2));
     expect(client.rows).toEqual([9, 10]);
   });
 
@@ -363,7 +369,7 @@ describe('a handshake that is none', () => {
     socket.on('data', (chunk) => {
       answer += String(chunk);
     });
-    await eventually(() => answer.includes('bad_handshake'));
+    await eventually(() => expect(answer).toContain('bad_handshake'));
   });
 });
 
@@ -382,12 +388,15 @@ describe('a client that is gone', () => {
     });
     for (const count of [1, 2]) {
       await fixture.clock.advance(30_000);
-      await eventually(() => pings.length === count && answered === count);
+      await eventually(() => {
+        expect(pings.length).toBe(count);
+        expect(answered).toBe(count);
+      });
     }
     expect(fixture.hub.counts.clients).toBe(2);
     await fixture.clock.advance(30_000);
-    await eventually(() => fixture.hub.counts.clients === 1);
-    await eventually(() => socket.closed);
+    await eventually(() => expect(fixture.hub.counts.clients).toBe(1));
+    await waitFor(() => socket.closed);
     expect(answering.closedWith).toBeUndefined();
   });
 
@@ -413,9 +422,9 @@ describe('a client that is gone', () => {
       read += chunk.length;
     });
     fixture.publish(1, 400);
-    await eventually(() => read > 400 * 8000);
+    await eventually(() => expect(read).toBeGreaterThan(400 * 8000));
     for (let ping = 0; ping < 3; ping += 1) await fixture.clock.advance(30_000);
-    await eventually(() => fixture.hub.counts.clients === 0);
+    await eventually(() => expect(fixture.hub.counts.clients).toBe(0));
   });
 
   test('leaves no timer and no place in the channel behind', async () => {
@@ -423,7 +432,7 @@ describe('a client that is gone', () => {
     const client = await fixture.client();
     expect(fixture.clock.pending).toBe(1);
     client.socket.close();
-    await eventually(() => fixture.hub.counts.clients === 0);
+    await eventually(() => expect(fixture.hub.counts.clients).toBe(0));
     expect(fixture.clock.pending).toBe(0);
     fixture.publish(1, 1);
     expect(client.closedWith).not.toBe(1006);
@@ -449,7 +458,10 @@ describe('a client that is gone', () => {
       const madeBefore = made;
       socket.resume();
       // The room was used: half of what was read has been made anew.
-      await eventually(() => toRead <= 0 && made >= madeBefore + 250);
+      await eventually(() => {
+        expect(toRead).toBeLessThanOrEqual(0);
+        expect(made).toBeGreaterThanOrEqual(madeBefore + 250);
+      });
       await fixture.clock.advance(30_000);
       expect(fixture.hub.counts.clients).toBe(1);
     }
@@ -476,7 +488,7 @@ describe('closing', () => {
     const clients = [await fixture.client(), await fixture.client('?after=0')];
     fixture.publish(1, 3);
     await fixture.hub.close(1000);
-    await eventually(() => clients.every(({ closedWith }) => closedWith === 1001));
+    await waitFor(() => clients.every(({ closedWith }) => closedWith === 1001));
     expect(clients.map(({ rows }) => rows)).toEqual([range(1, 3), range(1, 3)]);
     expect(await refusal(fixture, '')).toMatchObject({ status: 503 });
     expect(fixture.clock.pending).toBe(0);
@@ -489,7 +501,7 @@ describe('closing', () => {
     await fixture.clock.advance(2000);
     await closed;
     socket.resume();
-    await eventually(() => socket.closed);
+    await waitFor(() => socket.closed);
     expect(fixture.hub.counts.clients).toBe(0);
   });
 });

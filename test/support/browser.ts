@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from '@jest/globals';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { eventually } from './eventually.ts';
+import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
@@ -94,7 +94,7 @@ async function startDemo(folder: string, port: number): Promise<ChildProcess> {
   });
   let output = '';
   for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  await eventually(() => {
+  await waitFor(() => {
     if (demo.exitCode !== null) throw new Error(output);
     return output.includes('Ctrl+C');
   });

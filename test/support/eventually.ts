@@ -1,20 +1,31 @@
-/**
- * Looks again and again until `check` no longer throws (or returns something other than undefined/false),
- * for as long as the test's own time limit allows. For things that other processes do.
- */
-export async function eventually<Result>(
-  check: () => Result | Promise<Result>,
-  withinMs = 20_000,
-): Promise<Exclude<Result, undefined | false>> {
+/** Longer than what other processes do can take on a busy machine. */
+const WITHIN_MS = 20_000;
+const PAUSE_MS = 5;
+
+/** Repeats assertions until they hold. When time is up, the one that failed last is thrown. */
+export async function eventually(assertions: () => unknown, withinMs = WITHIN_MS): Promise<void> {
   const end = performance.now() + withinMs;
   for (;;) {
     try {
-      const result = await check();
-      if (result !== undefined && result !== false) return result as Exclude<Result, undefined | false>;
-      if (performance.now() > end) throw new Error('eventually: it never came true');
+      await assertions();
+      return;
     } catch (error) {
       if (performance.now() > end) throw error;
     }
-    await new Promise<void>((resolve) => void setTimeout(resolve, 5));
+    await new Promise<void>((resolve) => void setTimeout(resolve, PAUSE_MS));
   }
+}
+
+/** Asks for a value until it is neither undefined nor false and asking does not throw. A failure quotes the question. */
+export async function waitFor<Value>(
+  ask: () => Value | Promise<Value>,
+  withinMs = WITHIN_MS,
+): Promise<Exclude<Value, undefined | false>> {
+  let found: Exclude<Value, undefined | false> | undefined;
+  await eventually(async () => {
+    const value = await ask();
+    if (value === undefined || value === false) throw new Error(`still ${String(value)}: ${ask.toString()}`);
+    found = value as Exclude<Value, undefined | false>;
+  }, withinMs);
+  return found as Exclude<Value, undefined | false>;
 }

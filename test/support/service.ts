@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
-import { eventually } from './eventually.ts';
+import { waitFor } from './eventually.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -129,7 +129,7 @@ export class Service {
     });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.#output += String(chunk)));
-    await eventually(async () => {
+    await waitFor(async () => {
       if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${this.#output}`);
       this.#port ||= Number(/"url":"http:[^"]*:(\d+)"/.exec(this.#output)?.[1] ?? 0);
       return this.#port !== 0 && (await fetch(`${this.url}/health`)).ok;
@@ -219,7 +219,7 @@ export class Listener {
 
   /** The first event that fits, as soon as it is there. */
   event(fits: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent> {
-    return eventually(() => this.events.find(fits));
+    return waitFor(() => this.events.find(fits));
   }
 
   async close(): Promise<void> {

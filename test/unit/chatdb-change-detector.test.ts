@@ -6,7 +6,7 @@ import { ChangeDetector } from '../../src/chatdb/change-detector.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
 import type { BackendHealth } from '../../src/domain/ports/reading.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -94,7 +94,7 @@ describe('the change detector', () => {
     detector.start();
     for (let commits = 1; commits <= 5; commits += 1) {
       fixture?.message();
-      await eventually(() => clock.advance(1).then(() => seen.changes === commits + 1));
+      await waitFor(() => clock.advance(1).then(() => seen.changes === commits + 1));
     }
     expect(clock.monotonic()).toBeLessThan(1000);
   });
@@ -104,7 +104,7 @@ describe('the change detector', () => {
     fixture?.message();
     detector.start();
     fixture?.message();
-    await eventually(() => clock.advance(1).then(() => seen.changes === 2));
+    await waitFor(() => clock.advance(1).then(() => seen.changes === 2));
     expect(clock.monotonic()).toBeLessThan(900);
   });
 
@@ -115,12 +115,12 @@ describe('the change detector', () => {
     const writer = new ChatFixtureWriter(path);
     toClose.push(() => writer.close());
     writer.writeUncommitted();
-    await eventually(() => clock.pending === 2);
+    await eventually(() => expect(clock.pending).toBe(2));
     await clock.advance(60);
     expect(clock.pending).toBe(1);
     expect(seen.changes).toBe(1);
     writer.commit();
-    await eventually(() => clock.advance(1).then(() => seen.changes === 2));
+    await waitFor(() => clock.advance(1).then(() => seen.changes === 2));
   });
 
   test('checks again after an event whose check found something: it may have been the commit before', async () => {
@@ -128,7 +128,7 @@ describe('the change detector', () => {
     fixture?.message();
     detector.start();
     fixture?.message();
-    await eventually(() => seen.changes === 2);
+    await eventually(() => expect(seen.changes).toBe(2));
     expect(clock.pending).toBe(2); // the poll, and a look
     await clock.advance(60);
     expect(clock.pending).toBe(1);
@@ -165,7 +165,7 @@ describe('the change detector', () => {
     const event = async (): Promise<void> => {
       const before = checks.length;
       appendFileSync(`${path}-wal`, 'x');
-      await eventually(() => checks.length === before + 1);
+      await eventually(() => expect(checks.length).toBe(before + 1));
     };
     await event();
     await clock.advance(100);
@@ -197,7 +197,7 @@ describe('the change detector', () => {
     const before = seen.changes;
     const passed = clock.monotonic();
     successor.message();
-    await eventually(() => clock.advance(1).then(() => seen.changes > before));
+    await waitFor(() => clock.advance(1).then(() => seen.changes > before));
     expect(clock.monotonic() - passed).toBeLessThan(900);
   });
 

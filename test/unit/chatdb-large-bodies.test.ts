@@ -68,7 +68,7 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   const publisher = new Publisher({ ...parts, cursor });
   publisher.start();
   publisher.publishPending();
-  await eventually(() => channel.last.rowId === ROWS);
+  await eventually(() => expect(channel.last.rowId).toBe(ROWS));
   await publisher.close();
   expect(cursor.saved.length).toBeGreaterThan(5);
 

@@ -5,7 +5,7 @@ import type { ConsumerTask, Handled } from '../../src/domain/ports/feed.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';
@@ -55,13 +55,13 @@ describe('a consumer', () => {
     const first = fixture.feed.consume(fixture);
     first.start();
     fixture.publish(1, 2, 3);
-    await eventually(() => fixture.stored.rowId === 3);
+    await eventually(() => expect(fixture.stored.rowId).toBe(3));
     first.stop();
     await first.ended;
     fixture.publish(4, 5);
     const second = fixture.feed.consume(fixture);
     second.start();
-    await eventually(() => fixture.stored.rowId === 5);
+    await eventually(() => expect(fixture.stored.rowId).toBe(5));
     expect(fixture.handled).toEqual([1, 2, 3, 4, 5]);
     second.stop();
   });
@@ -77,11 +77,11 @@ describe('a consumer', () => {
     const consumer = fixture.feed.consume(fixture);
     consumer.start();
     fixture.publish(1);
-    await eventually(() => fixture.log.lines.length === 1);
+    await eventually(() => expect(fixture.log.lines.length).toBe(1));
     expect(fixture.stored).toEqual(rowOffset(0));
     expect(fixture.log.lines[0]).toMatchObject({ level: 'error', fields: { consumer: 'test' } });
     await fixture.clock.advance(1000);
-    await eventually(() => fixture.stored.rowId === 1);
+    await eventually(() => expect(fixture.stored.rowId).toBe(1));
     expect(fixture.handled).toEqual([1, 1]);
     consumer.stop();
   });
@@ -93,7 +93,7 @@ describe('a consumer', () => {
     fixture.channel.restart(rowOffset(9));
     const consumer = fixture.feed.consume(fixture);
     consumer.start();
-    await eventually(() => fixture.stored.rowId === 9);
+    await eventually(() => expect(fixture.stored.rowId).toBe(9));
     expect(fixture.handled).toEqual([2, 3, 6, 7, 8]);
     expect(fixture.records).toEqual(['1-1', '4-5', '9-9']);
     consumer.stop();
@@ -106,10 +106,10 @@ describe('a consumer', () => {
     fixture.messages.isAway = true;
     const consumer = fixture.feed.consume(fixture);
     consumer.start();
-    await eventually(() => fixture.clock.pending === 1);
+    await eventually(() => expect(fixture.clock.pending).toBe(1));
     fixture.messages.isAway = false;
     await fixture.clock.advance(1000);
-    await eventually(() => fixture.stored.rowId === 2000);
+    await eventually(() => expect(fixture.stored.rowId).toBe(2000));
     expect(fixture.log.lines).toEqual([]);
     consumer.stop();
   });
@@ -119,11 +119,11 @@ describe('a consumer', () => {
     const consumer = fixture.feed.consume(fixture);
     consumer.start();
     fixture.publish(1000);
-    await eventually(() => fixture.stored.rowId === 1000);
+    await eventually(() => expect(fixture.stored.rowId).toBe(1000));
     fixture.stored = rowOffset(20); // as the restart of the cursor does for every consumer
     fixture.channel.restart(rowOffset(20));
     fixture.publish(21, 22);
-    await eventually(() => fixture.stored.rowId === 22);
+    await eventually(() => expect(fixture.stored.rowId).toBe(22));
     expect(fixture.handled).toEqual([1000, 21, 22]);
     consumer.stop();
   });
@@ -138,24 +138,24 @@ describe('a consumer', () => {
       });
     consumer.start();
     fixture.publish(1, 2, 3);
-    await eventually(() => finish);
+    await waitFor(() => finish);
     fixture.work = async () => ({ isDone: true });
     finish?.();
-    await eventually(() => fixture.stored.rowId === 3);
+    await eventually(() => expect(fixture.stored.rowId).toBe(3));
     let second: (() => void) | undefined;
     fixture.work = () =>
       new Promise((resolve) => {
         second = () => resolve({ isDone: true, record: 'late' });
       });
     fixture.publish(4);
-    await eventually(() => second);
+    await waitFor(() => second);
     consumer.seek(rowOffset(1));
     fixture.work = async () => ({ isDone: true });
     second?.();
-    await eventually(() => fixture.handled.length === 7);
+    await eventually(() => expect(fixture.handled.length).toBe(7));
     expect(fixture.handled).toEqual([1, 2, 3, 4, 2, 3, 4]);
     expect(fixture.records).toEqual(['done 1', 'late']);
-    await eventually(() => consumer.offset.rowId === 4);
+    await eventually(() => expect(consumer.offset.rowId).toBe(4));
     consumer.stop();
   });
 
@@ -170,7 +170,7 @@ describe('a consumer', () => {
     await fixture.clock.advance(249);
     expect(isDrained).toBe(false);
     await fixture.clock.advance(1);
-    await eventually(() => isDrained);
+    await waitFor(() => isDrained);
   });
 
   test('reports an error of the application as any other', async () => {
@@ -181,7 +181,7 @@ describe('a consumer', () => {
     const consumer = fixture.feed.consume(fixture);
     consumer.start();
     fixture.publish(1);
-    await eventually(() => fixture.log.lines.length === 1);
+    await eventually(() => expect(fixture.log.lines.length).toBe(1));
     consumer.stop();
     await consumer.ended;
     expect(fixture.stored).toEqual(rowOffset(0));

@@ -221,7 +221,7 @@ describe('the publisher', () => {
     for (let rowId = 1; rowId <= 2000; rowId += 1) line.log.add(arrival(rowId, { isIncomplete: true }));
     await look(line);
     await line.clock.advance(2000);
-    await eventually(() => all.length === 2000);
+    await eventually(() => expect(all.length).toBe(2000));
     expect(line.clock.monotonic()).toBe(2000);
   });
 
@@ -253,7 +253,7 @@ describe('the publisher', () => {
     });
     line.log.addMany(1, 10_000);
     await look(line);
-    await eventually(() => all.length === 10_000);
+    await eventually(() => expect(all.length).toBe(10_000));
     expect(missed).toBe(0);
     expect(all).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
   });
@@ -268,7 +268,7 @@ describe('the publisher', () => {
     await line.clock.advance(249);
     expect(line.feed.lastPublished().rowId).toBe(256);
     await line.clock.advance(1);
-    await eventually(() => line.feed.lastPublished().rowId === 1000);
+    await eventually(() => expect(line.feed.lastPublished().rowId).toBe(1000));
     expect(line.clock.monotonic()).toBe(250);
   });
 
@@ -393,7 +393,7 @@ describe('the publisher', () => {
     expect(line.publisher.checkLag()).toMatch(/cannot be published/);
     line.cursor.save = save;
     await line.clock.advance(1000);
-    await eventually(() => line.publisher.checkLag() === null);
+    await eventually(() => expect(line.publisher.checkLag()).toBe(null));
     expect(all).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
     expect(line.cursor.load()?.offset.rowId).toBe(300);
   });
@@ -410,7 +410,7 @@ describe('the publisher', () => {
     await look(line);
     line.cursor.save = save;
     await line.clock.advance(1000);
-    await eventually(() => line.cursor.load()?.offset.rowId === 2);
+    await eventually(() => expect(line.cursor.load()?.offset.rowId).toBe(2));
   });
 
   test('a replaced database starts everyone over, also when that could not be stored at first', async () => {
@@ -429,7 +429,7 @@ describe('the publisher', () => {
     await look(line);
     line.cursor.restart = restart;
     await line.clock.advance(1000);
-    await eventually(() => line.cursor.load()?.offset.rowId === 1);
+    await eventually(() => expect(line.cursor.load()?.offset.rowId).toBe(1));
     line.log.add(arrival(2));
     await look(line);
     expect(ids(resumed.take(10).entries)).toEqual([2]);
@@ -485,7 +485,7 @@ describe('the feed', () => {
     line.publisher.start();
     line.log.addMany(1, 3000);
     await look(line);
-    await eventually(() => line.feed.lastPublished().rowId === 3000);
+    await eventually(() => expect(line.feed.lastPublished().rowId).toBe(3000));
     const reader = line.feed.resume(rowOffset(0), nothing);
     const all: number[] = [];
     let next = 3001;
@@ -537,7 +537,7 @@ describe('the feed', () => {
     line.publisher.start();
     line.log.addMany(1, 2000);
     await look(line);
-    await eventually(() => line.feed.lastPublished().rowId === 2000);
+    await eventually(() => expect(line.feed.lastPublished().rowId).toBe(2000));
     for (let rowId = 1; rowId <= 2000; rowId += 1) if (rowId !== 5) line.log.rows.delete(rowId);
     const reader = line.feed.resume(rowOffset(0), nothing);
     expect(ids(reader.take(10).entries)).toEqual([5]);

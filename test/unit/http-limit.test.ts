@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import type { Headers } from '../../src/http/answer.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 
 test('a window begins with its first request and ends for everyone at once', async () => {
   const limit = new RateLimit(2, 1);
@@ -15,7 +15,7 @@ test('a window begins with its first request and ends for everyone at once', asy
     headers: { 'Retry-After': '1' },
   });
   const fresh: Headers = {};
-  await eventually(() => limit.count(fresh).then(() => true));
+  await waitFor(() => limit.count(fresh).then(() => true));
   expect(fresh.RateLimit).toBe('"default";r=1;t=1');
 });
 

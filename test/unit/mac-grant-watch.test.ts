@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PermissionWatcher } from '../../src/mac/permission-watcher.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { eventually } from '../support/eventually.ts';
+import { waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -82,7 +82,7 @@ describe('a permission that was just granted', () => {
     watch.set({ isAway: true });
     await clock.advance(5000);
     // Either it was granted, or the next look is arranged.
-    await eventually(() => granted > 0 || clock.pending > 0);
+    await waitFor(() => granted > 0 || clock.pending > 0);
     expect(granted).toBe(isReadable ? 1 : 0);
     watch.close();
   });

@@ -90,7 +90,7 @@ describe('Automation', () => {
     expect(await permissions.automation()).toMatchObject({ state: 'denied', reason: 'no_dialog' });
     fake.plan({ ...step, waitsForFile: join(folder, 'answered') });
     const asked = permissions.automation();
-    await eventually(() => fake.runs().length === 2);
+    await eventually(() => expect(fake.runs().length).toBe(2));
     await clock.advance(400);
     writeFileSync(join(folder, 'answered'), '');
     expect(await asked).toMatchObject({ state: 'denied', reason: 'refused' });
@@ -117,7 +117,7 @@ describe('Automation', () => {
     const { fake, clock, permissions } = setUp();
     fake.plan({ hang: true });
     const first = permissions.automation();
-    await eventually(() => fake.runs().length === 1);
+    await eventually(() => expect(fake.runs().length).toBe(1));
     await clock.advance(20_000);
     expect(await first).toMatchObject({
       state: 'unknown',
@@ -131,7 +131,7 @@ describe('Automation', () => {
     await clock.advance(15_000);
     await clock.advance(610_000 - 55_000);
     await last;
-    await eventually(() => permissions.known[0]?.reason === 'failed');
+    await eventually(() => expect(permissions.known[0]?.reason).toBe('failed'));
     expect(fake.runs()).toHaveLength(1);
     expect(clock.pending).toBe(0);
     process.kill(fake.runs()[0]?.childPid ?? 0, 'SIGKILL');
@@ -141,12 +141,12 @@ describe('Automation', () => {
     const { fake, clock, permissions } = setUp();
     fake.plan({ waitsForFile: join(folder, 'allowed') });
     const first = permissions.isAsking();
-    await eventually(() => fake.runs().length === 1);
+    await eventually(() => expect(fake.runs().length).toBe(1));
     await clock.advance(20_000);
     expect(await first).toBe(true);
     expect(await permissions.isAsking()).toBe(true);
     writeFileSync(join(folder, 'allowed'), '');
-    await eventually(() => permissions.known[0]?.state === 'granted');
+    await eventually(() => expect(permissions.known[0]?.state).toBe('granted'));
     expect(await permissions.isAsking()).toBe(false);
     expect(fake.runs()).toHaveLength(1);
   });
@@ -155,7 +155,7 @@ describe('Automation', () => {
     const { fake, clock, permissions } = setUp();
     fake.plan({ hang: true });
     const asking = permissions.automation();
-    await eventually(() => fake.runs().length === 1);
+    await eventually(() => expect(fake.runs().length).toBe(1));
     await permissions.close();
     expect((await asking).state).toBe('unknown');
     expect(clock.pending).toBe(0);

@@ -241,7 +241,7 @@ describe('the copy of an attachment', () => {
     await clock.advance(hour - 1);
     expect(readdirSync(staged)).toHaveLength(1);
     await clock.advance(1);
-    await eventually(() => readdirSync(staged).length === 0);
+    await eventually(() => expect(readdirSync(staged).length).toBe(0));
     expect(clock.pending).toBe(0);
   });
 
@@ -250,7 +250,7 @@ describe('the copy of an attachment', () => {
     const [kept, removed] = [await copy(), await copy()];
     chatDb.used = new Set([basename(dirname(kept))]);
     await clock.advance(hour);
-    await eventually(() => readdirSync(staged).length === 1);
+    await eventually(() => expect(readdirSync(staged).length).toBe(1));
     expect(readFileSync(kept, 'utf8')).toBe('x');
     expect(existsSync(removed)).toBe(false);
     staging.close();
@@ -259,7 +259,7 @@ describe('the copy of an attachment', () => {
     await after.copy();
     await after.staging.start();
     await clock.advance(2 * hour);
-    await eventually(() => readdirSync(staged).length === 1);
+    await eventually(() => expect(readdirSync(staged).length).toBe(1));
     expect(readFileSync(kept, 'utf8')).toBe('x');
     after.staging.close();
   });
@@ -275,7 +275,7 @@ describe('the copy of an attachment', () => {
     expect(readdirSync(staged)).toHaveLength(1);
     chatDb.used = new Set();
     await clock.advance(hour);
-    await eventually(() => readdirSync(staged).length === 0);
+    await eventually(() => expect(readdirSync(staged).length).toBe(0));
     staging.close();
   });
 
@@ -292,10 +292,10 @@ describe('the copy of an attachment', () => {
     const { staging: after } = setUp('staged-3', clock);
     await after.start();
     await clock.advance(0);
-    await eventually(() => !readdirSync(staged).includes(basename(dirname(old))));
+    await eventually(() => expect(readdirSync(staged)).not.toContain(basename(dirname(old))));
     expect(readFileSync(young, 'utf8')).toBe('x');
     await clock.advance(hour / 2);
-    await eventually(() => readdirSync(staged).length === 1);
+    await eventually(() => expect(readdirSync(staged).length).toBe(1));
     expect(readdirSync(staged)).toEqual(['somebody else']);
     after.close();
   });
@@ -309,7 +309,7 @@ describe('the copy of an attachment', () => {
     const { staging: after } = setUp('staged-6', clock);
     await after.start();
     await clock.advance(hour);
-    await eventually(() => readdirSync(staged).length === 0);
+    await eventually(() => expect(readdirSync(staged).length).toBe(0));
     after.close();
   });
 

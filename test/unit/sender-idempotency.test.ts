@@ -72,7 +72,7 @@ describe('the same Idempotency-Key', () => {
     void send();
     await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_in_progress' });
     await expect(send({ body: 'other' })).rejects.toMatchObject({ code: 'idempotency_key_reused' });
-    await eventually(() => messages.runs.length === 1);
+    await eventually(() => expect(messages.runs.length).toBe(1));
     await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_in_progress' });
     expect(messages.runs).toHaveLength(1);
   });
@@ -100,7 +100,7 @@ describe('the same Idempotency-Key', () => {
     messages.behave = () => ({ kind: 'done' });
     const send = start();
     const first = send();
-    await eventually(() => clock.pending > 0);
+    await eventually(() => expect(clock.pending).toBeGreaterThan(0));
     await clock.advance(100);
     expect((await first).confirmed).toBe(false);
     expect(await send()).toMatchObject({ confirmed: false, replayed: true, message: { id: '', body: 'hello' } });
@@ -186,7 +186,7 @@ describe('a crash', () => {
     const { behave } = messages;
     messages.behave = never;
     void start()();
-    await eventually(() => messages.runs.length === 1);
+    await eventually(() => expect(messages.runs.length).toBe(1));
     messages.behave = behave;
     const send = start();
     await expect(send()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
@@ -201,7 +201,7 @@ describe('a crash', () => {
       claim: (...claim) => store.claim(...claim),
       finish: crash,
     }))().catch(() => {});
-    await eventually(() => messages.runs.length === 1);
+    await eventually(() => expect(messages.runs.length).toBe(1));
     await expect(start()()).rejects.toMatchObject({ status: 409, code: 'send_outcome_unknown' });
     expect(messages.runs).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports/sending.ts';
 import { osascript } from '../../src/sender/osascript.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeExecutable } from '../support/fake-osascript.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -62,7 +62,7 @@ describe('one run of osascript', () => {
     const clock = new FakeClock();
     const running = osascript({ path, clock }).run(part, new AbortController().signal);
     // The limit of the run is one timer, the wait for the rest of its words another.
-    await eventually(() => clock.pending === 2);
+    await eventually(() => expect(clock.pending).toBe(2));
     await clock.advance(250);
     expect(await running).toMatchObject({ kind: 'failed', number: -1728 });
     expect(clock.pending).toBe(0);
@@ -120,12 +120,15 @@ describe('one run of osascript', () => {
     const { fake, clock, run } = setUp();
     fake.plan({ hang: true });
     const running = run();
-    const recorded = await eventually(() => fake.runs()[0]);
+    const recorded = await waitFor(() => fake.runs()[0]);
     await clock.advance(29_999);
     expect(isAlive(recorded.pid)).toBe(true);
     await clock.advance(1);
     expect(await running).toEqual({ kind: 'killed' });
-    await eventually(() => !isAlive(recorded.pid) && !isAlive(recorded.childPid ?? 0));
+    await eventually(() => {
+      expect(isAlive(recorded.pid)).toBe(false);
+      expect(isAlive(recorded.childPid ?? 0)).toBe(false);
+    });
     expect(clock.pending).toBe(0);
   });
 
@@ -134,10 +137,10 @@ describe('one run of osascript', () => {
     fake.plan({ hang: true });
     const stop = new AbortController();
     const running = messages.run(part, stop.signal);
-    const recorded = await eventually(() => fake.runs()[0]);
+    const recorded = await waitFor(() => fake.runs()[0]);
     stop.abort();
     expect(await running).toEqual({ kind: 'killed' });
-    await eventually(() => !isAlive(recorded.childPid ?? 0));
+    await eventually(() => expect(isAlive(recorded.childPid ?? 0)).toBe(false));
   });
 
   test('is forgotten once it is over: a later stop kills nobody who has its number then', async () => {
@@ -186,7 +189,7 @@ describe('opening Messages', () => {
       .then(() => {
         isOver = true;
       });
-    await eventually(async () => {
+    await waitFor(async () => {
       const ms = pauseMs;
       pauseMs = 0;
       await clock.advance(ms);
@@ -223,7 +226,7 @@ describe('opening Messages', () => {
     const opener = new FakeExecutable(folder, 'open', fake.folder);
     opener.plan({ hang: true });
     const opening = messages.open(signal);
-    await eventually(() => opener.runs().length === 1);
+    await eventually(() => expect(opener.runs().length).toBe(1));
     await clock.advance(10_000);
     await opening;
   });
@@ -243,10 +246,13 @@ describe('opening Messages', () => {
     fake.plan(notRunning);
     const stop = new AbortController();
     const opening = messages.open(stop.signal);
-    await eventually(() => fake.runs().length === 1 && clock.pending === 1);
+    await eventually(() => {
+      expect(fake.runs().length).toBe(1);
+      expect(clock.pending).toBe(1);
+    });
     stop.abort();
     await opening;
-    await eventually(() => clock.pending === 0);
+    await eventually(() => expect(clock.pending).toBe(0));
   });
 });
 

@@ -246,7 +246,7 @@ describe('the row of a send', () => {
     writeFileSync(path, 'x');
     const { clock, chat, messages, send } = setUp();
     const sending = send({ body: '', attachments: [path] });
-    await eventually(() => messages.runs.length === 1);
+    await eventually(() => expect(messages.runs.length).toBe(1));
     await idle();
     const rowId = chat.add({ attachmentNames: ['Cafe\u0301.png'] });
     await clock.advance(25);
@@ -441,9 +441,9 @@ describe('an attachment that is exchanged while its send waits', () => {
       let release = (): void => {};
       messages.behave = () => new Promise((resolve) => (release = () => resolve({ kind: 'done' })));
       const first = send();
-      await eventually(() => messages.runs.length === 1);
+      await eventually(() => expect(messages.runs.length).toBe(1));
       const second = send({ attachments: [path] });
-      await eventually(() => looks() > 0);
+      await eventually(() => expect(looks()).toBeGreaterThan(0));
       rmSync(path);
       symlinkSync(secret, path);
       release();
@@ -559,7 +559,7 @@ describe('shutting down', () => {
     hanging(world);
     const running = world.send({ idempotencyKey: 'k', attachments: [photo] });
     const failure = expect(running).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
-    await eventually(() => world.messages.runs.length === 1);
+    await eventually(() => expect(world.messages.runs.length).toBe(1));
     const closing = world.sender.close();
     await world.clock.advance(8000);
     await failure;
@@ -582,7 +582,7 @@ describe('shutting down', () => {
       code: 'send_outcome_unknown',
       extra: { parts_sent: ['/body'] },
     });
-    await eventually(() => world.messages.runs.length === 1);
+    await eventually(() => expect(world.messages.runs.length).toBe(1));
     const closing = world.sender.close();
     await world.clock.advance(8000);
     release();

@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { AppError } from '../src/domain/errors.ts';
 import type { CommandResult } from '../src/runtime/command.ts';
@@ -14,7 +13,7 @@ export async function checkScripts(machine: Machine, folder: string): Promise<vo
     .filter((entry) => entry.isFile() && entry.name.endsWith('.applescript'))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  const output = mkdtempSync(join(tmpdir(), 'postern-scripts-'));
+  const output = mkdtempSync(join(machine.temporaryFolder, 'postern-scripts-'));
   try {
     for (const [index, script] of scripts.entries()) {
       const result = await machine.run('osacompile', ['-o', join(output, `${index}.scpt`), script]);

@@ -110,7 +110,7 @@ export class Launchd {
       if (result.code === 0) return;
       // 5 is what it says while an earlier bootout has not ended, and also when the job is loaded already.
       const mayBeLoaded = IN_PROGRESS.has(result.code ?? 0) || result.code === IO_ERROR;
-      if (mayBeLoaded && (await this.#isReached((job) => job.kind !== 'absent', LOADING_LIMIT_MS))) return;
+      if (mayBeLoaded && (await this.#isReached(isLoaded, LOADING_LIMIT_MS))) return;
       if (!mayBeLoaded || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
     }
   }
@@ -144,6 +144,10 @@ export class Launchd {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
+}
+
+function isLoaded({ kind }: JobState): boolean {
+  return kind === 'running' || kind === 'loaded';
 }
 
 /** What to say when nobody is logged in at the screen: nothing of the agent can be done then. */

@@ -208,6 +208,20 @@ describe('nobody at the screen', () => {
   );
 });
 
+describe('a port that only lsof sees taken, as macOS lets two programs share one', () => {
+  test('stops the installation with the name of the program', async () => {
+    const mac = await newMac();
+    mkdirSync(mac.layout.support, { recursive: true });
+    writeFileSync(mac.layout.config, `port = ${mac.port}\n`);
+    mac.keep('lsof', `p4711\ncruby\nn*:${mac.port}\n`);
+    await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({
+      code: 'port_taken',
+      message: `Port ${mac.port} is taken by ruby.`,
+    });
+    expect(existsSync(mac.layout.app)).toBe(false);
+  });
+});
+
 describe('a download that failed', () => {
   test('is told in the words of npm', async () => {
     const mac = await newMac();

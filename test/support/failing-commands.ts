@@ -3,7 +3,7 @@ import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
 export interface CommandFault {
   /** Called with the command line; true makes this call fail. */
   readonly matches: (line: string) => boolean;
-  readonly code: number;
+  readonly code: number | (() => number);
   readonly stderr?: string;
   /** True: the program does its work and reports a failure all the same. */
   readonly runs?: boolean;
@@ -14,7 +14,8 @@ export function failingCommands(run: RunCommand, fault: CommandFault): RunComman
   return async (command, args, options): Promise<CommandResult> => {
     if (!fault.matches([command, ...args].join(' '))) return run(command, args, options);
     if (fault.runs === true) await run(command, args, options);
-    return { code: fault.code, stdout: '', stderr: fault.stderr ?? 'failed by the test', trouble: null };
+    const code = typeof fault.code === 'number' ? fault.code : fault.code();
+    return { code, stdout: '', stderr: fault.stderr ?? 'failed by the test', trouble: null };
   };
 }
 

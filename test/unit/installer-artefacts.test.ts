@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { inflateSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'plist';
 import { agentPlist } from '../../installer/agent-plist.ts';
-import { infoPlist } from '../../installer/app-bundle.ts';
+import { infoPlist, programUuid } from '../../installer/app-bundle.ts';
 import { layoutOf } from '../../installer/layout.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -66,6 +67,14 @@ describe('the bundle', () => {
       NSAppleEventsUsageDescription: expect.stringContaining('Messages'),
       NSLocalNetworkUsageDescription: expect.stringContaining('network'),
     });
+  });
+
+  test('is made of bytes that stay the same: a change costs permissions at the next new bundle', () => {
+    const hash = createHash('sha256')
+      .update(infoPlist('22.23.2'))
+      .update(readFileSync(new URL('../../installer/Postern.icns', import.meta.url)))
+      .update(programUuid('22.23.2', 'arm64'));
+    expect(hash.digest('hex')).toBe('04f01282250506b1359c859c5f973565e64f6c1ca8b4e8843d90caf64a1d2b1b');
   });
 
   test('has an icon whose images are whole', () => {

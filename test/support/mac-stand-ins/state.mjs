@@ -26,8 +26,10 @@ export function readJson(environment, name, fallback) {
 
 export function writeJson({ MAC_STAND_IN }, name, value) {
   const path = join(MAC_STAND_IN, name);
-  writeFileSync(`${path}.new`, JSON.stringify(value));
-  renameSync(`${path}.new`, path);
+  // launchd's part is a process of its own and may write the same file at the same time.
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(value));
+  renameSync(draft, path);
 }
 
 /** One of the values, by the seed and by how often something was drawn before. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { signatureOf } from './app-bundle.ts';
 import { BUNDLE_ID, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
@@ -40,7 +40,8 @@ export async function settleGrants(
       machine.say('The program is a new one for macOS, so it has to be granted its permissions again.');
     for (const line of await resetPermissions(machine, layout)) machine.say(line);
   }
-  if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
+  if (cdhash === null) rmSync(layout.knownCdhash, { force: true });
+  else writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
 }
 
 /** Removes Postern's entries from both lists. Returns what the person has to do where that failed. */

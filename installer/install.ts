@@ -1,7 +1,7 @@
 import { Launchd } from '../src/mac/launchd.ts';
 import { Agent, type AgentConfig } from './agent.ts';
 import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
-import { knownCdhash, settleGrants } from './grants.ts';
+import { settleGrants } from './grants.ts';
 import { LABEL, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { linkMenuPlugin } from './menu-plugin.ts';
@@ -39,7 +39,6 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
   await checkBeforehand(machine, layout, launchd, options);
 
-  const known = await knownCdhash(machine, layout);
   const release = await prepareRelease(machine, layout, options);
   const agent = new Agent(release.config);
   try {
@@ -47,7 +46,10 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   } finally {
     release.bundle?.discard();
   }
-  await settleGrants(machine, layout, { isNewBundle: release.bundle !== undefined, known });
+  await settleGrants(machine, layout, {
+    isNewBundle: release.bundle !== undefined,
+    known: release.knownCdhash,
+  });
   removeOldVersions(layout);
 
   await linkMenuPlugin(machine, layout);

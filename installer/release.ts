@@ -5,6 +5,7 @@ import type { AgentConfig } from './agent.ts';
 import { agentPlist } from './agent-plist.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
+import { knownCdhash } from './grants.ts';
 import type { InstallOptions } from './install.ts';
 import { LABEL, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
@@ -17,15 +18,23 @@ export interface Release {
   /** Name of its folder in `versions`. */
   readonly id: string;
   /** Undefined when the bundle in place stays. */
-  readonly bundle: StagedFolder | undefined;
+  readonly bundle: NewBundle | undefined;
+  /** The cdhash that the permissions belonged to before; null when nobody knows. */
+  readonly knownCdhash: string | null;
   readonly plist: string;
   readonly command: string;
   readonly config: AgentConfig;
 }
 
+export interface NewBundle extends StagedFolder {
+  /** False when there is none to go back to: the one in place is missing or damaged. */
+  readonly replacesSound: boolean;
+}
+
 export async function prepareRelease(machine: Machine, layout: Layout, options: InstallOptions): Promise<Release> {
   mkdirSync(layout.support, { recursive: true, mode: 0o700 });
   chmodSync(layout.support, 0o700);
+  const known = await knownCdhash(machine, layout);
   const bundle = await newBundle(machine, layout, options);
   try {
     const executable = join(bundle?.path ?? layout.app, 'Contents', 'MacOS', 'Postern');
@@ -36,15 +45,16 @@ export async function prepareRelease(machine: Machine, layout: Layout, options: 
     await checkScripts(machine, join(folder, 'dist'));
     const plist = await checkedPlist(machine, layout, folder);
     const config = await provideConfiguration(machine, layout, options, [executable, join(folder, 'dist', 'main.js')]);
-    return { id, bundle, plist, command: commandScript(layout), config };
+    return { id, bundle, knownCdhash: known, plist, command: commandScript(layout), config };
   } catch (error) {
     bundle?.discard();
     throw error;
   }
 }
 
-async function newBundle(machine: Machine, layout: Layout, options: InstallOptions): Promise<StagedFolder | undefined> {
-  if (!options.renewRuntime && (await isBundleSound(machine, layout))) {
+async function newBundle(machine: Machine, layout: Layout, options: InstallOptions): Promise<NewBundle | undefined> {
+  const replacesSound = await isBundleSound(machine, layout);
+  if (replacesSound && !options.renewRuntime) {
     machine.say(`${layout.app} stays as it is, and so do its permissions.`);
     return undefined;
   }
@@ -55,7 +65,7 @@ async function newBundle(machine: Machine, layout: Layout, options: InstallOptio
   try {
     const node = await obtainNode(machine, mac, folder, options.packages ?? NODE_PACKAGES);
     machine.say(`Making ${layout.app}: the permissions belong to this one program, not to every Node script.`);
-    return await stageBundle(machine, layout, node);
+    return { ...(await stageBundle(machine, layout, node)), replacesSound };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

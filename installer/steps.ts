@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errorCode } from '../src/domain/errors.ts';
 import { writeWhole } from './staging.ts';
@@ -50,16 +50,14 @@ export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFa
   return failures;
 }
 
-/** Writes a file; undone, the file is what it was before. */
+/** Writes a file; undone, the file is what it was before. One that was not there stays: the old version may need it. */
 export function writeFileStep(path: string, content: string, mode: number): Step {
   const before = readIfPresent(path);
   return {
     name: `write ${basename(path)}`,
     run: () => writeWhole(path, content, mode),
     undo() {
-      if (readIfPresent(path) === before) return;
-      if (before === undefined) rmSync(path, { force: true });
-      else writeWhole(path, before, mode);
+      if (before !== undefined && readIfPresent(path) !== before) writeWhole(path, before, mode);
     },
   };
 }

@@ -1,12 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { AppError, isAppError } from '../src/domain/errors.ts';
 import type { Launchd } from '../src/mac/launchd.ts';
 import type { Agent } from './agent.ts';
-import { registerBundle } from './grants.ts';
+import { registerBundle, settleGrants } from './grants.ts';
 import type { Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
-import type { Release } from './release.ts';
-import type { StagedFolder } from './staging.ts';
+import type { NewBundle, Release } from './release.ts';
 import { copyState, removeStateCopy } from './state-copy.ts';
 import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';
 import { currentVersion, switchVersion } from './versions.ts';
@@ -35,7 +34,7 @@ export async function switchOver(
   const failure = await runSteps([
     ...(stop === undefined ? [] : [stop]),
     copyState(layout),
-    ...(release.bundle === undefined ? [] : [placeBundle(release.bundle)]),
+    ...(release.bundle === undefined ? [] : [placeBundle(machine, layout, release.bundle, release.knownCdhash)]),
     registerApp(machine, layout),
     switchVersion(layout, release.id),
     writeFileStep(layout.command, release.command, 0o755),
@@ -65,8 +64,16 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   };
 }
 
-function placeBundle(bundle: StagedFolder): Step {
-  return { name: 'put the app in place', run: () => bundle.place(), undo: () => bundle.putBack() };
+/** Undone, the app is the one before; where that was missing or damaged, the new one stays. */
+function placeBundle(machine: Machine, layout: Layout, bundle: NewBundle, known: string | null): Step {
+  return {
+    name: 'put the app in place',
+    run: () => bundle.place(),
+    async undo() {
+      if (bundle.replacesSound || !existsSync(layout.app)) bundle.putBack();
+      else await settleGrants(machine, layout, { isNewBundle: true, known });
+    },
+  };
 }
 
 /** Login Items take name and icon of the agent from here, so it comes before the agent is loaded. */

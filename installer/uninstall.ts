@@ -64,7 +64,7 @@ async function stopAgent(machine: Machine): Promise<readonly string[]> {
 
 async function forgetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   if (existsSync(layout.app)) return resetPermissions(machine, layout);
-  if (existsSync(layout.knownCdhash)) {
+  if (existsSync(layout.support)) {
     machine.say(
       'The app was removed earlier, so its permissions could not be reset. If Postern is still listed in System Settings > Privacy & Security > Full Disk Access, select it there and click −.',
     );

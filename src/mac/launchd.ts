@@ -119,10 +119,10 @@ export class Launchd {
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    const isOrdered = result.code === 0 || IN_PROGRESS.has(result.code ?? 0);
+    // Also after an error: an old job that goes away later would look like the new one until then.
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
-    if (await this.#isReached(isGone, isOrdered ? BOOTOUT_LIMIT_MS : 0)) return;
-    if (!isOrdered) throw failure('bootout', result);
+    if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
+    if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);
     throw new AppError('agent_does_not_stop', 'The running agent does not stop.', {
       hint: `Look at it with: launchctl print ${this.target}`,
     });

@@ -141,8 +141,10 @@ describe('stopping the agent', () => {
 
   test('an error is none when the agent is gone, and one when it still runs', async () => {
     await launchd({ bootout: [result(5)], print: [result(113)] }).agent.bootout();
-    const { agent } = launchd({ bootout: [result(5)], print: [result(0, 'pid = 1')] });
-    await expect(agent.bootout()).rejects.toMatchObject({ message: expect.stringContaining('bootout ended with 5') });
+    const { agent, clock } = launchd({ bootout: [result(5)], print: [result(0, 'pid = 1')] });
+    await expect(passing(clock, agent.bootout())).rejects.toMatchObject({
+      message: expect.stringContaining('bootout ended with 5'),
+    });
   });
 
   test('an agent that never goes is an error, not a wait for ever', async () => {

@@ -11,7 +11,7 @@ import { failingCommands } from '../support/failing-commands.ts';
 import { machFile } from '../support/mach-o.ts';
 import { newSeed } from '../support/seed.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
-import { isLong } from './stage.ts';
+import { isLong } from './harness.ts';
 
 const FIRST_SEED = newSeed('installations');
 const SEEDS = Array.from({ length: isLong ? 200 : 10 }, (_, index) => FIRST_SEED + index);

@@ -36,7 +36,8 @@ export class MacPermissions implements Permissions {
   }
 
   get known(): readonly PermissionReport[] {
-    return [...this.#known.values()];
+    // Always in this order, whichever was asked about first.
+    return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
   }
 
   /** Opening chat.db is the truth; a native probe reads other files, and is only a hint (decision T5). */

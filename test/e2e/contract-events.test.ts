@@ -246,9 +246,9 @@ describe('the WebSocket', () => {
     await listener.event(({ data }) => data.id === String(third));
     expect(listener.events.map((event) => event.data.id)).toEqual([first, second, third].map(String));
     await listener.close();
-    expect(await refusal(`?api_key=a-key-for-tests&after=-1`)).toBe(400);
-    expect(await refusal(`?api_key=a-key-for-tests&after=x`)).toBe(400);
-    expect(await refusal(`?api_key=a-key-for-tests&after=${third + 100}`)).toBe(410);
+    expect(await refusal(`?api_key=a-key-for-all-the-tests&after=-1`)).toBe(400);
+    expect(await refusal(`?api_key=a-key-for-all-the-tests&after=x`)).toBe(400);
+    expect(await refusal(`?api_key=a-key-for-all-the-tests&after=${third + 100}`)).toBe(410);
   });
 
   test('what clients send is ignored; over 4 KiB closes 1009', async () => {

@@ -172,7 +172,7 @@ describe('real answers are as the document says', () => {
     await ask('listEvents', 200, {}, undefined, '?after=0');
     await ask('listEvents', 400);
     await ask('listEvents', 410, {}, undefined, '?after=999999');
-    await ask('openWebSocket', 426, {}, undefined, '?api_key=a-key-for-tests');
+    await ask('openWebSocket', 426, {}, undefined, '?api_key=a-key-for-all-the-tests');
     await ask('openWebSocket', 401);
     const made = await ask('registerWebhook', 201, {}, { url: receiver.url, events: ['message.sent'], secret: 's' });
     const webhook = { id: (made.json as { id: string }).id };

@@ -11,7 +11,7 @@ import { waitFor } from './eventually.ts';
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** The key of every service a test starts. */
-export const KEY = 'a-key-for-tests';
+export const KEY = 'a-key-for-all-the-tests';
 
 export interface ServiceOptions {
   readonly chatDbPath: string;

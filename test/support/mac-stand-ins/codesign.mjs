@@ -31,7 +31,7 @@ export function codesign(args, environment) {
     return { code: 0, stderr: stderr.join('\n') };
   }
   if (sealOf(app, program) !== signature.seal) return failed(`${app}: a sealed resource is missing or invalid`);
-  // Finder tags or a custom icon; only strict verification minds them.
+  // Finder tags or a custom icon; only strict verification minds them (Apple QA1940).
   if (args.includes('--strict') && hasFlag(environment, 'finder-info')) {
     return failed(`${app}: resource fork, Finder information, or similar detritus not allowed`);
   }

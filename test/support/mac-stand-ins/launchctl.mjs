@@ -1,6 +1,5 @@
-// launchctl and launchd: verbs with Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout
-// that
-// comes back before the job is gone, and restarts of what ends with an error. A supervisor process does launchd's work.
+// launchctl and launchd: Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that comes
+// back before the job is gone, and restarts of what ends with an error. supervisor.mjs does launchd's work.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +14,7 @@ export async function launchctl([verb, ...rest], environment) {
   const run = VERBS[verb];
   if (run === undefined) return { code: 64, stderr: `Unrecognized subcommand: ${verb}` };
   if (hasFlag(environment, 'no-session') && verb !== 'managername') {
-    // With nobody at the screen it answers either.
+    // With nobody at the screen either is reported (112 was measured on macOS 26.5 by rundesk).
     const code = draw(environment, [112, 125]);
     return {
       code,

@@ -1,0 +1,27 @@
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { Publisher } from '../../src/events/publisher.ts';
+import { FakeClock } from './fake-clock.ts';
+import { collectingLog } from './log.ts';
+import { MemoryCursor, MemoryLog } from './memory-log.ts';
+
+/** The message log, the publisher, the channel and the feed, wired as in the service, on a clock made for tests. */
+export function eventPipeline() {
+  const messages = new MemoryLog();
+  const cursor = new MemoryCursor();
+  const clock = new FakeClock();
+  const channel = new Channel();
+  const log = collectingLog();
+  const publisher = new Publisher({ messages, channel, cursor, clock, log });
+  return { messages, cursor, clock, channel, log, publisher, feed: new Feed({ channel, messages, clock, log }) };
+}
+
+/** Looks, and lets everything that follows from it happen. */
+export async function look({ publisher, clock }: ReturnType<typeof eventPipeline>): Promise<void> {
+  publisher.publishPending();
+  await clock.advance(0);
+}
+
+export const nothing = (): void => {};
+
+export const ids = (entries: readonly { readonly rowId: number }[]): number[] => entries.map((entry) => entry.rowId);

@@ -1,0 +1,89 @@
+import { describe, expect, test } from '@jest/globals';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { eventPipeline, ids, look, nothing } from '../support/event-pipeline.ts';
+import { eventually } from '../support/eventually.ts';
+import { arrival } from '../support/memory-log.ts';
+
+describe('the feed', () => {
+  test('catches up from chat.db, cuts over and goes on live, without gap or repeat', async () => {
+    const pipeline = eventPipeline();
+    pipeline.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
+    pipeline.publisher.start();
+    pipeline.messages.addMany(1, 3000);
+    await look(pipeline);
+    await eventually(() => expect(pipeline.feed.lastPublished().rowId).toBe(3000));
+    const reader = pipeline.feed.resume(rowOffset(0), nothing);
+    const all: number[] = [];
+    let next = 3001;
+    while (!reader.isCaughtUp()) {
+      all.push(...ids(reader.take(100).entries));
+      if (next < 3100) {
+        pipeline.messages.addMany(next, next);
+        next += 1;
+        await look(pipeline);
+      }
+    }
+    expect(all).toEqual(Array.from({ length: next - 1 }, (_, index) => index + 1));
+    const readsBefore = pipeline.messages.reads;
+    pipeline.messages.addMany(next, next);
+    await look(pipeline);
+    expect(ids(reader.take(100).entries)).toEqual([next]);
+    expect(pipeline.messages.reads).toBe(readsBefore); // live: from the ring
+  });
+
+  test('never reads beyond the last published row', async () => {
+    const pipeline = eventPipeline();
+    pipeline.publisher.start();
+    await look(pipeline);
+    pipeline.messages.add(arrival(1), arrival(2, { isIncomplete: true }));
+    await look(pipeline);
+    expect(ids(pipeline.feed.resume(rowOffset(0), nothing).take(10).entries)).toEqual([1]);
+  });
+
+  test('an `after` ahead of the published suppresses events up to it; one above every row is refused', async () => {
+    const pipeline = eventPipeline();
+    pipeline.publisher.start();
+    await look(pipeline);
+    pipeline.messages.add(arrival(1, { isIncomplete: true }), arrival(2), arrival(3));
+    pipeline.feed.assertKnown(rowOffset(2));
+    const reader = pipeline.feed.resume(rowOffset(2), nothing);
+    await look(pipeline);
+    await pipeline.clock.advance(2000);
+    expect(ids(reader.take(10).entries)).toEqual([3]);
+    for (const ask of [() => pipeline.feed.assertKnown(rowOffset(4)), () => pipeline.feed.page(rowOffset(4), 10)]) {
+      expect(ask).toThrow(expect.objectContaining({ status: 410 }));
+    }
+    pipeline.messages.isAway = true;
+    expect(() => pipeline.feed.assertKnown(rowOffset(1))).toThrow(expect.objectContaining({ status: 503 }));
+  });
+
+  test('rows deleted meanwhile are passed over, and the place moves past them', async () => {
+    const pipeline = eventPipeline();
+    pipeline.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
+    pipeline.publisher.start();
+    pipeline.messages.addMany(1, 2000);
+    await look(pipeline);
+    await eventually(() => expect(pipeline.feed.lastPublished().rowId).toBe(2000));
+    for (let rowId = 1; rowId <= 2000; rowId += 1) if (rowId !== 5) pipeline.messages.rows.delete(rowId);
+    const reader = pipeline.feed.resume(rowOffset(0), nothing);
+    expect(ids(reader.take(10).entries)).toEqual([5]);
+    expect(reader.isCaughtUp()).toBe(false);
+    expect(reader.take(10)).toMatchObject({ entries: [], upTo: rowOffset(2000) });
+    expect(reader.isCaughtUp()).toBe(true);
+  });
+
+  test('a resumed reader wakes up when chat.db is back', async () => {
+    const pipeline = eventPipeline();
+    pipeline.publisher.start();
+    await look(pipeline);
+    let wakes = 0;
+    pipeline.feed.resume(rowOffset(0), () => {
+      wakes += 1;
+    });
+    pipeline.messages.isAway = true;
+    await look(pipeline);
+    pipeline.messages.isAway = false;
+    await look(pipeline);
+    expect(wakes).toBe(1);
+  });
+});

@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
+import { Sender, type SenderOptions } from '../../src/sender/sender.ts';
+import { FakeClock } from './fake-clock.ts';
+import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messages.ts';
+import { collectingLog } from './log.ts';
+import { temporaryFolder } from './temporary.ts';
+
+/** Two pictures and the folder of the configuration are in it. */
+export const folder = temporaryFolder();
+mkdirSync(join(folder, 'config'));
+export const photo = join(folder, 'photo.png');
+export const other = join(folder, 'other.png');
+for (const path of [photo, other]) writeFileSync(path, 'picture');
+
+/** A sender with a Messages, a chat.db and an idempotency store in memory, on a clock made for tests. */
+export function setUp(more: Partial<SenderOptions> = {}) {
+  const clock = new FakeClock();
+  const chat = new InMemoryChat();
+  const messages = new InMemoryMessages();
+  const store = new InMemoryStore();
+  const log = collectingLog();
+  const sender = new Sender({
+    messages,
+    lookup: chat,
+    idempotency: store,
+    clock,
+    log,
+    confirmMs: 3000,
+    attachments: { roots: [], chatDbPath: join(folder, 'chat.db'), configDir: join(folder, 'config') },
+    ...more,
+  });
+  const send = (request: Partial<SendRequest> = {}): Promise<SendResult> =>
+    sender.send({ recipient: '+15550100', body: 'hello', attachments: [], ...request });
+  return { clock, chat, messages, store, log, sender, send };
+}
+
+/** Lets every step that needs no time happen. */
+export async function idle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
+
+/** Messages that writes the row at once, in the chat of the address. */
+export function obedient({ chat, messages }: { chat: InMemoryChat; messages: InMemoryMessages }): void {
+  messages.behave = ({ recipient, content }) => {
+    const address = `-;${recipient}`;
+    if ('body' in content) chat.add({ address, body: content.body });
+    else chat.add({ address, attachmentNames: [content.attachment.split('/').at(-1) ?? ''] });
+    return { kind: 'done' };
+  };
+}

@@ -1,0 +1,174 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { failed } from '../support/in-memory-messages.ts';
+import { folder, idle, obedient, setUp } from '../support/sender-fixture.ts';
+
+describe('the row of a send', () => {
+  test('is in the chat that was meant, of any service', async () => {
+    const { clock, chat, send } = setUp();
+    chat.know('iMessage;-;+15550100', null, '+15550100');
+    chat.add({ address: '-;+15550100', body: 'hello' });
+    const sending = send();
+    await idle();
+    chat.add({ address: '-;+15550111', body: 'hello' });
+    chat.add({ address: null, body: 'hello' });
+    await clock.advance(100);
+    const late = chat.add({ address: '-;+15550100', body: 'hello' });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(late));
+  });
+
+  test('may be in another one-to-one chat after it went to a participant', async () => {
+    const { clock, chat, messages, send } = setUp();
+    chat.know('any;-;+15550100', 'iMessage', '+15550100');
+    messages.behave = ({ chatId }) => (chatId === null ? { kind: 'done' } : failed(-1728));
+    const sending = send();
+    await idle();
+    chat.add({ address: '+;chat7', body: 'hello' });
+    chat.add({ address: null, body: 'hello' });
+    await clock.advance(100);
+    const rowId = chat.add({ address: '-;ana@example.com', body: 'hello' });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('may be in no chat when none was known', async () => {
+    const { clock, chat, send } = setUp();
+    const sending = send({ recipient: '(555) 0100' });
+    await idle();
+    const rowId = chat.add({ address: null, body: 'hello' });
+    await clock.advance(3000);
+    expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('is waited for until it is in its chat, so that the answer can name the conversation', async () => {
+    const { clock, chat, send } = setUp();
+    const sending = send({ recipient: '(555) 0100' });
+    await idle();
+    const rowId = chat.add({ address: null, body: 'hello' });
+    await clock.advance(100);
+    const row = chat.rows.findIndex((own) => own.rowId === rowId);
+    chat.rows[row] = { ...chat.rows[row], address: '-;+15550100' } as (typeof chat.rows)[number];
+    await clock.advance(25);
+    expect((await sending).message.conversation_id).toBe('any;-;+15550100');
+    expect(clock.monotonic()).toBe(125);
+  });
+
+  test.each([
+    ['a\r\nb\rc\n', 'a\nb\nc\n'],
+    ['a\nb', 'a\r\nb'],
+    ['\uFFFC\nlook\uFFFD here\n\uFFFC', 'look here'],
+    ['  spaces stay  ', '  spaces stay  '],
+  ])('has the same text but for line ends and placeholders (%#)', async (sent, stored) => {
+    const { clock, chat, send } = setUp();
+    const sending = send({ body: sent });
+    await idle();
+    chat.add({ body: stored.trim() === stored ? `${stored} ` : stored.trim() });
+    const rowId = chat.add({ body: stored });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('has the name of the file, composed or not', async () => {
+    const path = join(folder, 'Caf\u00e9.png');
+    writeFileSync(path, 'x');
+    const { clock, chat, messages, send } = setUp();
+    const sending = send({ body: '', attachments: [path] });
+    await eventually(() => expect(messages.runs.length).toBe(1));
+    await idle();
+    const rowId = chat.add({ attachmentNames: ['Cafe\u0301.png'] });
+    await clock.advance(25);
+    expect((await sending).message.id).toBe(String(rowId));
+  });
+
+  test('is the first for the first of two equal texts', async () => {
+    const world = setUp();
+    obedient(world);
+    const results = await Promise.all([world.send(), world.send(), world.send()]);
+    expect(results.map((result) => result.message.id)).toEqual(['1', '2', '3']);
+  });
+
+  test('that comes late belongs to the earlier send', async () => {
+    const { clock, chat, send } = setUp();
+    const first = send();
+    await idle();
+    await clock.advance(3000);
+    expect((await first).confirmed).toBe(false);
+    const second = send();
+    await idle();
+    chat.add({ body: 'hello' });
+    await clock.advance(25);
+    const later = chat.add({ body: 'hello' });
+    await clock.advance(25);
+    expect((await second).message.id).toBe(String(later));
+  });
+
+  test('that comes late belongs to the earlier send for 90 seconds', async () => {
+    for (const [laterMs, isLate] of [
+      [89_000, true],
+      [91_000, false],
+    ] as const) {
+      const { clock, chat, send } = setUp();
+      const first = send();
+      await idle();
+      await clock.advance(laterMs);
+      await first;
+      const second = send();
+      await idle();
+      chat.add({ body: 'hello' });
+      await clock.advance(25);
+      chat.add({ body: 'hello' });
+      await clock.advance(25);
+      expect((await second).message.id).toBe(isLate ? '2' : '1');
+    }
+  });
+
+  test('is not one that was there before the run, though an earlier send still waits for its own', async () => {
+    const { clock, chat, send } = setUp({ confirmMs: 25 });
+    const earlier = send({ body: 'something else' });
+    await idle();
+    await clock.advance(25);
+    await earlier;
+    chat.add({ body: 'hello' }); // written on another device
+    const sending = send();
+    await idle();
+    await clock.advance(25);
+    expect((await sending).confirmed).toBe(false);
+  });
+
+  test('is kept for a send whose outcome is unknown', async () => {
+    const { clock, chat, messages, send } = setUp();
+    messages.endWith(failed(-609));
+    await expect(send()).rejects.toMatchObject({ code: 'send_outcome_unknown' });
+    const second = send();
+    await idle();
+    chat.add({ body: 'hello' });
+    await clock.advance(25);
+    const later = chat.add({ body: 'hello' });
+    await clock.advance(25);
+    expect((await second).message.id).toBe(String(later));
+  });
+
+  test('that never came does not cost an equal text its row for ever', async () => {
+    const { clock, chat, send } = setUp();
+    const first = send();
+    await idle();
+    await clock.advance(120_000);
+    expect((await first).confirmed).toBe(false);
+    const second = send();
+    await idle();
+    chat.add({ body: 'hello' });
+    await clock.advance(25);
+    expect((await second).confirmed).toBe(true);
+  });
+
+  test('is not kept for a send that Messages refused', async () => {
+    const world = setUp();
+    world.messages.endWith(failed(1));
+    await expect(world.send()).rejects.toMatchObject({ code: 'send_failed' });
+    obedient(world);
+    expect((await world.send()).confirmed).toBe(true);
+  });
+});

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+import type { Event, EventType, PendingRow } from '../../src/domain/event.ts';
+import { NO_INCLUDES } from '../../src/domain/include.ts';
+import type { NewWebhook, WebhookStore } from '../../src/domain/ports/webhooks.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { Dispatcher, type DispatcherParts } from '../../src/webhooks/dispatcher.ts';
+import { Poster } from '../../src/webhooks/poster.ts';
+import { eventSerializer } from '../../src/wire/event-json.ts';
+import { collectingLog } from './log.ts';
+import { arrival, MemoryLog } from './memory-log.ts';
+import { Receiver } from './receiver.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const folder = temporaryFolder();
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+let files = 0;
+
+/** A message log, a channel, a state database and a dispatcher, as the service wires them. */
+export class WebhookFixture {
+  readonly messages = new MemoryLog();
+  readonly channel = new Channel();
+  readonly log = collectingLog();
+  readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
+  readonly store: WebhookStore;
+  dispatcher: Dispatcher;
+  #path: string;
+  #parts: Partial<DispatcherParts>;
+  #retryWaitsMs: readonly number[];
+
+  constructor(retryWaitsMs: readonly number[] = [10, 10], parts: Partial<DispatcherParts> = {}) {
+    files += 1;
+    this.#path = join(folder, `state-${files}.db`);
+    this.#parts = parts;
+    this.#retryWaitsMs = retryWaitsMs;
+    const database = openStateDatabase(this.#path);
+    closers.push(() => database.close());
+    this.store = webhookStore(database, systemClock);
+    this.dispatcher = this.restart();
+  }
+
+  /** Another dispatcher over the same state, as after a restart. */
+  restart(): Dispatcher {
+    const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: this.#retryWaitsMs });
+    const { feed, store } = this;
+    const json = eventSerializer(() => undefined);
+    this.dispatcher = new Dispatcher({
+      feed,
+      store,
+      poster,
+      clock: systemClock,
+      log: this.log,
+      json,
+      ...this.#parts,
+    });
+    this.dispatcher.start();
+    const { dispatcher } = this;
+    closers.push(() => dispatcher.close(0));
+    return dispatcher;
+  }
+
+  /** Rows that appear and are published. */
+  publish(from: number, to: number, type: EventType = 'message.received'): void {
+    for (let first = from; first <= to; first += 256) {
+      const rows: PendingRow[] = [];
+      for (let rowId = first; rowId <= Math.min(to, first + 255); rowId += 1) {
+        const row = arrival(rowId);
+        rows.push({ ...row, event: { ...row.event, type } as Event });
+      }
+      this.messages.add(...rows);
+      this.channel.publish(rows);
+    }
+  }
+}
+
+const received: readonly EventType[] = ['message.received'];
+export const hook = (url: string, options: Partial<NewWebhook> = {}): NewWebhook => ({
+  url,
+  events: received,
+  secret: null,
+  include: NO_INCLUDES,
+  ...options,
+});
+
+export async function newReceiver(answer?: Parameters<Receiver['answerWith']>[0]): Promise<Receiver> {
+  const receiver = await Receiver.start(answer);
+  closers.push(() => receiver.close());
+  return receiver;
+}
+
+export const rowsAt = (receiver: Receiver): number[] => receiver.deliveries.map(({ event }) => Number(event.data.id));
+export const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);

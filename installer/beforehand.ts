@@ -1,8 +1,8 @@
 import { AppError } from '../src/domain/errors.ts';
 import { type Launchd, noSession } from '../src/mac/launchd.ts';
-import type { InstallOptions } from './install.ts';
 import type { Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
+import type { InstallOptions } from './options.ts';
 import { portState } from './port.ts';
 
 const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 3001 };
@@ -38,7 +38,7 @@ export async function checkBeforehand(
       hint: 'Nothing was changed. Fix these and run the installation again.',
     });
   }
-  if (settings.kind === 'usable') for (const warning of settings.warnings) machine.say(`Configuration: ${warning}`);
+  if (settings.kind === 'usable') for (const warning of settings.warnings) machine.stdout(`Configuration: ${warning}`);
 
   const { host, port } = settings.kind === 'usable' ? settings.config.server : DEFAULT_ADDRESS;
   const state = await portState(machine.run, host, port);

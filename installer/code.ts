@@ -42,7 +42,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
       hint: 'Nothing was switched over; what ran before still runs.',
     });
   }
-  for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.say(`  ${line}`);
+  for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);
 }
 
 /** Changes with every byte of what would be installed. */

@@ -34,11 +34,11 @@ export async function settleGrants(
 ): Promise<void> {
   const cdhash = (await signatureOf(machine, layout.app))?.cdhash ?? null;
   if (isNewBundle && cdhash !== null && cdhash === known) {
-    machine.say('The program is byte for byte the one that macOS knows, so its permissions still hold.');
+    machine.stdout('The program is byte for byte the one that macOS knows, so its permissions still hold.');
   } else if (isNewBundle) {
     if (known !== null)
-      machine.say('The program is a new one for macOS, so it has to be granted its permissions again.');
-    for (const line of await resetPermissions(machine, layout)) machine.say(line);
+      machine.stdout('The program is a new one for macOS, so it has to be granted its permissions again.');
+    for (const line of await resetPermissions(machine, layout)) machine.stdout(line);
   }
   if (cdhash === null) rmSync(layout.knownCdhash, { force: true });
   else writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);

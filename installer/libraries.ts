@@ -47,7 +47,7 @@ async function hasCompiler({ run }: Machine): Promise<boolean> {
 }
 
 async function runNpm(machine: Machine, layout: Layout, folder: string, isCompiling: boolean): Promise<void> {
-  machine.say(
+  machine.stdout(
     isCompiling
       ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
       : 'Installing the libraries, without the native ones: this Mac has no compiler (xcode-select --install brings one). SQLite then comes with the private Node.',

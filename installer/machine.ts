@@ -18,7 +18,7 @@ export interface Machine {
   readonly run: RunCommand;
   readonly clock: Clock;
   /** One line for the person. */
-  readonly say: (line: string) => void;
+  readonly stdout: (line: string) => void;
 }
 
 export function pause(clock: Clock, ms: number): Promise<void> {

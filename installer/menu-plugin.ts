@@ -28,7 +28,7 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   ];
   return candidates.filter(({ name, folder }) => {
     if (isGuarded(machine, folder)) {
-      machine.say(`The plugin folder of ${name} is ${folder}: macOS may ask whether this terminal may look there.`);
+      machine.stdout(`The plugin folder of ${name} is ${folder}: macOS may ask whether this terminal may look there.`);
     }
     return folder !== '' && existsSync(folder);
   });
@@ -43,19 +43,19 @@ function isGuarded({ home }: Machine, folder: string): boolean {
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);
   if (programs.length === 0) {
-    machine.say(
+    machine.stdout(
       'No menu bar item: neither SwiftBar nor xbar is installed. Install one and run this again if you like.',
     );
   }
   for (const { name, folder, refreshUrl } of programs) {
     const link = join(folder, NAME);
     if (isForeign(link, layout)) {
-      machine.say(`${link} is not ours, so it stays as it is; remove it to have the menu bar item in ${name}.`);
+      machine.stdout(`${link} is not ours, so it stays as it is; remove it to have the menu bar item in ${name}.`);
       continue;
     }
     rmSync(link, { force: true });
     symlinkSync(layout.menuPlugin, link);
-    machine.say(`Menu bar item: linked into ${name}.`);
+    machine.stdout(`Menu bar item: linked into ${name}.`);
     await machine.run('open', ['-g', refreshUrl]);
   }
 }

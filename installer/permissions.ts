@@ -55,7 +55,7 @@ export async function walkThroughPermissions(
 ): Promise<readonly Name[]> {
   const end = machine.clock.monotonic() + limitMs;
   const guide = new Guide(machine, layout);
-  machine.say('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
+  machine.stdout('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
   for (;;) {
     const pauseMs = await look(client, guide);
     const { missing } = guide;
@@ -106,13 +106,13 @@ class Guide {
     const before = this.#reports.get(name);
     this.#reports.set(name, report);
     if (state === 'granted') {
-      if (before?.state !== 'granted') this.#machine.say(`✓ ${EXPLANATIONS[name].title}`);
+      if (before?.state !== 'granted') this.#machine.stdout(`✓ ${EXPLANATIONS[name].title}`);
       return;
     }
     if (before === undefined) this.#explain(name);
     // While macOS is asking, a window of System Settings would cover the question.
     if (state === 'denied' && report.reason !== 'no_dialog') await this.#openPane(name);
-    if (detail !== '' && detail !== before?.detail) this.#machine.say(`  ${detail}`);
+    if (detail !== '' && detail !== before?.detail) this.#machine.stdout(`  ${detail}`);
   }
 
   /** True when macOS refused without a dialog, which it does to some programs that the person did not start. */
@@ -124,21 +124,21 @@ class Guide {
   async askDirectly(): Promise<void> {
     this.#askedDirectly = true;
     const { executable, main } = this.#layout;
-    this.#machine.say('  macOS refused without asking you. Asking again from this terminal: look at the screen.');
+    this.#machine.stdout('  macOS refused without asking you. Asking again from this terminal: look at the screen.');
     const asked = await this.#machine.run(executable, [main, 'ask-automation'], {
       timeoutMs: DIRECT_QUESTION_LIMIT_MS,
     });
-    this.#machine.say(
+    this.#machine.stdout(
       asked.code === 0 ? '  Allowed. Checking with the agent.' : '  That did not help. The agent goes on asking.',
     );
   }
 
   #explain(name: Name): void {
     const { title, why, steps } = EXPLANATIONS[name];
-    this.#machine.say('');
-    this.#machine.say(`Missing: ${title}. ${why}`);
-    for (const step of steps(this.#layout)) this.#machine.say(`  ${step}`);
-    this.#machine.say('  Waiting; the installation goes on by itself.');
+    this.#machine.stdout('');
+    this.#machine.stdout(`Missing: ${title}. ${why}`);
+    for (const step of steps(this.#layout)) this.#machine.stdout(`  ${step}`);
+    this.#machine.stdout('  Waiting; the installation goes on by itself.');
   }
 
   async #openPane(name: Name): Promise<void> {

@@ -6,10 +6,10 @@ import { agentPlist } from './agent-plist.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
 import { knownCdhash } from './grants.ts';
-import type { InstallOptions } from './install.ts';
 import { LABEL, type Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { type MacKind, NODE_PACKAGES, obtainNode } from './node-runtime.ts';
+import type { InstallOptions } from './options.ts';
 import { checkScripts } from './scripts.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 
@@ -55,7 +55,7 @@ export async function prepareRelease(machine: Machine, layout: Layout, options: 
 async function newBundle(machine: Machine, layout: Layout, options: InstallOptions): Promise<NewBundle | undefined> {
   const replacesSound = await isBundleSound(machine, layout);
   if (replacesSound && !options.renewRuntime) {
-    machine.say(`${layout.app} stays as it is, and so do its permissions.`);
+    machine.stdout(`${layout.app} stays as it is, and so do its permissions.`);
     return undefined;
   }
   const mac = await macKind(machine);
@@ -64,7 +64,7 @@ async function newBundle(machine: Machine, layout: Layout, options: InstallOptio
   mkdirSync(folder);
   try {
     const node = await obtainNode(machine, mac, folder, options.packages ?? NODE_PACKAGES);
-    machine.say(`Making ${layout.app}: the permissions belong to this one program, not to every Node script.`);
+    machine.stdout(`Making ${layout.app}: the permissions belong to this one program, not to every Node script.`);
     return { ...(await stageBundle(machine, layout, node)), replacesSound };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -109,7 +109,7 @@ async function provideConfiguration(
         hint: 'Fix what it says and run the installation again.',
       });
     }
-    machine.say(`Made the configuration: ${layout.config}`);
+    machine.stdout(`Made the configuration: ${layout.config}`);
   }
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'usable') return settings.config;

@@ -22,7 +22,7 @@ export async function checkScripts(machine: Machine, folder: string): Promise<vo
   } finally {
     rmSync(output, { recursive: true, force: true });
   }
-  machine.say(`This macOS understands all ${scripts.length} scripts that drive Messages.`);
+  machine.stdout(`This macOS understands all ${scripts.length} scripts that drive Messages.`);
 }
 
 function refusal(script: string, { stderr, trouble }: CommandResult): AppError {

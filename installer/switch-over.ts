@@ -43,7 +43,7 @@ export async function switchOver(
   ]);
   if (failure === null) {
     removeStateCopy(layout);
-    machine.say(before === release.id ? `Version ${release.id} is in place.` : `Switched to version ${release.id}.`);
+    machine.stdout(before === release.id ? `Version ${release.id} is in place.` : `Switched to version ${release.id}.`);
     return;
   }
   if (before === undefined) throw notStarted(failure.error, layout);
@@ -55,7 +55,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
     name: 'stop the running agent',
     async run() {
       // Before the bundle is replaced: macOS looks a permission up by the path of the program that asks.
-      machine.say(
+      machine.stdout(
         'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
       );
       await launchd.bootout();
@@ -84,9 +84,9 @@ function registerApp(machine: Machine, layout: Layout): Step {
 async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise<void> {
   // launchd refuses to start a program whose log folder is missing (78).
   mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
-  machine.say('launchctl enable: the agent may be started, even if it was once switched off.');
+  machine.stdout('launchctl enable: the agent may be started, even if it was once switched off.');
   await launchd.enable();
-  machine.say('launchctl bootstrap: the agent is loaded, which starts it now and at every login.');
+  machine.stdout('launchctl bootstrap: the agent is loaded, which starts it now and at every login.');
   await launchd.bootstrap(layout.plist);
 }
 
@@ -105,7 +105,7 @@ async function goBack(
   stop: Step | undefined,
 ): Promise<AppError> {
   const logged = logEnd(failure.error, layout);
-  machine.say(`Going back to version ${before}, because the new one could not be put in place.`);
+  machine.stdout(`Going back to version ${before}, because the new one could not be put in place.`);
   const problems = await undoSteps(failure);
   const state = stateAfter(before, stop, problems);
   if (problems.length === 0) return told(failure.error, layout, 'rolled_back', state, logged);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readStagedFoldersInUse } from '../src/chatdb/read-once.ts';
+import { readStagedFoldersInUse } from '../src/chatdb/attachment-files.ts';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 import { Launchd } from '../src/mac/launchd.ts';
 import { resetPermissions } from './grants.ts';
@@ -24,7 +24,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   const layout = layoutOf(machine.home);
   const left: string[] = [];
   left.push(...(await stopAgent(machine)));
-  if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.say('Removed the menu bar item.');
+  if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
   // Before the bundle is removed: tccutil finds it by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
 
@@ -39,9 +39,11 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
     });
   }
   if (!purge && existsSync(layout.support)) {
-    machine.say(`Kept: ${layout.support} (configuration, key, webhooks) and ${layout.logs}. With --purge they go too.`);
+    machine.stdout(
+      `Kept: ${layout.support} (configuration, key, webhooks) and ${layout.logs}. With --purge they go too.`,
+    );
   }
-  machine.say('Postern has been uninstalled.');
+  machine.stdout('Postern has been uninstalled.');
 }
 
 async function stopAgent(machine: Machine): Promise<readonly string[]> {
@@ -49,10 +51,10 @@ async function stopAgent(machine: Machine): Promise<readonly string[]> {
   const job = await launchd.state();
   if (job.kind === 'absent') return [];
   if (job.kind === 'no_session') {
-    machine.say('Nobody is logged in at the screen, so no agent runs; its files are removed.');
+    machine.stdout('Nobody is logged in at the screen, so no agent runs; its files are removed.');
     return [];
   }
-  machine.say('launchctl bootout: the agent is stopped and taken from launchd, so that it is not started again.');
+  machine.stdout('launchctl bootout: the agent is stopped and taken from launchd, so that it is not started again.');
   try {
     await launchd.bootout();
     return [];
@@ -65,7 +67,7 @@ async function stopAgent(machine: Machine): Promise<readonly string[]> {
 async function forgetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   if (existsSync(layout.app)) return resetPermissions(machine, layout);
   if (existsSync(layout.support)) {
-    machine.say(
+    machine.stdout(
       'The app was removed earlier, so its permissions could not be reset. If Postern is still listed in System Settings > Privacy & Security > Full Disk Access, select it there and click −.',
     );
   }
@@ -73,7 +75,7 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
 }
 
 /** Staged attachments, but for those that a conversation in Messages shows: removing them would empty it. */
-function removeStagedFiles({ home, say }: Machine): readonly string[] {
+function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');
   const stagingFolder = join(messages, 'Attachments', 'Postern');
   try {
@@ -84,12 +86,16 @@ function removeStagedFiles({ home, say }: Machine): readonly string[] {
     const left = removed.flatMap((name) => remove(join(stagingFolder, name)));
     if (inUse.size === 0 && left.length === 0) return remove(stagingFolder);
     if (inUse.size > 0) {
-      say(`Kept: ${stagingFolder}, because conversations in Messages show ${inUse.size} of the files sent from there.`);
+      stdout(
+        `Kept: ${stagingFolder}, because conversations in Messages show ${inUse.size} of the files sent from there.`,
+      );
     }
     return left;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    say(`Kept: ${stagingFolder}. Only the agent had access to it, and conversations in Messages may show files in it.`);
+    stdout(
+      `Kept: ${stagingFolder}. Only the agent had access to it, and conversations in Messages may show files in it.`,
+    );
     return [];
   }
 }

@@ -3,7 +3,7 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
-import type { Connection } from './connection.ts';
+import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
 import { attachmentsOf } from './details.ts';
 
 interface FileIdentity {
@@ -100,4 +100,10 @@ export function* stagedFoldersInUse(connection: Connection, stagingFolder: strin
 
 function folderAfter(path: string, marker: string): string {
   return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
+}
+
+/** The same for a program that is not the service, as a set of folder names. Throws AppError `chat_db_unavailable`. */
+export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
+  const { stagingFolder } = place;
+  return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));
 }

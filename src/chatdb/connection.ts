@@ -1,6 +1,7 @@
 import { accessSync, constants, opendirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
+import type { Log } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import { problem } from '../domain/problems.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
@@ -237,3 +238,23 @@ function isRefusal(error: unknown): boolean {
 function isStorageFailure(error: unknown): boolean {
   return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }
+
+export interface ChatDbPlace {
+  readonly chatDbPath: string;
+  readonly homeFolder: string;
+}
+
+/** For programs that are not the service: opens chat.db for one read. Throws AppError `chat_db_unavailable` when it cannot. */
+export function readOnce<Result>(
+  { chatDbPath, homeFolder }: ChatDbPlace,
+  read: (connection: Connection) => Result,
+): Result {
+  const connection = new Connection({ path: chatDbPath, home: homeFolder, log: SILENT });
+  try {
+    return read(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

@@ -4,7 +4,7 @@ import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from './columns.ts';
-import type { Connection } from './connection.ts';
+import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
 import { toUnixMs } from './instants.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
@@ -110,4 +110,9 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   const joined = row[at.attachments] as number;
   const announced = Math.max(row[at.announcesAttachments] === 0 ? 0 : 1, countPlaceholders(bodyOf(row, snapshot)));
   return joined < announced;
+}
+
+/** Facts for `isReplaced`, for a program that is not the service. Throws AppError `chat_db_unavailable`. */
+export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
+  return readOnce(place, (connection) => new ChatLog(connection).identity(at));
 }

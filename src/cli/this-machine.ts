@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Settings } from '../../installer/install.ts';
 import type { Machine } from '../../installer/machine.ts';
+import type { Settings } from '../../installer/options.ts';
 import type { Environment } from '../config/environment.ts';
 import { readConfig } from '../config/file.ts';
 import { isAppError } from '../domain/errors.ts';
@@ -23,7 +23,7 @@ export function thisMachine({ environment, stdout }: Context): Machine {
     path: (environment.env.PATH ?? '').split(delimiter).filter(Boolean),
     run: commandRunner(environment.env),
     clock: systemClock,
-    say: (line) => stdout(line),
+    stdout: (line) => stdout(line),
   };
 }
 

@@ -145,7 +145,7 @@ async function installed(changes: Partial<Machine> = {}): Promise<Outcome> {
     path: [dirname(process.execPath), '/usr/bin', '/bin'],
     run: commandRunner(environment()),
     clock: systemClock,
-    say: (line) => void said.push(line),
+    stdout: (line) => void said.push(line),
     ...changes,
   };
   const id = await installCode(machine, layout, await project(), '0.1.0');

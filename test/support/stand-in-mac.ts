@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { InstallOptions, Settings } from '../../installer/install.ts';
 import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
+import type { InstallOptions, Settings } from '../../installer/options.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
 import { commandRunner, type RunCommand } from '../../src/runtime/command.ts';
@@ -83,7 +83,7 @@ export class StandInMac {
       path: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'],
       run: this.run,
       clock: this.clock,
-      say: (line) => void this.said.push(line),
+      stdout: (line) => void this.said.push(line),
       ...changes,
     };
   }

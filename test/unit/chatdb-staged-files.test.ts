@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readStagedFoldersInUse } from '../../src/chatdb/read-once.ts';
+import { readStagedFoldersInUse } from '../../src/chatdb/attachment-files.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

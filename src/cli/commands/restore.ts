@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readLogIdentity } from '../../chatdb/read-once.ts';
+import { readLogIdentity } from '../../chatdb/message-log.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../config/file.ts';
 import type { Config } from '../../config.ts';
 import { isReplaced } from '../../domain/cursor.ts';

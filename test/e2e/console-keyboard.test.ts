@@ -71,7 +71,7 @@ describe('the console, with the keyboard alone', () => {
     });
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
-    await page.getByText('That is not the key').waitFor();
+    await page.getByText('Wrong API key').waitFor();
     expect(await faults()).toEqual([]);
     await page.keyboard.type(key);
     await page.keyboard.press('Enter');

@@ -54,7 +54,7 @@ describe('the console', () => {
     await page.goto(`${url}/console`);
     await page.fill('#key', 'wrong');
     await page.keyboard.press('Enter');
-    await page.getByText('That is not the key').waitFor();
+    await page.getByText('Wrong API key').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     // The browser notes the 401 itself.
     expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
@@ -86,7 +86,7 @@ describe('the console', () => {
     await thread.getByText('Good question. I would say yes.').waitFor();
     await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
     await page.locator('#event-list li', { hasText: /reacted with .+ to message \d+/ }).waitFor();
-    await page.getByText('Nothing yet.').waitFor({ state: 'hidden' });
+    await page.getByText('No events yet.').waitFor({ state: 'hidden' });
   });
 
   inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {

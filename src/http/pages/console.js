@@ -8,7 +8,7 @@ import { listen, offerFilter } from './live.js';
 import { offerSending } from './send.js';
 import { showWebhooks } from './webhooks.js';
 
-const WRONG_KEY = 'That is not the key: compare it with api_key in config.toml.';
+const WRONG_KEY = 'Wrong API key. Compare it with api_key in config.toml.';
 const CHANGED_KEY = 'The key was changed: enter the new one, api_key in config.toml.';
 
 async function enter(candidate) {
@@ -26,7 +26,7 @@ async function enter(candidate) {
   }
 }
 
-/** Back to the door. A key that was refused is forgotten; one that could not be tried stays for the next try. */
+/** Back to the sign-in form. A key that was refused is forgotten; one that could not be checked is kept. */
 function leave(reason, isForgotten = true) {
   if (isForgotten) forgetKey();
   show('door');

@@ -172,7 +172,7 @@ describe('doctor', () => {
     expect(of('webhook c')?.what_to_do).not.toContain('Local Network');
   });
 
-  test('names open files, mistakes, a disabled agent, a port holder and the shape of the database', async () => {
+  test('names open files, mistakes, a disabled agent, a port holder and the schema of the database', async () => {
     const mac = await newMac();
     chmodSync(mac.layout.config, 0o644);
     mkdirSync(join(mac.home, 'Library', 'LaunchAgents'));
@@ -197,7 +197,7 @@ describe('doctor', () => {
     expect(of('service')?.sentence).toContain('Nothing answers at');
     expect(of('port')?.sentence).toBe(`Port ${mac.port} is taken by ruby, process 99.`);
     expect(connections).toBe(0);
-    expect(of('chat_database')?.sentence).toContain('shape of macOS 15');
+    expect(of('chat_database')?.sentence).toContain('schema of macOS 15');
   });
 });
 

@@ -105,7 +105,7 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
         );
       }
       const macos = SHAPES.find(([column]) => columns.has(column))?.[1];
-      return ok('chat_database', `${path} can be read; it has the shape of macOS ${macos ?? '10.13 or older'}.`);
+      return ok('chat_database', `${path} can be read; it has the schema of macOS ${macos ?? '10.13 or older'}.`);
     } finally {
       database.close();
     }

@@ -132,7 +132,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
         `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
       );
     }
-    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'no answer'}.`;
+    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
       ? finding('problem', name, sentence, LOCAL_NETWORK)
       : finding(

@@ -8,7 +8,7 @@ import { installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';
 
-/** What of the built project is installed; dependencies are installed anew, for the private Node. */
+/** What of the built project is installed; dependencies are installed again, for the private Node. */
 const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', join('installer', 'menubar')];
 const PROOF_LIMIT_MS = 60_000;
 

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 export const LABEL = 'local.postern.agent';
 export const BUNDLE_ID = 'local.postern';
 
-/** Where everything lies on a Mac. Nothing else in the project spells these paths. */
+/** Where everything is on a Mac. Nothing else in the project spells these paths. */
 export interface Layout {
   /** The bundle that holds the permissions; sealed by its signature, so nothing in it changes with an update. */
   readonly app: string;
   /** The private copy of Node: the program that launchd starts and macOS knows as Postern. */
   readonly executable: string;
-  /** config_dir of decision A1; the code lies beside the configuration. */
+  /** config_dir of decision A1; the code is beside the configuration. */
   readonly support: string;
   /** A folder a version. */
   readonly versions: string;

@@ -1,7 +1,7 @@
 import type { Clock } from '../src/domain/ports/host.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
-/** Everything outside that an installation touches, handed in so that it runs against stand-ins too. */
+/** Everything outside that an installation touches, passed in so that tests can replace it. */
 export interface Machine {
   /** As Node names it: `darwin` on a Mac. */
   readonly platform: string;
@@ -9,7 +9,7 @@ export interface Machine {
   readonly arch: string;
   readonly uid: number;
   readonly home: string;
-  /** Where files may lie for a while. */
+  /** For temporary files. */
   readonly temporaryFolder: string;
   /** The Node that runs the installer. */
   readonly execPath: string;

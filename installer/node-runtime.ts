@@ -39,7 +39,7 @@ export interface MacKind {
 
 /**
  * A self-contained Node for this Mac: the pinned package, else the person's own. Returns the path of the
- * executable, which may lie in `folder`. Throws AppError with what to do when there is none.
+ * executable, which may be in `folder`. Throws AppError with what to do when there is none.
  */
 export async function obtainNode(
   machine: Machine,
@@ -60,7 +60,7 @@ export async function obtainNode(
   return ownNode(machine, mac);
 }
 
-/** Null when the package lies unpacked in `folder`, else what went wrong. Other content than the pinned one is an error. */
+/** Null when the package is unpacked in `folder`, else what went wrong. Other content than the pinned one is an error. */
 async function fetchPackage(machine: Machine, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
   const packed = await machine.run('npm', ['pack', spec, '--loglevel=error', '--pack-destination', folder], {

@@ -19,7 +19,7 @@ const NAMES: readonly Name[] = ['full_disk_access', 'automation'];
 const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   full_disk_access: {
     title: 'Full Disk Access',
-    why: 'The messages database lies in a folder that macOS guards; without this Postern can read nothing.',
+    why: 'The Messages database is in a folder that macOS protects; without this Postern can read nothing.',
     steps: (layout) => [
       'System Settings opens at Privacy & Security > Full Disk Access.',
       'Switch on "Postern" in the list. If it is not there, click + and choose it,',

@@ -63,7 +63,7 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-/** Builds every room and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
+/** Creates every module and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
 export async function startApp(config: Config, host: Host): Promise<RunningApp> {
   preferLittleMemory();
   const { clock, log, version } = host;

@@ -85,7 +85,7 @@ function usageMistake({ code, message }: CommanderError, program: Command): stri
     .replace(/\.?$/, '.');
 }
 
-/** The command that was meant, with those it lies beneath. */
+/** The command that was meant, with its parents. */
 function commandIn(program: Command): string {
   let command = program;
   let names = [program.name()];

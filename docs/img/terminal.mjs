@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 const COLUMNS = 92;
 const CHARACTER = 7.8;
 const LINE = 19;
-/** From the middle of a line to where its letters stand. */
+/** From the middle of a line to the baseline of its letters. */
 const DESCENT = 4.5;
 const MARGIN = 16;
 const BAR = 30;
@@ -154,7 +154,7 @@ function widthOf(text) {
   return [...text].reduce((sum, character) => sum + (/[\u1100-\u115f\u2e80-\u9fff\uff00-\uff60]|\p{Emoji_Presentation}/u.test(character) ? 2 : 1), 0);
 }
 
-/** Every line has its moment in an animation that begins anew; where nothing moves, everything is there. */
+/** Every line has its moment in an animation that repeats; without animation every line is visible. */
 function svg(width, height, panes, totalS) {
   const rules = [];
   let number = 0;

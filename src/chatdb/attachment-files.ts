@@ -42,14 +42,14 @@ export class AttachmentFiles implements AttachmentReader {
     };
   }
 
-  /** undefined for what is not there, no regular file, or lies elsewhere. */
+  /** undefined for a file that is missing, not a regular file, or outside the folder. */
   async #open(path: string): Promise<OpenFile | undefined> {
     try {
       const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
       const real = await realpath(path);
       if (!real.startsWith(folder + sep)) return undefined;
       const file = await stat(real);
-      // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may lie anywhere.
+      // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may be anywhere.
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
       return await openSame(real, file);
     } catch {
@@ -66,7 +66,7 @@ export class AttachmentFiles implements AttachmentReader {
   }
 }
 
-/** undefined when another file lies there by now. */
+/** undefined when the path leads to another file by now. */
 async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
   const handle = await open(path, READ_PLAINLY);
   const opened = await handle.stat();

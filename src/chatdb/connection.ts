@@ -22,7 +22,7 @@ interface Open {
 
 /**
  * The one live handle on chat.db. It follows the path: a replaced file, a new -wal or -shm (left by a killed
- * Messages) or a file overwritten in place mean opening anew; a failure closes it, and every check tries again (decisions C5, C6).
+ * Messages) or a file overwritten in place mean opening it again; a failure closes it, and every check tries again (decisions C5, C6).
  */
 export class Connection {
   readonly path: string;
@@ -92,7 +92,7 @@ export class Connection {
   }
 
   /**
-   * Which file is open, as text that is compared and nothing else. It is the same after the machine was started anew.
+   * Which file is open, as text that is compared and nothing else. It is the same after a restart of the machine.
    */
   get fileId(): string {
     return this.#open?.files.lasting ?? '';

@@ -89,7 +89,7 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
     const earlier = standing.get(place);
     standing.delete(place);
     if (type < 3000 || type >= 4000) standing.set(place, reaction);
-    // The removal of one that was replaced meanwhile says nothing about the one that stands.
+    // The removal of a reaction that was already replaced does not remove its replacement.
     else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(place, earlier);
   }
   return [...standing.values()];

@@ -53,7 +53,7 @@ export interface PlaceOptions extends CommonOptions {
   readonly demo?: boolean;
 }
 
-/** Where the configuration lies that is meant. */
+/** The folder of the configuration that is meant. */
 export function folderOf({ demo, configDir }: PlaceOptions, { environment }: Context): string {
   return demo === true ? demoFolder(configDir, environment) : configFolder(configDir, environment);
 }

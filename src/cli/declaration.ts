@@ -9,7 +9,7 @@ export function examples(...lines: readonly string[]): string {
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
-// Readers of what stands behind an option. What they throw ends a sentence about the value they refuse.
+// Parsers of the values of options. What they throw ends a sentence about the value they refuse.
 
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty.');

@@ -10,7 +10,7 @@ import { printable } from './output/text.ts';
 /** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
 export interface ConnectionOptions extends PlaceOptions {
   readonly url?: string;
-  /** The key never stands in the arguments, where every user of the machine could read it. */
+  /** The key is never an argument, because every user of the machine can read those. */
   readonly keyFile?: string;
   readonly json?: boolean;
 }

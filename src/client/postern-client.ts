@@ -21,7 +21,7 @@ export type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '
 export { isPosternError, PosternError } from './postern-error.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-/** Waits before connecting anew; the last one repeats. */
+/** Waits before reconnecting; the last one repeats. */
 const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** A line that held so long begins again with the shortest wait. */
 const STEADY_MS = 10_000;
@@ -186,7 +186,7 @@ export class PosternClient {
   }
 
   /**
-   * Events as they happen, over a WebSocket that is connected anew whenever it breaks and goes on after the
+   * Events as they happen, over a WebSocket that reconnects whenever it breaks and resumes after the
    * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
    * when the service refuses for good: the key (401), or a row id that means nothing any more (410).
    */

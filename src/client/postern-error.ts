@@ -1,7 +1,7 @@
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
 
-/** What a method of the client throws: the service's own words when it refused (RFC 9457), else what stood between. */
+/** What a method of the client throws: the service's own words when it refused (RFC 9457), else what prevented an answer. */
 export class PosternError extends Error {
   override readonly name = 'PosternError';
   /** Of the answer; 0 when there was none. */
@@ -25,7 +25,7 @@ export class PosternError extends Error {
   }
 }
 
-/** True for a PosternError of any realm: under a test runner's own realm `instanceof` lies. */
+/** True for a PosternError of any realm: `instanceof` fails across realms, such as a test runner's. */
 export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }

@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts';
 import { readConfig, removeIfThere, syncFolder, writeDraft } from './file.ts';
 import { parseToml } from './syntax.ts';
 
-/** The value on a line of its own: a text in double or single quotes. What stands around it stays. */
+/** The value on a line of its own: a text in double or single quotes. What is around it stays. */
 const KEY_LINE =
   /^(?<before>[ \t]*(?:auth[ \t]*\.[ \t]*)?api_key[ \t]*=[ \t]*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(?<after>[^\n]*)$/;
 
@@ -47,7 +47,7 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(place, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // The same words may stand in another section, or inside a longer text.
+    // The same words may be in another section, or inside a longer text.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

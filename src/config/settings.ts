@@ -12,12 +12,12 @@ export interface Setting<Value = unknown> {
   readonly name: string;
   /** What it is for, as the template's comment. */
   readonly about: string;
-  /** What may stand there: the end of a sentence that begins with "it must be". */
+  /** Allowed values: the end of a sentence that begins with "it must be". */
   readonly allowed: string;
   /** What counts when it is not written; undefined: it must be written. */
   readonly defaultValue: (environment: Environment) => unknown;
   /**
-   * What the written value, or one item of a list, means; undefined when it may not stand there. Integers are bigint.
+   * What the written value, or one item of a list, means; undefined when it is not allowed. Integers are bigint.
    */
   readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;
@@ -141,7 +141,7 @@ function absolutePath(written: unknown, { homeFolder }: Environment): string | u
   return isAbsolute(path) ? path : undefined;
 }
 
-/** macOS has it in one place; elsewhere a stand-in may be anywhere on PATH (decision A4). */
+/** macOS has it in one place; elsewhere a replacement may be anywhere on PATH (decision A4). */
 function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
@@ -180,7 +180,7 @@ function isHostHeader(text: string): boolean {
   return isPort && (isIP(ipv6) === 6 || isHost(name));
 }
 
-/** An IPv6 address stands in brackets in a Host header; names come in any case. */
+/** A Host header has an IPv6 address in brackets; names come in any case. */
 function asInHeader(host: string): string {
   return (isIP(host) === 6 ? `[${host}]` : host).toLowerCase();
 }

@@ -1,7 +1,7 @@
 import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 
-/** Keys that stand in a new file ready to be edited; the others stand there as comments. */
+/** Keys that a new file has ready to be edited; the others are there as comments. */
 const USUAL: readonly string[] = [
   SETTINGS.host.name,
   SETTINGS.port.name,

@@ -42,7 +42,7 @@ export class AppError extends Error {
   }
 }
 
-/** True for an AppError of any realm: under a test runner's own realm `instanceof` lies. */
+/** True for an AppError of any realm: `instanceof` fails across realms, such as a test runner's. */
 export function isAppError(error: unknown): error is AppError {
   return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'AppError';
 }

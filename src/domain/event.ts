@@ -12,7 +12,7 @@ export type Event =
 
 /** One entry of the event log: a row of chat.db seen as an event. */
 export interface LogEntry {
-  /** The position of whoever has seen this entry and everything before it. */
+  /** The position of a reader that has seen this entry and everything before it. */
   readonly offset: Offset;
   /** The row that the event is about. */
   readonly rowId: number;

@@ -3,7 +3,7 @@ import type { MessageDetails } from './details.ts';
 /** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
 export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
 
-/** A message, in exactly the contract's shape and field order: it is serialised as it stands. */
+/** A message, in exactly the contract's shape and field order: it is serialised unchanged. */
 export interface Message {
   /** Row id in chat.db, as a string; "" for a provisional answer to a send (decision D6). */
   readonly id: string;

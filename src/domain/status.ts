@@ -26,7 +26,7 @@ export interface StatusReport {
   readonly permissions: readonly PermissionReport[];
 }
 
-/** Answer of `POST /api/v1/permissions/check`: the same, asked anew in the agent's own name. */
+/** Answer of `POST /api/v1/permissions/check`: the same, asked again in the agent's own name. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }

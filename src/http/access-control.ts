@@ -47,7 +47,7 @@ export class AccessControl {
     this.#openPaths = openPaths;
   }
 
-  /** Throws the refusal; gives the answer to a preflight, which is over at the door; else the request is in. */
+  /** Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on. */
   async admit({ request, method, path, rawQuery, headers, arrival }: Exchange): Promise<Answer | undefined> {
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
     guard.checkHost(request);

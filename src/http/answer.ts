@@ -3,11 +3,11 @@ import { STATUS_CODES } from 'node:http';
 /** What a handler says. */
 export interface Answer {
   readonly status: number;
-  /** Sent as JSON exactly as it stands; absent: no body, unless there is `content`. */
+  /** Sent as JSON, unchanged; absent: no body, unless there is `content`. */
   readonly body?: unknown;
   /** What is not JSON. */
   readonly content?: { readonly type: string; readonly text: string | Buffer };
-  /** A body that is read while it is sent. Its type stands in `headers`. */
+  /** A body that is read while it is sent. Its type is in `headers`. */
   readonly stream?: AnswerStream;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -72,7 +72,7 @@ export class Exchange {
     this.headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': this.id };
   }
 
-  /** The segment of the path that stands for `name`, decoded. */
+  /** The segment of the path at `{name}`, decoded. */
   param(name: string): string {
     return this.params[name] ?? '';
   }

@@ -36,7 +36,7 @@ function refusal(code: string | undefined): AppError {
 
 /**
  * Gives a request back to the server without the upgrade it offered, and so ignores the offer (RFC 9110, 7.8).
- * Java's HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to whoever listens
+ * Java's HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener
  * for upgrades, its body unread.
  */
 export function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {

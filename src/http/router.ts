@@ -17,7 +17,7 @@ interface RoutedRequest extends Request {
   exchange: Exchange;
 }
 
-/** Finds the handler of a request that the door has let in. */
+/** Finds the handler of a request that access control has admitted. */
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: ReadonlyMap<string, Page>;

@@ -33,7 +33,7 @@ import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
 /**
- * Takes over a socket whose handshake has passed the door. May throw AppError, before it has written anything,
+ * Takes over a socket whose handshake was admitted. May throw AppError, before it has written anything,
  * to refuse it.
  */
 export type AcceptWebSocket = (
@@ -77,7 +77,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 
-/** The HTTP side of the service: every request and handshake passes the door, then the router or the WebSocket hub. */
+/** The HTTP side of the service: every request and handshake passes access control, then the router or the WebSocket hub. */
 export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;

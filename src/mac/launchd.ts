@@ -91,7 +91,7 @@ export class Launchd {
     return line !== undefined && /=> (?:disabled|true)/.test(line);
   }
 
-  /** Lets it be started, whatever was said before. The override lies outside the property list and outlives it. */
+  /** Lets it be started, whatever was said before. The override is kept outside the property list and outlives it. */
   async enable(): Promise<void> {
     const result = await this.#launchctl('enable', this.target);
     if (result.code !== 0) throw failure('enable', result);

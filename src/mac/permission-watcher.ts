@@ -14,13 +14,13 @@ export interface PermissionWatcherOptions {
   readonly onGranted: () => void;
   /** Whether a process that starts now can read the database. */
   readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
-  /** Where `open-once` lies, compiled or not; default beside this module. */
+  /** The folder of `open-once`, compiled or not; default beside this module. */
   readonly moduleFolder?: URL;
 }
 
 /**
  * Full Disk Access is read when a process starts: one that was refused stays refused. While chat.db cannot be
- * opened, a fresh process tries now and then; when it can and we cannot, a start anew is all that is missing (decision C6).
+ * opened, a fresh process tries now and then; when it can and we cannot, only a restart is missing (decision C6).
  */
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;
@@ -55,7 +55,7 @@ export class PermissionWatcher {
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
-    // Once: the next process decides anew.
+    // Once: the next process decides for itself.
     this.close();
     log.warn('a fresh process can read chat.db and this one cannot: starting again');
     onGranted();

@@ -13,7 +13,7 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const EVERY_MS = 60_000;
 
 /**
- * Keeps the files that launchd writes our output to from growing for ever: copies a large one to `<name>.1` and
+ * Keeps the files that launchd writes our output to from growing forever: copies a large one to `<name>.1` and
  * empties it. It is emptied, not renamed, because launchd holds it open, and it appends, so the next line goes to
  * the beginning. A line written between the two steps is lost. Looks at once and then regularly.
  */

@@ -23,7 +23,7 @@ export interface ProcessLog extends Log {
   flush(): void;
 }
 
-/** When whoever reads stdout has stopped, lines beyond this are dropped rather than kept in memory. */
+/** When the reader of stdout has stopped, lines beyond this are dropped rather than kept in memory. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {

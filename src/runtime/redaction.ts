@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Fields that hold an address, or a chat guid with one in it. */
 const ADDRESSES =
   /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
-/** Never logged, whatever stands in them. */
+/** Never logged, whatever they contain. */
 const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
 const URLS = /url$|^(?:path|target)$/i;
 /**
@@ -90,7 +90,7 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** By its looks: under a test runner's own realm `instanceof` lies. */
+/** By its properties: `instanceof` fails across realms, such as a test runner's. */
 function isError(value: object): value is ErrorLike {
   const { message, stack } = value as { message?: unknown; stack?: unknown };
   return typeof message === 'string' && typeof stack === 'string';

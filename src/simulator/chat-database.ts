@@ -128,7 +128,7 @@ export class ChatDatabase extends Tables {
 
   /**
    * A row of `message`, without its chat join: Messages writes that a moment later. Since macOS 26 the text
-   * stands in attributedBody alone, before that in both.
+   * is in attributedBody alone, before that in both.
    */
   message({ text, dateMs, from, service = 'iMessage', runs, columns = {} }: NewMessage): number {
     const isOwn = from === undefined;
@@ -260,7 +260,7 @@ export class ChatDatabase extends Tables {
     return this.number('SELECT ifnull(max(ROWID), 0) FROM message');
   }
 
-  /** SQLite's statistics, which stand in every chat.db of a Mac and steer its planner. */
+  /** SQLite's statistics, which every chat.db of a Mac has and which steer its planner. */
   analyze(): void {
     this.sqlite.exec('ANALYZE');
   }

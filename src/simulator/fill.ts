@@ -16,7 +16,7 @@ export interface Filling {
 
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
-/** Before it Messages kept whole seconds, and joins had no date of their own: they stand at 0, some at NULL. */
+/** Before it Messages kept whole seconds, and joins had no date of their own: they are 0, some NULL. */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 
 const ROWS_A_COMMIT = 50_000;
@@ -62,7 +62,7 @@ interface Member {
 /**
  * Fills an empty database with ten years of messages: one conversation far busier than the rest, groups, reactions,
  * replies, attachments, old chats without dates in their joins, rows that came later than they are dated. The body
- * of four in five stands in attributedBody alone, and hardly two are alike.
+ * of four in five is in attributedBody alone, and hardly two are alike.
  *
  * It is many times faster than Messages because the indexes and triggers of the schema are taken away first and put
  * back when all rows are there; what the triggers would have written is written by hand. The indexes are the same

@@ -16,7 +16,7 @@ export interface MacOptions {
   readonly macosVersion?: MacosVersion;
   /** Simulated people who write by themselves and answer. Default false. */
   readonly hasPeople?: boolean;
-  /** Folder of the compiled simulator; default where this module lies. */
+  /** Folder of the compiled simulator; default the folder of this module. */
   readonly moduleFolder?: string;
 }
 
@@ -49,7 +49,7 @@ export class SimulatedMac {
     this.chatDbPath = join(this.homeFolder, 'Library/Messages/chat.db');
     this.osascriptPath = join(dir, 'bin/osascript');
     this.#recordPath = join(dir, 'osascript-calls.jsonl');
-    // A socket's path may hold about 100 bytes only, wherever the folder lies.
+    // A socket's path may hold about 100 bytes only, wherever the folder is.
     const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
     this.#socketPath = join(tmpdir(), `postern-messages-${name}.sock`);
     this.#moduleFolder = options.moduleFolder ?? fileURLToPath(new URL('.', import.meta.url));
@@ -66,7 +66,7 @@ export class SimulatedMac {
     return lines.map((line) => JSON.parse(line) as RecordedCall);
   }
 
-  /** Starts Messages. `isReborn`: as after one that was killed, with -wal and -shm made anew. */
+  /** Starts Messages. `isReborn`: as after one that was killed, with -wal and -shm created again. */
   async start({ isReborn = false }: { readonly isReborn?: boolean } = {}): Promise<void> {
     mkdirSync(this.homeFolder, { recursive: true, mode: 0o700 });
     this.#install('osascript');
@@ -131,7 +131,7 @@ export class SimulatedMac {
     rmSync(this.#socketPath, { force: true });
   }
 
-  /** The program is started with next to no environment, so everything stands in it, absolute. */
+  /** The program is started with next to no environment, so everything is written into it, with absolute paths. */
   #install(tool: 'osascript' | 'open'): void {
     const path = join(this.#options.dir, 'bin', tool);
     mkdirSync(join(this.#options.dir, 'bin'), { recursive: true });

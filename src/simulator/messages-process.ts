@@ -17,7 +17,7 @@ export interface ProcessSettings {
   readonly version: MacosVersion;
   /** Whether simulated people write by themselves and answer. */
   readonly hasPeople: boolean;
-  /** Begin as after a Messages that was killed: -wal and -shm are deleted and made anew. */
+  /** Begin as after a Messages that was killed: -wal and -shm are deleted and created again. */
   readonly isReborn: boolean;
 }
 

@@ -101,7 +101,7 @@ export class ScriptHost {
   }
 
   /**
-   * One dialog, whoever waits for it. It goes away when the event times out (T0mSIlver/localvoxtral PR #183, measured:
+   * One dialog, however many wait for it. It goes away when the event times out (T0mSIlver/localvoxtral PR #183, measured:
    * a timeout of one second gave a dialog of one second) or when the program that asks ends.
    */
   async #ask(limitMs: number, signal: AbortSignal): Promise<'allowed' | 'refused' | 'gone'> {

@@ -9,7 +9,7 @@ import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** Decision F1. */
 const MAX_WEBHOOKS = 64;
-/** Section H: records kept for each webhook. Trimmed in steps, so a few more may stand for a while. */
+/** Section H: records kept for each webhook. Trimmed in steps, so there may be a few more for a while. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 

@@ -1,4 +1,4 @@
-/** Hosts as URLs spell them; `*.example.net` stands for every name below example.net. Empty: all. */
+/** Hosts as URLs spell them; `*.example.net` matches every name below example.net. Empty: all. */
 export type AllowedHosts = readonly string[];
 
 export function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
@@ -9,7 +9,7 @@ export function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
   );
 }
 
-/** Why it may not, for whoever registers or reads of it. */
+/** Why it may not, for the registration and the list of deliveries. */
 export function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }

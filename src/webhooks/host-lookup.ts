@@ -5,7 +5,7 @@ type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]
 
 /**
  * The addresses of receivers, as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be ended and
- * holds one of a limited number of threads (Node, `dns.lookup`), so each name is looked up once at a time, whoever asks.
+ * holds one of a limited number of threads (Node, `dns.lookup`), so there is at most one lookup of a name at a time.
  */
 export class HostLookup {
   readonly #asking = new Map<string, Callback[]>();

@@ -3,9 +3,9 @@ import type { Clock } from '../domain/ports/host.ts';
 
 /** Decision F2: at most this much of an answer is read. */
 const MAX_BYTES = 64 * 1024;
-/** The head has decided; a body that takes longer is not worth the lane's time. */
+/** The head has decided; a body that takes longer would only delay the next delivery. */
 const MAX_MS = 1000;
-/** As much of it is kept for whoever asks what the receiver said. */
+/** As much of it is kept to show what the receiver said. */
 const KEPT_BYTES = 4 * 1024;
 
 /**

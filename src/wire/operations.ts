@@ -10,7 +10,7 @@ import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RouteId } from './routes.ts';
 import { webhookBody } from './webhook.ts';
 
-/** What the OpenAPI document says of one operation, besides method, path and key, which stand in `ROUTES`. */
+/** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
   readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Events' | 'Webhooks';
   readonly summary: string;

@@ -19,7 +19,7 @@ export interface Problem {
   readonly hint?: string | undefined;
 }
 
-/** More members may stand in it, depending on `code`. */
+/** It may have more members, depending on `code`. */
 export const problemSchema = shapeOf<Problem>()(
   z
     .object({

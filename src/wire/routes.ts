@@ -4,7 +4,7 @@ export const API = '/api/v1';
 /** One method on one path of the contract. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Beneath `API`, or from the root when it lies outside; `{name}` stands for one segment. */
+  /** Beneath `API`, or from the root with `isOutside`; `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
   /** Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. */

@@ -12,7 +12,7 @@ import { type ConnectionOptions, Refusal, withService } from '../service-connect
 
 export interface AddOptions extends ConnectionOptions {
   readonly event?: readonly EventType[];
-  /** The secret never stands in the arguments, as the key does not. */
+  /** Like the key, the secret is never an argument. */
   readonly secretFile?: string;
 }
 

@@ -45,7 +45,7 @@ export interface MessageReader {
   conversation(id: string): Promise<Conversation | undefined>;
 }
 
-/** An open file of a message. Whoever has it reads once or closes it. */
+/** An open file of a message. Its holder reads it once or closes it. */
 export interface AttachmentFile {
   readonly name: string;
   /** As Messages stored it: anything. */

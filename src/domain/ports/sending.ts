@@ -71,7 +71,7 @@ export interface SendRequest {
   readonly attachments: readonly string[];
   /** `Idempotency-Key` (decision D9), when given. */
   readonly idempotencyKey?: string;
-  /** Stands in every log line of this send (decision E8). */
+  /** Part of every log line of this send (decision E8). */
   readonly requestId?: string;
 }
 

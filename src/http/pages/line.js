@@ -3,7 +3,7 @@ import { API, call, currentKey } from './api.js';
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 
 /**
- * The WebSocket, connected anew whenever it breaks, and going on after the last event taken.
+ * The WebSocket. It reconnects whenever it breaks, and resumes after the last event taken.
  * `tell` hears `open`, `closed` with the wait in seconds, and `refused` when the key is not the key any more.
  */
 export class Line {

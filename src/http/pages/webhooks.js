@@ -3,7 +3,7 @@ import { copyOf, element, say, timeOf } from './elements.js';
 
 const pathOf = (id) => `webhooks/${encodeURIComponent(id)}`;
 
-/** Shows all of them; how each is doing stands in the status, which was asked for anyway. */
+/** Shows all of them; how each is doing comes from the status, which was asked for anyway. */
 export async function showWebhooks({ webhooks: summaries }) {
   const webhooks = await call('webhooks');
   const states = new Map(summaries.map(({ id, state }) => [id, state]));
@@ -39,7 +39,7 @@ function itemOf(webhook, state = 'healthy') {
   return item;
 }
 
-/** Whatever goes wrong is said in the room of the webhooks. */
+/** Errors are shown in the section of the webhooks. */
 async function told(work) {
   try {
     await work;

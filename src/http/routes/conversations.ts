@@ -11,7 +11,7 @@ export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listC
     async listConversations(exchange) {
       const { limit, offset } = readQuery(conversationQuery, exchange.query);
       const page = await reader.listConversations({ limit, offset });
-      // Whoever pages by offset may find more behind every full page.
+      // For a client that pages by offset, a full page may be followed by another.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
       if (next === undefined) return { status: 200, body: page.items };
       const link = nextPage(`${API}/conversations`, [

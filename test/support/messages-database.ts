@@ -21,12 +21,12 @@ export class MessagesDatabase {
   readonly path: string;
   readonly sqlite: Sqlite;
 
-  constructor(path: string, version: '26' | '13' | '12' | '10.13' = '26') {
+  constructor(path: string) {
     this.path = path;
     mkdirSync(dirname(path), { recursive: true });
     this.sqlite = openSqlite(path);
     this.sqlite.exec('PRAGMA journal_mode = WAL');
-    const schema = readFileSync(new URL(`../../src/simulator/schemas/macos-${version}.sql`, import.meta.url), 'utf8');
+    const schema = readFileSync(new URL('../../src/simulator/schemas/macos-26.sql', import.meta.url), 'utf8');
     this.sqlite.exec(schema.split('-- @section triggers-needing-functions')[0] ?? '');
   }
 

@@ -5,8 +5,6 @@ import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';
 import { portState } from './port.ts';
 
-const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 3001 };
-
 /** Throws unless this is a Mac and its owner, with what to do instead. */
 export function refuseOtherMachines({ platform, uid }: Machine): void {
   if (platform !== 'darwin') {
@@ -40,7 +38,7 @@ export async function checkBeforehand(
   }
   if (settings.kind === 'usable') for (const warning of settings.warnings) machine.stdout(`Configuration: ${warning}`);
 
-  const { host, port } = settings.kind === 'usable' ? settings.config.server : DEFAULT_ADDRESS;
+  const { host, port } = settings.kind === 'usable' ? settings.config.server : settings.server;
   const state = await portState(machine.run, host, port);
   if (state.kind === 'impossible') {
     throw new AppError('port_impossible', `Nothing can listen on ${host}:${port} (${state.code}).`, {

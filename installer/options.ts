@@ -3,7 +3,8 @@ import type { NodePackage } from './node-runtime.ts';
 
 /** What the configuration says, read by the version that is being installed. */
 export type Settings =
-  | { readonly kind: 'none' }
+  /** There is none yet; `server` is where the one of the first launch listens. */
+  | { readonly kind: 'none'; readonly server: { readonly host: string; readonly port: number } }
   | { readonly kind: 'usable'; readonly config: AgentConfig; readonly warnings: readonly string[] }
   | { readonly kind: 'unusable'; readonly mistakes: readonly string[] };
 

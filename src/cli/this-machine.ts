@@ -6,6 +6,7 @@ import type { Machine } from '../../installer/machine.ts';
 import type { Settings } from '../../installer/options.ts';
 import type { Environment } from '../config/environment.ts';
 import { readConfig } from '../config/file.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { isAppError } from '../domain/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
@@ -37,9 +38,14 @@ export function projectRoot(): string {
 /** The configuration as the installer wants to know it. */
 export function settingsIn(configDir: string, environment: Environment): Settings {
   const reading = readConfig(configDir, environment);
-  if (reading.state === 'absent') return { kind: 'none' };
+  if (reading.state === 'absent') return { kind: 'none', server: firstLaunchServer() };
   if (reading.state === 'unusable') return { kind: 'unusable', mistakes: reading.mistakes };
   return { kind: 'usable', config: reading.config, warnings: reading.warnings };
+}
+
+function firstLaunchServer(): { readonly host: string; readonly port: number } {
+  const { host, port } = SETTINGS;
+  return { host: host.defaultValue(), port: Number(port.defaultValue()) };
 }
 
 /** Runs `work`; a failure with a meaning becomes its sentence, what to do, and exit code 1. */

@@ -123,7 +123,7 @@ export const SETTINGS = {
   },
 } satisfies Readonly<Record<string, Setting>>;
 
-function integer(name: string, least: number, most: number, defaultValue: number, about: string): Setting<number> {
+function integer(name: string, least: number, most: number, defaultValue: number, about: string) {
   return {
     name,
     about,
@@ -131,7 +131,7 @@ function integer(name: string, least: number, most: number, defaultValue: number
     defaultValue: () => BigInt(defaultValue),
     read: (written) =>
       typeof written === 'bigint' && written >= least && written <= most ? Number(written) : undefined,
-  };
+  } satisfies Setting<number>;
 }
 
 /** The path with `~`, `$HOME` and `${HOME}` expanded, undefined when it is not absolute then. */

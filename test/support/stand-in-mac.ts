@@ -150,7 +150,7 @@ export class StandInMac {
       version: '0.1.0',
       renewRuntime: false,
       permissionsLimitMs: 60_000,
-      readSettings,
+      readSettings: (configDir) => readSettings(configDir, this.port),
       ...changes,
     };
   }
@@ -233,14 +233,14 @@ export class StandInMac {
   }
 }
 
-function readSettings(configDir: string): Settings {
+function readSettings(configDir: string, port: number): Settings {
   const file = join(configDir, 'config.toml');
-  if (!existsSync(file)) return { kind: 'none' };
+  if (!existsSync(file)) return { kind: 'none', server: { host: '127.0.0.1', port } };
   const text = readFileSync(file, 'utf8');
-  const port = /^port = (\d+)$/m.exec(text)?.[1];
+  const written = /^port = (\d+)$/m.exec(text)?.[1];
   const warnings = text.includes('old_key') ? ['server.old_key is not known.'] : [];
-  if (port === undefined) return { kind: 'unusable', mistakes: ['server.port must be a number from 1 to 65535.'] };
-  const server = { host: '127.0.0.1', port: Number(port), socket: !text.includes('socket = false') };
+  if (written === undefined) return { kind: 'unusable', mistakes: ['server.port must be a number from 1 to 65535.'] };
+  const server = { host: '127.0.0.1', port: Number(written), socket: !text.includes('socket = false') };
   return {
     kind: 'usable',
     config: {

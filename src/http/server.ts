@@ -177,6 +177,8 @@ export class HttpServer implements ExchangeContext {
       // The guard answers a missing Host, with a problem.
       requireHostHeader: false,
     });
+    // Node would leave out those after the first 1,000, a Content-Length too; their size is bounded.
+    server.maxHeadersCount = 0;
     // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
     Object.assign(server, { httpAllowHalfOpen: true });
     const receive = (request: IncomingMessage, response: ServerResponse): void => {

@@ -205,4 +205,20 @@ describe('a request', () => {
     const raw = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}${last}\r\n`);
     expect(raw).toMatch(/^Connection: close\r$/m);
   });
+
+  test.each(['Content-Length', 'Transfer-Encoding'])(
+    'that offers another protocol with 1,100 headers before its %s is one request',
+    async (name) => {
+      const hidden = 'GET /console HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+      const size = hidden.length.toString(16);
+      const [value, body] =
+        name === 'Content-Length' ? [hidden.length, hidden] : ['chunked', `${size}\r\n${hidden}\r\n0\r\n\r\n`];
+      const many = `Connection: Upgrade\r\nUpgrade: h2c\r\n${'a:\r\n'.repeat(1100)}`;
+      const raw = await gateway.raw(
+        `POST /first HTTP/1.1\r\nHost: localhost\r\n${many}${name}: ${value}\r\n\r\n${body}` +
+          'GET /second HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      );
+      expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 401']);
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type AppError, errorCode } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
@@ -35,11 +35,11 @@ function refusal(code: string | undefined): AppError {
 }
 
 /**
- * Gives a request back to the server without the upgrade it offered, and so ignores the offer (RFC 9110, 7.8).
+ * Gives a request back to its socket without the upgrade it offered, and so ignores the offer (RFC 9110, 7.8).
  * Java's HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener
  * for upgrades, its body unread.
  */
-export function withoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -49,7 +49,6 @@ export function withoutUpgrade(server: Server, request: IncomingMessage, socket:
     lines.push(`${name}: ${/^connection$/i.test(name) ? aboutConnection(value) : value}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
-  server.emit('connection', socket);
 }
 
 /** What a Connection header says of the connection itself, the offer left out. */

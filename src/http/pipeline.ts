@@ -67,9 +67,9 @@ class Pipeline {
     this.#socket = socket;
     this.#all = all;
     socket.once('close', () => this.#close());
-    // Reading the body of a running request resumes the socket.
+    // Reading the body of a running request, and a drained answer, resume the socket.
     socket.on('resume', () => {
-      if (this.#waiting.length > 0) socket.pause();
+      if (this.#waiting.length > 0 || this.#next !== undefined) socket.pause();
     });
   }
 
@@ -86,7 +86,7 @@ class Pipeline {
 
   /**
    * Calls `next` once all complete requests so far are answered, never if the connection closes first.
-   * Only the first of several calls counts until then.
+   * Only the first of several calls counts until then. `next` finds the socket paused if it had to wait.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;

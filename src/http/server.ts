@@ -192,12 +192,17 @@ export class HttpServer implements ExchangeContext {
     // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      const isWebSocket = isHandshake(request);
+      // Now, because a socket that has ended takes nothing back.
+      if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // The answers before it may have left the time limit of an idle connection.
         socket.setTimeout(0);
-        if (isHandshake(request))
-          void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
-        else withoutUpgrade(server, request, socket, head);
+        if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
+        else {
+          server.emit('connection', socket);
+          socket.resume();
+        }
       });
     });
     const refuse = (socket: Socket, error?: unknown): void => {
@@ -226,6 +231,9 @@ export class HttpServer implements ExchangeContext {
     try {
       await this.#door.admitHandshake(exchange);
       await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery));
+      // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
+      socket._read(0);
+      socket.resume();
       exchange.done(101);
     } catch (error) {
       exchange.fail(error);

@@ -29,6 +29,10 @@ const send = (body: string): string => {
 };
 const LIST = '/api/v1/messages';
 const PAGE = '/docs/swagger-ui-bundle.js';
+const SOCKET = `/api/v1/ws?api_key=${encodeURIComponent(KEY)}`;
+const OFFER = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 /** A connection on which `text` was written. `answers` is all that has come back, as bytes of HTTP. */
 function pipeline(gateway: HttpGateway, text: string) {
@@ -156,12 +160,46 @@ describe('many requests on one connection', () => {
 
   test('one that offers another protocol loses no answer', async () => {
     const gateway = await open();
-    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
     const last = 'Connection: close\r\n';
-    const client = pipeline(gateway, get(LIST) + get(LIST, offer) + get(PAGE) + get(LIST, offer) + get(LIST, last));
+    const client = pipeline(gateway, get(LIST) + get(LIST, OFFER) + get(PAGE) + get(LIST, OFFER) + get(LIST, last));
     await client.read().closed;
     expect(client.statuses).toEqual([200, 200, 200, 200, 200]);
     expect(gateway.log.lines.filter(({ fields }) => fields?.status === 200)).toHaveLength(5);
+  });
+
+  test('one that offers another protocol is answered behind more than run at once', async () => {
+    const gateway = await open();
+    const client = pipeline(gateway, get(LIST).repeat(20) + get(LIST, OFFER) + get(LIST, 'Connection: close\r\n'));
+    await client.read().closed;
+    expect(client.statuses).toEqual(Array.from({ length: 22 }, () => 200));
+  });
+
+  test('one that offers another protocol is answered to a client that has closed its side', async () => {
+    const gateway = await open();
+    const held = holdSends(gateway);
+    const client = pipeline(gateway, send('x') + get(LIST, OFFER)).read();
+    await eventually(() => expect(held.length).toBe(1));
+    client.socket.end();
+    await once(client.socket, 'finish');
+    await gateway.get('/api/v1/health');
+    held[0]?.();
+    await client.closed;
+    expect(client.statuses).toEqual([201, 200]);
+  });
+
+  test('a WebSocket behind more than run at once hears its client', async () => {
+    const hub = new WebSocketServer({ noServer: true });
+    const gateway = await open({
+      acceptWebSocket: (request, socket, head) => {
+        hub.handleUpgrade(request, socket, head, (one) => one.on('ping', () => one.close(1001)));
+      },
+    });
+    const client = pipeline(gateway, get(LIST).repeat(20) + get(SOCKET, UPGRADE)).read();
+    await eventually(() => expect(client.statuses.length).toBe(21));
+    const ping = Buffer.from([0x89, 0x80, 1, 2, 3, 4]);
+    client.socket.write(ping);
+    await eventually(() => expect(client.answers.endsWith('\x88\x02\x03\xe9')).toBe(true));
+    expect(client.statuses.at(-1)).toBe(101);
   });
 
   test('a WebSocket opens after the answers before it', async () => {
@@ -170,10 +208,7 @@ describe('many requests on one connection', () => {
       acceptWebSocket: (request, socket, head) => hub.handleUpgrade(request, socket, head, (one) => one.close(1001)),
     });
     const held = holdSends(gateway);
-    const upgrade =
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
-    const socketPath = `/api/v1/ws?api_key=${encodeURIComponent(KEY)}`;
-    const client = pipeline(gateway, send('x') + get(PAGE) + get(socketPath, upgrade)).read();
+    const client = pipeline(gateway, send('x') + get(PAGE) + get(SOCKET, UPGRADE)).read();
     await eventually(() => expect(held.length).toBe(1));
     await gateway.get('/api/v1/health');
     held[0]?.();

@@ -99,8 +99,8 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
   if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
     return 'The Messages database cannot be sent.';
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
-  // A file with one name only, and that one elsewhere, is not one of ours.
-  if (file.nlink > 1n && (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir)))) {
+  // By identity: macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may lead out of it.
+  if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {
     return "Postern's own files cannot be sent.";
   }
   return { path, realPath: real, identity: identity(file) };

@@ -139,6 +139,9 @@ describe('an attachment', () => {
     const found = await mistakes(paths);
     expect(found).toEqual([0, 1, 2].map((index) => `/attachments/${index} Postern's own files cannot be sent.`));
     expect(await mistakes([inside('twice.png')])).toEqual([]);
+    writeFileSync(inside('elsewhere.toml'), 'key');
+    symlinkSync(inside('elsewhere.toml'), inside('config/linked'));
+    expect(await mistakes([inside('elsewhere.toml')])).toHaveLength(1);
   });
 });
 

@@ -145,6 +145,9 @@ test.each([
   ],
   ['Boot-out fehlgeschlagen: 36: Vorgang läuft', 'Boot-out …: 36: …'],
   ['code 483920 for jane@example.org', 'code … for …'],
+  ['sent to service+home@user.com', 'sent to …'],
+  ['service +49/171/1234/567', 'service …'],
+  ['service 030/12345, 171:1234:567', 'service …'],
 ])('of %j the report keeps %j', (text, kept) => {
   expect(knownWords(text)).toBe(kept);
 });

@@ -35,7 +35,8 @@ const WORDS = new Set(
 export function knownWords(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
-    .replace(/\+?\d[\d\s().-]{5,}\d/g, MASK) // as a telephone number is written
+    .replace(/\S*@\S*/g, MASK) // an address may be made of known words
+    .replace(/\+?\(?\d(?:[^\p{L}]{0,3}\d){5,}/gu, MASK) // a telephone number, however it is grouped
     .replace(/[\p{L}\p{N}\p{M}_]+/gu, (word) => (isHarmless(word) ? word : MASK))
     .replace(/[^\x20-\x7e\n…]+/g, MASK)
     .replace(/…(?:[\s.@+'"-]*…)+/g, MASK)

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { menuPicture } from './menu.mjs';
@@ -29,7 +29,7 @@ const open = (command) => {
 
 try {
   const service = open('make run');
-  await service.until('Ctrl+C ends it');
+  await service.until('Stop with Ctrl+C');
   const tail = open('node dist/main.js tail --demo');
   await tail.until('←');
   const send = open("node dist/main.js send --demo +15550100 'Shall I bring the ladder?'");
@@ -44,11 +44,11 @@ try {
     ]),
   );
 
-  // The plugin as SwiftBar runs it, in a home where it finds the demo's configuration.
+  // The plugin as SwiftBar runs it, in a home where it finds the demo's configuration and socket.
   const config = join(home, '.config/postern-demo/config.toml');
-  const support = join(home, 'Library/Application Support/Postern');
+  const support = join(home, 'Library/Application Support');
   mkdirSync(support, { recursive: true });
-  symlinkSync(config, join(support, 'config.toml'));
+  symlinkSync(dirname(config), join(support, 'Postern'));
   const plugin = () =>
     execFileSync('sh', [join(root, 'installer/menubar/postern.30s.sh')], {
       env: { ...env, SWIFTBAR: '1' },

@@ -27,8 +27,6 @@ export async function checkBeforehand(
   options: InstallOptions,
 ): Promise<void> {
   if (!(await launchd.hasSession())) throw noSession();
-  const job = await launchd.state();
-  if (job.kind === 'no_session') throw noSession();
 
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'unusable') {
@@ -45,6 +43,8 @@ export async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
+  // After the port, so that an agent that has just come up is known as the one that listens.
+  const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {
     throw new AppError('port_taken', `Port ${port} is taken by ${state.program ?? 'another program'}.`, {

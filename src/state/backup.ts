@@ -77,8 +77,8 @@ export function readBackup(path: string): Backup {
  */
 export function extractState(path: string, target: string): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
-  using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
   try {
+    using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
     const restored = using(openStateDatabase(target), (state) => {
       const webhooks = Number(state.prepare('SELECT count(*) FROM webhook').get()?.[0]);
       const cursor = cursorStore(state).load();

@@ -1,4 +1,5 @@
 import { AppError, errorCode, isAppError } from '../domain/errors.ts';
+import { EVENT_TYPES } from '../domain/event.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { claimPrivateFile } from './private-file.ts';
 
@@ -67,6 +68,10 @@ const CONTENT = [
   {
     sql: "SELECT count(*) FROM webhook LEFT JOIN consumer ON name = 'webhook/' || id WHERE name IS NULL",
     trouble: 'the position of a webhook is missing in it',
+  },
+  {
+    sql: "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')",
+    trouble: 'it holds a trigger or a view, which Postern never makes',
   },
 ];
 
@@ -171,6 +176,12 @@ function assertComplete(database: Sqlite): void {
   }
   for (const { sql, trouble } of CONTENT) {
     if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);
+  }
+  for (const [url, events] of database.prepare('SELECT url, events FROM webhook').all()) {
+    const isKnown = (event: unknown): boolean => (EVENT_TYPES as readonly unknown[]).includes(event);
+    if (!URL.canParse(String(url)) || !(JSON.parse(String(events)) as unknown[]).every(isKnown)) {
+      throw new Error('a webhook in it is damaged');
+    }
   }
 }
 

@@ -155,6 +155,13 @@ describe('a state database is refused with a sentence', () => {
       'no column ',
     ],
     ['has lost a column', 'ALTER TABLE webhook DROP COLUMN last_success_at', 'no column webhook.last_success_at'],
+    [
+      'has a webhook with an event that there is not',
+      "UPDATE webhook SET events = '[1]'",
+      'a webhook in it is damaged',
+    ],
+    ['has a webhook whose url is none', "UPDATE webhook SET url = 'notaurl'", 'a webhook in it is damaged'],
+    ['has a trigger', 'CREATE TRIGGER t AFTER DELETE ON send BEGIN SELECT 1; END', 'a trigger or a view'],
     ['has a webhook with damaged events', "UPDATE webhook SET events = '[\"message'", 'a webhook in it is damaged'],
     ['has a webhook without a position', 'DELETE FROM consumer WHERE row_id = 3', 'position of a webhook is missing'],
   ])('when it %s', (_, sql, words) => {

@@ -9,6 +9,7 @@ import { extractState, type RestoredState, readBackup, replaceFiles } from '../.
 import { lockFolder } from '../../state/lock.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
 import { reportFailure } from '../failure.ts';
+import { oneLine } from '../output/text.ts';
 import type { BackupOptions } from './backup.ts';
 
 /** `postern restore FILE`: configuration and state as the backup has them. */
@@ -23,7 +24,7 @@ export async function restore(file: string, options: BackupOptions, context: Con
       if (options.force !== true) assertEmpty(folder);
       const { config, state } = replace(path, text, folder, context);
       context.stdout(
-        `Restored the configuration and the state that Postern ${version} backed up on ${createdAt} to ${folder}.`,
+        `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
         `They have ${state.webhooks} ${state.webhooks === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
         'Now start Postern.',

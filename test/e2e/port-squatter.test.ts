@@ -14,7 +14,7 @@ const KEY = 'key-of-the-owner';
 const NOBODY = '65534';
 const root = temporaryFolder();
 
-/** Takes a port before Postern does, keeps all that it receives, and offers whoever asks a menu line that runs a program. */
+/** Takes a port before Postern does, keeps all that it receives, and offers every client a menu line that runs a program. */
 const SQUATTER = `
   const { createServer } = require('node:net');
   const { writeSync } = require('node:fs');
@@ -118,7 +118,7 @@ describe.each([
   });
 });
 
-test('an address that is named is asked, whoever listens there', async () => {
+test('an address that is named is asked, whatever program listens there', async () => {
   const mac = await newMac();
   const url = `http://127.0.0.1:${port}`;
   expect(await postern(['status', '--config-dir', mac.layout.support, '--url', url])).toMatchObject({

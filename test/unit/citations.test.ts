@@ -21,7 +21,7 @@ const FILES = ['src', 'installer', 'test', 'docs', 'launchd', 'bench', '.'].flat
 const SOURCES = FILES.filter((path) => /^(src|installer|test|bench)\/.*\.(ts|js|mjs|cjs)$/.test(path));
 
 /**
- * What stands in comments, line by line, and the code without them. Good enough for this code: `//` in a string
+ * The comments, line by line, and the code without them. Good enough for this code: `//` in a string
  * follows a colon.
  */
 function divided(text: string): { readonly comments: string; readonly code: string } {

@@ -187,7 +187,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
     }
   });
 
-  test('prints no line that could run a program, whoever answered', async () => {
+  test('prints no line that could run a program, whatever program answered', async () => {
     const harmless = [
       '| sfimage=envelope',
       '---',

@@ -151,7 +151,7 @@ describe('the row of a send', () => {
     expect((await second).message.id).toBe(String(later));
   });
 
-  test('that never came does not cost an equal text its row for ever', async () => {
+  test('that never came does not cost an equal text its row forever', async () => {
     const { clock, chat, send } = setUp();
     const first = send();
     await idle();

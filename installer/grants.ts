@@ -24,7 +24,7 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 }
 
 /**
- * Called with the bundle that is in use now. macOS ties the permissions to its cdhash: entries of another one show
+ * Called with the bundle that is in place now. macOS ties the permissions to its cdhash: entries of another one show
  * Postern as switched on and refuse it, so they are removed.
  */
 export async function settleGrants(
@@ -32,6 +32,7 @@ export async function settleGrants(
   layout: Layout,
   { isNewBundle, known }: { readonly isNewBundle: boolean; readonly known: string | null },
 ): Promise<void> {
+  if (!isNewBundle && existsSync(layout.knownCdhash)) return;
   const cdhash = (await signatureOf(machine, layout.app))?.cdhash ?? null;
   if (isNewBundle && cdhash !== null && cdhash === known) {
     machine.stdout('The program is byte for byte the one that macOS knows, so its permissions still hold.');
@@ -40,8 +41,17 @@ export async function settleGrants(
       machine.stdout('The program is a new one for macOS, so it has to be granted its permissions again.');
     for (const line of await resetPermissions(machine, layout)) machine.stdout(line);
   }
-  if (cdhash === null) rmSync(layout.knownCdhash, { force: true });
-  else writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
+  remember(layout, cdhash);
+}
+
+/** Without a record the permissions are reset with the next new bundle, so that a failure to write it does no harm. */
+function remember(layout: Layout, cdhash: string | null): void {
+  try {
+    rmSync(layout.knownCdhash, { force: true });
+    if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
+  } catch {
+    // The installation itself has succeeded or failed before; its outcome is what the person is told.
+  }
 }
 
 /** Removes Postern's entries from both lists. Returns what the person has to do where that failed. */

@@ -26,12 +26,11 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
+    // A first installation that failed leaves its app in place too.
+    const isNewBundle = release.bundle?.isPlaced() === true;
+    await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
   }
-  await settleGrants(machine, layout, {
-    isNewBundle: release.bundle !== undefined,
-    known: release.knownCdhash,
-  });
   removeOldVersions(layout);
 
   await linkMenuPlugin(machine, layout);

@@ -7,6 +7,8 @@ export interface StagedFolder {
   readonly path: string;
   /** Moves it to its destination. What was there is kept until `discard`. */
   place(): void;
+  /** True from `place` to `putBack`. */
+  isPlaced(): boolean;
   /** Undoes `place`, also when it failed half-way. */
   putBack(): void;
   /** Removes what is not at the destination. */
@@ -42,6 +44,7 @@ export async function stageFolder(
         throw explained(error, destination);
       }
     },
+    isPlaced: () => !existsSync(path),
     putBack() {
       if (!existsSync(path)) moveIfThere(destination, path);
       moveIfThere(old, destination);

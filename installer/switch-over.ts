@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { AppError, isAppError } from '../src/domain/errors.ts';
 import type { Launchd } from '../src/mac/launchd.ts';
 import type { Agent } from './agent.ts';
-import { registerBundle, settleGrants } from './grants.ts';
+import { registerBundle } from './grants.ts';
 import type { Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 import type { NewBundle, Release } from './release.ts';
@@ -34,7 +34,7 @@ export async function switchOver(
   const failure = await runSteps([
     ...(stop === undefined ? [] : [stop]),
     copyState(layout),
-    ...(release.bundle === undefined ? [] : [placeBundle(machine, layout, release.bundle, release.knownCdhash)]),
+    ...(release.bundle === undefined ? [] : [placeBundle(release.bundle)]),
     registerApp(machine, layout),
     switchVersion(layout, release.id),
     writeFileStep(layout.command, release.command, 0o755),
@@ -64,14 +64,13 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   };
 }
 
-/** Undone, the app is the one before; where that was missing or damaged, the new one stays. */
-function placeBundle(machine: Machine, layout: Layout, bundle: NewBundle, known: string | null): Step {
+/** Undone, the app is the one before. Where that was missing or damaged, the new one stays: the old code needs one. */
+function placeBundle(bundle: NewBundle): Step {
   return {
     name: 'put the app in place',
     run: () => bundle.place(),
-    async undo() {
-      if (bundle.replacesSound || !existsSync(layout.app)) bundle.putBack();
-      else await settleGrants(machine, layout, { isNewBundle: true, known });
+    undo() {
+      if (bundle.replacesSound || !bundle.isPlaced()) bundle.putBack();
     },
   };
 }

@@ -181,6 +181,17 @@ describe('the bundle', () => {
     expect(mac.grants).toEqual({});
   });
 
+  test('of an installation that failed loses the entries of an older one: its own app stays', async () => {
+    const mac = await installed();
+    await uninstall(mac.machine(), { purge: false });
+    mac.behave({ permissions: {}, broken: ['0.2.0'] });
+    const execPath = mac.keep('newer-node', machFile({ libraries: [] }));
+    const failing = install(mac.machine({ execPath }), mac.options({ version: '0.2.0' }));
+    await expect(failing).rejects.toMatchObject({ code: 'agent_not_healthy' });
+    expect(mac.cdhash).toBeDefined();
+    expect(mac.grants).toEqual({});
+  });
+
   test('that LaunchServices never heard of: the person is told to remove the entry', async () => {
     const mac = await installed();
     mac.forget('launch-services.json');

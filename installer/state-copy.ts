@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Layout } from './layout.ts';
 import type { Step } from './steps.ts';
@@ -26,7 +26,8 @@ export function copyState(layout: Layout): Step {
     undo() {
       if (kept === undefined) return;
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
-      for (const name of kept) copyFileSync(join(copies, name), join(layout.support, name));
+      // Moved, because a full disk must not keep them from coming back.
+      for (const name of kept) renameSync(join(copies, name), join(layout.support, name));
       removeStateCopy(layout);
     },
   };

@@ -82,7 +82,7 @@ export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  readonly #door: AccessControl;
+  readonly #access: AccessControl;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
   readonly #timeouts: HttpTimeouts;
@@ -101,7 +101,7 @@ export class HttpServer implements ExchangeContext {
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#door = new AccessControl({ settings, apiKey, openPaths: new Set(open.keys()) });
+    this.#access = new AccessControl({ settings, apiKey, openPaths: new Set(open.keys()) });
     const handlers = {
       ...healthRoutes(parts.health),
       ...messageRoutes(parts.reader, parts.sender, counters),
@@ -126,7 +126,7 @@ export class HttpServer implements ExchangeContext {
     server.listen(port, host);
     await this.#listening(server);
     const { address, family, port: actualPort } = server.address() as AddressInfo;
-    this.#door.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
+    this.#access.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
     const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
     this.#url = `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
     return this.#url;
@@ -216,7 +216,7 @@ export class HttpServer implements ExchangeContext {
 
   async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
     try {
-      const answer = await this.#door.admit(exchange);
+      const answer = await this.#access.admit(exchange);
       if (answer === undefined) this.#router.run(exchange, response as Response);
       else exchange.send(answer);
     } catch (error) {
@@ -229,7 +229,7 @@ export class HttpServer implements ExchangeContext {
     socket.on('error', destroy);
     exchange.route = WEBSOCKET_PATH;
     try {
-      await this.#door.admitHandshake(exchange);
+      await this.#access.admitHandshake(exchange);
       await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery));
       // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
       socket._read(0);

@@ -7,7 +7,7 @@ import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 const MIB = 1024 * 1024;
-const LITTLE_ROOM_MIB = 1024;
+const LOW_SPACE_MIB = 1024;
 const NO_ROOM_MIB = 100;
 
 /** Is there a configuration, and is it one the service starts with? */
@@ -68,7 +68,7 @@ export function diskSpace(folder: string): Finding {
     const sentence = `${free} are free on the disk.`;
     if (freeMib < NO_ROOM_MIB)
       return finding('problem', 'disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
-    if (freeMib < LITTLE_ROOM_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
+    if (freeMib < LOW_SPACE_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
     return ok('disk_space', sentence);
   } catch {
     return finding('unknown', 'disk_space', 'It cannot be told how much room the disk has.', null);

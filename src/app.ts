@@ -8,7 +8,11 @@ import { ReaderThread } from './chatdb/reader-thread.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
+import { NamedReader } from './contacts/named-reader.ts';
+import { noContacts } from './contacts/no-contacts.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
+import type { IncludeSet } from './domain/include.ts';
+import type { Contacts } from './domain/ports/contacts.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
@@ -116,7 +120,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
-    const json = eventSerializer((message) => reader.details(message));
+    const contacts: Contacts = noContacts;
+    const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
+    const json = eventSerializer({ details: (message) => reader.details(message), names: () => contacts.names });
     const webhooks = new Dispatcher({
       feed,
       store: webhookStore(state, clock),
@@ -124,9 +130,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       log,
       json,
+      ready,
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
     });
-    const hub = new Hub({ feed, clock, log, json });
+    const hub = new Hub({ feed, clock, log, json, ready });
 
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
@@ -144,10 +151,12 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
-      reader,
+      reader: new NamedReader(reader, contacts),
       sender,
       webhooks,
       feed,
+      json,
+      ready,
       health: () => status.health(),
       attachments: new AttachmentFiles(connection),
       status: () => status.report(),

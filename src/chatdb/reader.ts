@@ -1,5 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { MessageDetails } from '../domain/details.ts';
+import { NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
@@ -76,10 +77,10 @@ export class ChatReader implements MessageReader {
     return page ?? this.#thread?.call('messages', query) ?? this.#lists.messages(query);
   }
 
-  message(rowId: number, { includeDetails = false }: ReadOptions = {}): Message | undefined {
+  message(rowId: number, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
     return this.#connection.read((snapshot) => {
       const message = messageOf(snapshot, rowId);
-      return includeDetails && message !== undefined ? withDetails(snapshot, message) : message;
+      return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
     });
   }
 
@@ -141,7 +142,7 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   const shown = rows.slice(0, query.limit);
   const items = shown.map((row) => {
     const message = toMessage(row, snapshot);
-    return query.includeDetails === true ? withDetails(snapshot, message) : message;
+    return query.include?.has('details') === true ? withDetails(snapshot, message) : message;
   });
   const end = shown.at(-1);
   if (end === undefined || rows.length <= query.limit) return { items };
@@ -160,9 +161,9 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
 }
 
 function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
-  const { conversationId, cursor, limit, includeDetails } = query;
+  const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
-  const details = includeDetails === true ? limit * DETAILS_COST : 0;
+  const details = include.has('details') ? limit * DETAILS_COST : 0;
   if (offset + details > MAX_ROWS_AT_ONCE) return false;
   const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);

@@ -1,6 +1,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Diagnostics } from '../domain/diagnostics.ts';
 import type { Event, EventType } from '../domain/event.ts';
+import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
@@ -14,6 +15,7 @@ import { fetchTransport, headerValue, socketTransport, type Transport } from './
 export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
 export type { Event, EventType } from '../domain/event.ts';
+export type { Include } from '../domain/include.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
@@ -40,9 +42,12 @@ export interface ClientOptions {
   readonly clock?: Clock;
 }
 
-/** With `include: 'details'` every message has `details`, unless its row is deleted just then. */
+/**
+ * With `details` every message has `details`, unless its row is deleted just then. With `contacts` every message and
+ * conversation has `names`.
+ */
 export interface Included {
-  readonly include?: 'details';
+  readonly include?: Include | readonly Include[];
 }
 
 export interface MessageFilter extends Included {
@@ -52,6 +57,11 @@ export interface MessageFilter extends Included {
   readonly limit?: number;
   readonly offset?: number;
   readonly order?: 'asc' | 'desc';
+}
+
+export interface ConversationPage extends Included {
+  readonly limit?: number;
+  readonly offset?: number;
 }
 
 export interface ListenOptions extends Included {
@@ -94,12 +104,12 @@ export class PosternClient {
     return this.#one('GET', 'health', 'backend');
   }
 
-  conversations(page: { readonly limit?: number; readonly offset?: number } = {}): Promise<Conversation[]> {
+  conversations(page: ConversationPage = {}): Promise<Conversation[]> {
     return this.#list(`conversations${queryOf(page)}`, 'participants');
   }
 
-  conversation(id: string): Promise<Conversation> {
-    return this.#one('GET', `conversations/${encodeURIComponent(id)}`, 'participants');
+  conversation(id: string, included: Included = {}): Promise<Conversation> {
+    return this.#one('GET', `conversations/${encodeURIComponent(id)}${queryOf(included)}`, 'participants');
   }
 
   messages(filter: MessageFilter = {}): Promise<Message[]> {
@@ -143,7 +153,7 @@ export class PosternClient {
     readonly url: string;
     readonly events: readonly EventType[];
     readonly secret?: string;
-    readonly include?: readonly 'details'[];
+    readonly include?: readonly Include[];
   }): Promise<Webhook> {
     return this.#one('POST', 'webhooks', 'url', webhook);
   }
@@ -166,8 +176,8 @@ export class PosternClient {
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000). */
-  events(after: number, limit = 100): Promise<Event[]> {
-    return this.#list(`events${queryOf({ after, limit })}`, 'data');
+  events(after: number, limit = 100, included: Included = {}): Promise<Event[]> {
+    return this.#list(`events${queryOf({ after, limit, ...included })}`, 'data');
   }
 
   /** The service's own account of itself. */
@@ -225,7 +235,7 @@ export class PosternClient {
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
     url.searchParams.set('after', String(after));
-    if (include !== undefined) url.searchParams.set('include', include);
+    if (include !== undefined) url.searchParams.set('include', String(include));
     return url;
   }
 

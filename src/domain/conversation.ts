@@ -1,3 +1,5 @@
+import type { Names } from './names.ts';
+
 /** A conversation, in exactly the contract's shape and field order. */
 export interface Conversation {
   /** Chat guid exactly as stored. */
@@ -7,4 +9,6 @@ export interface Conversation {
   readonly participants: readonly string[];
   /** `YYYY-MM-DDTHH:MM:SSZ`; `2001-01-01T00:00:00Z` for a conversation without messages (decision B12). */
   readonly last_message_at: string;
+  /** Only when they were asked for (decision K1). */
+  readonly names?: Names | undefined;
 }

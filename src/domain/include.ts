@@ -1,5 +1,5 @@
-/** What a client may ask to have added to each Message (decision H). */
-export const INCLUDES = ['details'] as const;
+/** What a client may ask to have added to each Message and Conversation (decisions H, K1). */
+export const INCLUDES = ['details', 'contacts'] as const;
 export type Include = (typeof INCLUDES)[number];
 
 /** A combination of includes. Equal combinations are the same object, so that caches can be kept by it. */

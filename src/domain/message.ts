@@ -1,4 +1,5 @@
 import type { MessageDetails } from './details.ts';
+import type { Names } from './names.ts';
 
 /** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
 export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
@@ -20,4 +21,6 @@ export interface Message {
   readonly status: MessageStatus;
   /** Only when it was asked for (decision H). */
   readonly details?: MessageDetails | undefined;
+  /** Only when they were asked for (decision K1). */
+  readonly names?: Names | undefined;
 }

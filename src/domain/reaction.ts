@@ -1,3 +1,5 @@
+import type { Names } from './names.ts';
+
 /** Names of the reactions (decision C8); `sticker` and `other` cover what the contract's table does not list. */
 export type ReactionType =
   | 'love'
@@ -26,4 +28,6 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
+  /** Only in events, and only when they were asked for. */
+  readonly names?: Names | undefined;
 }

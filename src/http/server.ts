@@ -4,7 +4,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
 import { errorCode } from '../domain/errors.ts';
-import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
 import type { PermissionReport } from '../domain/ports/permissions.ts';
@@ -23,7 +22,7 @@ import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
-import { eventRoutes } from './routes/events.ts';
+import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
@@ -50,13 +49,12 @@ interface HttpTimeouts {
   readonly checkMs: number;
 }
 
-export interface HttpServerParts {
+export interface HttpServerParts extends EventSource {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly reader: MessageReader;
   readonly sender: MessageSender;
   readonly webhooks: WebhookRegistry;
-  readonly feed: EventFeed;
   readonly health: () => BackendHealth;
   readonly status: () => StatusReport;
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
@@ -108,7 +106,7 @@ export class HttpServer implements ExchangeContext {
       ...attachmentRoutes(parts.attachments),
       ...conversationRoutes(parts.reader),
       ...webhookRoutes(parts.webhooks),
-      ...eventRoutes(parts.feed),
+      ...eventRoutes(parts),
       ...statusRoutes(parts.status, parts.checkPermissions, () => this.#url, parts.diagnose),
       ...webSocketRoutes(),
       ...metricRoutes(parts.metrics, counters),

@@ -1,4 +1,5 @@
 import type { EventType, LogEntry } from '../domain/event.ts';
+import type { IncludeSet } from '../domain/include.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
@@ -17,6 +18,8 @@ export interface DeliveryWorkerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
+  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
 /** The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (decision F3). */
@@ -26,6 +29,7 @@ export class DeliveryWorker {
   readonly #types: ReadonlySet<EventType>;
   readonly #consumer: EventConsumer;
   #sending: Sending | undefined;
+  #isStopped = false;
 
   constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.webhook = webhook;
@@ -65,6 +69,7 @@ export class DeliveryWorker {
 
   /** Ends at once, a running attempt and a waiting retry included (decision F5). */
   cancel(): void {
+    this.#isStopped = true;
     this.#consumer.stop();
     this.#sending?.attempts.cancel();
   }
@@ -73,6 +78,7 @@ export class DeliveryWorker {
    * Ends after the running attempt, without another one; what is not done comes again after the restart (decision A7).
    */
   finish(): void {
+    this.#isStopped = true;
     this.#consumer.stop();
     this.#sending?.attempts.finish();
   }
@@ -87,7 +93,9 @@ export class DeliveryWorker {
     const { id: webhookId, url, secret, include } = this.webhook;
     const { type } = entry.event;
     if (!this.#types.has(type)) return { isDone: true };
-    const { poster, json, clock } = this.#parts;
+    const { poster, json, ready, clock } = this.#parts;
+    await ready(include);
+    if (this.#isStopped) return { isDone: false };
     // A database need not give rows a guid (decision B1), and without one all of its events would have the same
     // delivery id.
     const id = deliveryId(webhookId, entry.guid || `row ${entry.rowId}`);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncludeSet } from '../domain/include.ts';
 import { isAfter, type Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
@@ -19,6 +20,8 @@ export interface DispatcherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
+  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
 }
 

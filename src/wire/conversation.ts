@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { Conversation } from '../domain/conversation.ts';
+import { includeParameter } from './include.ts';
+import { namesSchema } from './names.ts';
 import { limit, offset } from './query.ts';
 import { shapeOf } from './shape.ts';
 
@@ -11,9 +13,13 @@ export const conversationSchema = shapeOf<Conversation>()(
       display_name: z.string().nullable(),
       participants: z.array(z.string()).readonly(),
       last_message_at: z.iso.datetime({ precision: 0 }),
+      names: namesSchema.optional(),
     })
     .meta({ id: 'Conversation' }),
 );
 
 /** Parameters of `GET /conversations` (decision B9). */
-export const conversationQuery = z.object({ limit: limit(50, 200), offset });
+export const conversationQuery = z.object({ limit: limit(50, 200), offset, include: includeParameter });
+
+/** Parameters of `GET /conversations/{id}`. */
+export const singleConversationQuery = z.object({ include: includeParameter });

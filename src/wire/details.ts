@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
-import { INCLUDES, includeSet } from '../domain/include.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
@@ -34,10 +33,3 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
     })
     .meta({ id: 'MessageDetails' }),
 );
-
-/** The parameter `include` of message reads and of the WebSocket. */
-export const includeParameter = z
-  .enum(INCLUDES, { error: 'The parameter include must be details.' })
-  .optional()
-  .transform((name) => includeSet(name === undefined ? [] : [name]))
-  .meta({ description: 'Adds `details` to every Message.' });

@@ -1,39 +1,59 @@
 import type { MessageDetails } from '../domain/details.ts';
-import type { LogEntry } from '../domain/event.ts';
+import type { Event, LogEntry } from '../domain/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
+import { messageWithNames, reactionWithNames } from '../domain/names.ts';
+import type { NameLookup } from '../domain/ports/contacts.ts';
 
 /** The JSON of an event with what a client asked to have included. */
 export type EventJson = (entry: LogEntry, include: IncludeSet) => string;
 
-/** Serialises each event once for each combination of includes, however many webhooks and sockets are sent it. */
-export function eventSerializer(readDetails: (message: Message) => MessageDetails | undefined): EventJson {
-  const jsonOf = new Map<IncludeSet, WeakMap<LogEntry, string>>();
+/** Where the parts come from that can be included. */
+export interface EventParts {
+  /** undefined when the row is gone. */
+  readonly details: (message: Message) => MessageDetails | undefined;
+  readonly names: () => NameLookup;
+}
 
-  function serialize(entry: LogEntry, include: IncludeSet): string {
-    const { event } = entry;
-    if (!include.has('details') || 'associated_message_type' in event.data) return plain(entry);
-    // undefined when the row was deleted meanwhile.
-    const details = readDetails(event.data);
-    return details === undefined
-      ? plain(entry)
-      : JSON.stringify({ type: event.type, data: { ...event.data, details } });
+interface Serialized {
+  /** The names that were used, if any. */
+  readonly names: NameLookup | undefined;
+  readonly texts: WeakMap<LogEntry, string>;
+}
+
+/** Serialises each event once for each combination of includes, however many webhooks and sockets are sent it. */
+export function eventSerializer(parts: EventParts): EventJson {
+  const serialized = new Map<IncludeSet, Serialized>();
+
+  function textsOf(include: IncludeSet): Serialized {
+    const names = include.has('contacts') ? parts.names() : undefined;
+    const known = serialized.get(include);
+    if (known !== undefined && known.names === names) return known;
+    const made = { names, texts: new WeakMap<LogEntry, string>() };
+    serialized.set(include, made);
+    return made;
   }
 
-  function json(entry: LogEntry, include: IncludeSet): string {
-    let cache = jsonOf.get(include);
-    if (cache === undefined) {
-      cache = new WeakMap();
-      jsonOf.set(include, cache);
-    }
-    let text = cache.get(entry);
+  return (entry, include) => {
+    const { names, texts } = textsOf(include);
+    let text = texts.get(entry);
     if (text === undefined) {
-      text = include === NO_INCLUDES ? JSON.stringify(entry.event) : serialize(entry, include);
-      cache.set(entry, text);
+      text = JSON.stringify(include === NO_INCLUDES ? entry.event : withParts(entry.event, include, names, parts));
+      texts.set(entry, text);
     }
     return text;
-  }
+  };
+}
 
-  const plain = (entry: LogEntry): string => json(entry, NO_INCLUDES);
-  return json;
+function withParts(
+  event: Event,
+  include: IncludeSet,
+  names: NameLookup | undefined,
+  parts: EventParts,
+): Pick<Event, 'type' | 'data'> {
+  const { type, data } = event;
+  if ('associated_message_type' in data) return { type, data: names ? reactionWithNames(data, names) : data };
+  const details = include.has('details') ? parts.details(data) : undefined;
+  const message = details === undefined ? data : { ...data, details };
+  return { type, data: names ? messageWithNames(message, names) : message };
 }

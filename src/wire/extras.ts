@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { rowOffset } from '../domain/offset.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
-import { includeParameter } from './details.ts';
+import { includeParameter } from './include.ts';
 import { limit } from './query.ts';
 import { shapeOf } from './shape.ts';
 
@@ -65,7 +65,7 @@ export const afterParameter = z
   .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything.' });
 
 /** Parameters of `GET /events` (decision G4). */
-export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000) });
+export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000), include: includeParameter });
 
 /** Parameters of the WebSocket beside its key (decision G3, decision H). */
 export const webSocketQuery = z.object({ after: afterParameter.optional(), include: includeParameter });

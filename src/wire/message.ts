@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import type { Message } from '../domain/message.ts';
-import { includeParameter, messageDetailsSchema } from './details.ts';
+import { messageDetailsSchema } from './details.ts';
+import { includeParameter } from './include.ts';
+import { namesSchema } from './names.ts';
 import { limit, offset, order, since } from './query.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
@@ -19,6 +21,7 @@ export const messageSchema = shapeOf<Message>()(
       is_from_me: z.boolean(),
       status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
       details: messageDetailsSchema.optional(),
+      names: namesSchema.optional(),
     })
     .meta({ id: 'Message' }),
 );

@@ -2,10 +2,11 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { EVENT_TYPES } from '../domain/event.ts';
 import { namesOf, type ProblemName } from '../domain/problems.ts';
-import { conversationQuery } from './conversation.ts';
+import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
 import { examples } from './examples.ts';
 import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.ts';
+import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RouteId } from './routes.ts';
 import { webhookBody } from './webhook.ts';
@@ -90,10 +91,7 @@ export const OPERATIONS = {
       200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
     },
     problems: ['invalid_cursor', ...CHAT_DB],
-    mistakes: [
-      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
-      { pointer: '?include', message: 'The parameter include must be details.' },
-    ],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
   },
   sendMessage: {
     tag: 'Messages',
@@ -144,7 +142,7 @@ export const OPERATIONS = {
     query: singleMessageQuery,
     answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
     problems: ['message_not_found', ...CHAT_DB],
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
+    mistakes: [INCLUDE_MISTAKE],
   },
   getAttachment: {
     tag: 'Messages',
@@ -170,13 +168,15 @@ export const OPERATIONS = {
       },
     },
     problems: [...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
   },
   getConversation: {
     tag: 'Conversations',
     summary: 'One conversation, by any variant of its id',
+    query: singleConversationQuery,
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
     problems: ['conversation_not_found', ...CHAT_DB],
+    mistakes: [INCLUDE_MISTAKE],
   },
   listEvents: {
     tag: 'Events',
@@ -184,7 +184,10 @@ export const OPERATIONS = {
     query: eventsQuery,
     answers: { 200: { description: 'One page.', schema: 'Event', isList: true, example: [examples.event] } },
     problems: ['after_unknown', ...CHAT_DB],
-    mistakes: [{ pointer: '?after', message: 'The parameter after is required: a row id, 0 for everything.' }],
+    mistakes: [
+      { pointer: '?after', message: 'The parameter after is required: a row id, 0 for everything.' },
+      INCLUDE_MISTAKE,
+    ],
   },
   openWebSocket: {
     tag: 'Events',
@@ -197,7 +200,7 @@ export const OPERATIONS = {
     }),
     answers: { 101: { description: 'Switched to WebSocket.' } },
     problems: ['bad_handshake', 'after_unknown', 'upgrade_required', ...CHAT_DB, 'shutting_down'],
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be details.' }],
+    mistakes: [INCLUDE_MISTAKE],
   },
   listWebhooks: {
     tag: 'Webhooks',

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Reaction } from '../domain/reaction.ts';
+import { namesSchema } from './names.ts';
 import { shapeOf } from './shape.ts';
 
 /** `data` of a reaction event (decision C8). */
@@ -27,6 +28,7 @@ export const reactionSchema = shapeOf<Reaction>()(
       message_guid: z.string(),
       timestamp: z.iso.datetime({ precision: 0 }),
       associated_message_type: z.int(),
+      names: namesSchema.optional(),
     })
     .meta({ id: 'Reaction' }),
 );

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { EVENT_TYPES } from '../domain/event.ts';
-import { INCLUDES, includeSet } from '../domain/include.ts';
+import { includeSet } from '../domain/include.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import { includedPart } from './include.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
@@ -35,9 +36,7 @@ export const webhookBody = z
         .refine((value) => value !== '', 'The secret must not be empty.')
         .optional()
         .meta({ description: 'Signs deliveries; never shown again.', minLength: 1, writeOnly: true }),
-      include: list('The parts to include', z.enum(INCLUDES, { error: 'Only details can be included.' }), 8)
-        .transform(includeSet)
-        .optional(),
+      include: list('The parts to include', includedPart, 8).transform(includeSet).optional(),
     },
     { error: 'The body must be a JSON object.' },
   )

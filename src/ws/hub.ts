@@ -30,6 +30,8 @@ export interface HubParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
+  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
 /**
@@ -75,12 +77,16 @@ export class Hub {
    * Upgrades a request that access control has admitted. Throws an AppError before anything was answered (decisions
    * G1, G3).
    */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void {
-    if (this.#closing !== undefined) throw problem('shutting_down');
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void | Promise<void> {
     const { after, include } = readQuery(webSocketQuery, query);
-    if (after !== undefined) this.#parts.feed.assertKnown(after);
-    const frames = this.#framesOf(include);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
+    const upgrade = (): void => {
+      if (this.#closing !== undefined) throw problem('shutting_down');
+      if (after !== undefined) this.#parts.feed.assertKnown(after);
+      const frames = this.#framesOf(include);
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
+    };
+    const ready = this.#parts.ready(include);
+    return ready === undefined ? upgrade() : ready.then(upgrade);
   }
 
   /** Closes every client with 1001 (decision A7) and terminates those that remain after `withinMs`. Twice is fine. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { NO_INCLUDES } from '../../src/domain/include.ts';
 import { problem } from '../../src/domain/problems.ts';
 import { CONVERSATION, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
@@ -30,7 +31,7 @@ describe('messages', () => {
     expect(answer.headers['content-type']).toBe('application/json');
     expect(answer.text).toBe(JSON.stringify([MESSAGE]));
     expect(answer.headers.link).toBeUndefined();
-    expect(gateway.reader.queries).toEqual([{ order: 'desc', limit: 50, offset: 0, includeDetails: false }]);
+    expect(gateway.reader.queries).toEqual([{ order: 'desc', limit: 50, offset: 0, include: NO_INCLUDES }]);
   });
 
   test('are asked for with every parameter', async () => {
@@ -43,9 +44,9 @@ describe('messages', () => {
         order: 'asc',
         limit: 50,
         offset: 0,
-        includeDetails: false,
+        include: NO_INCLUDES,
       },
-      { order: 'desc', limit: 200, offset: 5, cursor: '1.2', includeDetails: false },
+      { order: 'desc', limit: 200, offset: 5, cursor: '1.2', include: NO_INCLUDES },
     ]);
   });
 

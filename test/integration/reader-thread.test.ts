@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader, type ListReader } from '../../src/chatdb/reader.ts';
 import { ReaderThread } from '../../src/chatdb/reader-thread.ts';
+import { includeSet } from '../../src/domain/include.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -71,7 +72,7 @@ describe('a list that no index puts in order', () => {
     for (const query of [
       LIST,
       { ...LIST, offset: 2500, order: 'asc' as const },
-      { ...LIST, sinceNs: 0n, limit: 200, includeDetails: true },
+      { ...LIST, sinceNs: 0n, limit: 200, include: includeSet(['details']) },
       { ...LIST, conversationId: undefined, offset: 2900 },
       { ...LIST, conversationId: 'any;-;9' },
     ]) {

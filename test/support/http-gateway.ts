@@ -15,6 +15,7 @@ import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
+import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
 
 export const KEY = 'schlüssel+1';
@@ -209,6 +210,8 @@ export class HttpGateway {
       sender: this.sender,
       webhooks: this.webhooks,
       feed: NO_FEED,
+      json: plainJson(),
+      ready: () => undefined,
       health: () => this.backend,
       attachments: { open: async () => undefined },
       status: () => STATUS,

@@ -8,8 +8,9 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
-import { type EventJson, eventSerializer } from '../../src/wire/event-json.ts';
+import type { EventJson } from '../../src/wire/event-json.ts';
 import { Hub, type HubParts } from '../../src/ws/hub.ts';
+import { plainJson } from './event-json.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
@@ -33,7 +34,7 @@ export class HubFixture {
 
   constructor(parts: Partial<HubParts> = {}) {
     const feed = new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log });
-    this.hub = new Hub({ feed, clock: this.clock, log: this.log, json: eventSerializer(() => undefined), ...parts });
+    this.hub = new Hub({ feed, clock: this.clock, log: this.log, json: plainJson(), ready: () => undefined, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
@@ -143,7 +144,7 @@ export async function say(fixture: HubFixture, socket: Socket, opcode: number): 
 
 /** Plain events as the service writes them, those with details as given. */
 export function withDetails(detailed: (entry: LogEntry) => string): EventJson {
-  const plain = eventSerializer(() => undefined);
+  const plain = plainJson();
   return (entry, include) => (include.has('details') ? detailed(entry) : plain(entry, include));
 }
 

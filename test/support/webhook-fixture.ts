@@ -10,7 +10,7 @@ import { openStateDatabase } from '../../src/state/database.ts';
 import { webhookStore } from '../../src/state/webhooks.ts';
 import { Dispatcher, type DispatcherParts } from '../../src/webhooks/dispatcher.ts';
 import { Poster } from '../../src/webhooks/poster.ts';
-import { eventSerializer } from '../../src/wire/event-json.ts';
+import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
 import { arrival, MemoryLog } from './memory-log.ts';
 import { Receiver } from './receiver.ts';
@@ -50,7 +50,7 @@ export class WebhookFixture {
   restart(): Dispatcher {
     const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: this.#retryWaitsMs });
     const { feed, store } = this;
-    const json = eventSerializer(() => undefined);
+    const json = plainJson();
     this.dispatcher = new Dispatcher({
       feed,
       store,
@@ -58,6 +58,7 @@ export class WebhookFixture {
       clock: systemClock,
       log: this.log,
       json,
+      ready: () => undefined,
       ...this.#parts,
     });
     this.dispatcher.start();

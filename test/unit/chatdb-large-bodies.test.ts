@@ -11,6 +11,7 @@ import { eventRoutes } from '../../src/http/routes/events.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { typedstream } from '../support/chat-fixture.ts';
+import { plainJson } from '../support/event-json.ts';
 import { eventually } from '../support/eventually.ts';
 import { collectingLog } from '../support/log.ts';
 import { MemoryCursor } from '../support/memory-log.ts';
@@ -84,7 +85,8 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   expect(resumed.filter((entry) => bodyOf(entry) !== BODY)).toEqual([]);
 
   const query = new URLSearchParams({ after: '0', limit: '1000' });
-  const { body } = await eventRoutes(feed).listEvents({ query } as Exchange);
-  expect(body).toEqual(resumed.map(({ event }) => event));
+  const source = { feed, json: plainJson(), ready: () => undefined };
+  const { content } = await eventRoutes(source).listEvents({ query } as Exchange);
+  expect(JSON.parse(String(content?.text))).toEqual(resumed.map(({ event }) => event));
   expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);
 });

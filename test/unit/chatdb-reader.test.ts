@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChatReader } from '../../src/chatdb/reader.ts';
+import { includeSet } from '../../src/domain/include.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type Schema } from '../support/chat-fixture.ts';
 
@@ -98,7 +99,7 @@ describe('a list of messages', () => {
       for (let n = 0; n < 200; n += 1) fixture.message({ chat, text: `${n}` });
     });
     for (const limit of [20, 200]) {
-      const { items } = await reader.listMessages({ order: 'asc', limit, offset: 0, includeDetails: true });
+      const { items } = await reader.listMessages({ order: 'asc', limit, offset: 0, include: includeSet(['details']) });
       expect(items.map(({ body, details }) => [body, details?.kind])).toEqual(
         Array.from({ length: limit }, (_, n) => [`${n}`, 'message']),
       );

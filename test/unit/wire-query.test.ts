@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAppError, type Mistake } from '../../src/domain/errors.ts';
+import { includeSet } from '../../src/domain/include.ts';
 import { conversationQuery } from '../../src/wire/conversation.ts';
-import { messageQuery } from '../../src/wire/message.ts';
+import { messageQuery, singleMessageQuery } from '../../src/wire/message.ts';
 import { parseQuery, readQuery } from '../../src/wire/query.ts';
 
 function mistakes(work: () => unknown): readonly Mistake[] {
@@ -69,7 +70,24 @@ describe('the parameters of a list', () => {
       offset: 0,
       include: new Set(),
     });
-    expect(readQuery(conversationQuery, parseQuery(''))).toEqual({ limit: 50, offset: 0 });
+    expect(readQuery(conversationQuery, parseQuery(''))).toEqual({ limit: 50, offset: 0, include: new Set() });
+  });
+
+  test('include takes every combination of parts, and each wrong part is named', () => {
+    const included = (text: string) => readQuery(singleMessageQuery, parseQuery(`include=${text}`)).include;
+    expect(included('details')).toBe(includeSet(['details']));
+    expect(included('contacts,details')).toBe(includeSet(['details', 'contacts']));
+    expect(included('contacts%2Ccontacts')).toBe(includeSet(['contacts']));
+    expect(mistakes(() => included('contacts,all,%20details'))).toEqual([
+      {
+        pointer: '?include',
+        message: 'The parameter include takes details and contacts, separated by a comma, not "all".',
+      },
+      {
+        pointer: '?include',
+        message: 'The parameter include takes details and contacts, separated by a comma, not " details".',
+      },
+    ]);
   });
 
   test('a limit above 200 is 200, whatever its size', () => {

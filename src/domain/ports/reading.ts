@@ -1,4 +1,5 @@
 import type { Conversation } from '../conversation.ts';
+import type { IncludeSet } from '../include.ts';
 import type { Message } from '../message.ts';
 
 /** The contract's `backend` part of the health record. */
@@ -22,27 +23,28 @@ export interface MessageQuery {
   readonly offset: number;
   /** `next` of an earlier page of the same query; replaces `offset`. */
   readonly cursor?: string | undefined;
-  readonly includeDetails?: boolean;
+  readonly include?: IncludeSet;
 }
 
 export interface ConversationQuery {
   readonly limit: number;
   readonly offset: number;
+  readonly include?: IncludeSet;
 }
 
-/** What else a read is to give (decision H). */
+/** What else a read is to give (decisions H, K1). */
 export interface ReadOptions {
-  readonly includeDetails?: boolean;
+  readonly include?: IncludeSet;
 }
 
 /** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
   /** undefined for an unknown row id and for a reaction (decision B8). */
-  message(rowId: number, options?: ReadOptions): Message | undefined;
+  message(rowId: number, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
   /** Accepts every variant of the chat guid (decision B4). */
-  conversation(id: string): Promise<Conversation | undefined>;
+  conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
 }
 
 /** An open file of a message. Its holder reads it once or closes it. */

@@ -1,6 +1,6 @@
 import type { MessageReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
-import { conversationQuery } from '../../wire/conversation.ts';
+import { conversationQuery, singleConversationQuery } from '../../wire/conversation.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { nextPage } from '../pagination.ts';
@@ -9,20 +9,22 @@ import type { Handlers } from '../router.ts';
 export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listConversations' | 'getConversation'> {
   return {
     async listConversations(exchange) {
-      const { limit, offset } = readQuery(conversationQuery, exchange.query);
-      const page = await reader.listConversations({ limit, offset });
+      const { limit, offset, include } = readQuery(conversationQuery, exchange.query);
+      const page = await reader.listConversations({ limit, offset, include });
       // For a client that pages by offset, a full page may be followed by another.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
       if (next === undefined) return { status: 200, body: page.items };
       const link = nextPage(`${API}/conversations`, [
         ['limit', String(limit)],
         ['offset', next],
+        ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
       ]);
       return { status: 200, body: page.items, headers: { Link: link } };
     },
 
     async getConversation(exchange) {
-      const conversation = await reader.conversation(exchange.param('id'));
+      const { include } = readQuery(singleConversationQuery, exchange.query);
+      const conversation = await reader.conversation(exchange.param('id'), { include });
       if (conversation === undefined) {
         throw problem('conversation_not_found');
       }

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LogEntry } from '../../domain/event.ts';
+import type { IncludeSet } from '../../domain/include.ts';
 import { isAfter } from '../../domain/offset.ts';
 import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { EventJson } from '../../wire/event-json.ts';
 import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
 import type { Handlers } from '../router.ts';
@@ -9,20 +10,30 @@ import type { Handlers } from '../router.ts';
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;
 
+export interface EventSource {
+  readonly feed: EventFeed;
+  readonly json: EventJson;
+  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+}
+
 /** Events after an offset, for clients that ask instead of listening (decision G4). */
-export function eventRoutes(feed: EventFeed): Pick<Handlers, 'listEvents'> {
+export function eventRoutes({ feed, json, ready }: EventSource): Pick<Handlers, 'listEvents'> {
   return {
     async listEvents({ query }) {
-      const { after, limit } = readQuery(eventsQuery, query);
-      const entries: LogEntry[] = [];
-      for (let wanted = limit; wanted > 0; wanted = limit - entries.length) {
-        if (entries.length > 0) await nextTurn();
-        const some = feed.page(entries.at(-1)?.offset ?? after, Math.min(wanted, BATCH_SIZE));
-        entries.push(...some);
-        const end = some.at(-1);
+      const { after, limit, include } = readQuery(eventsQuery, query);
+      await ready(include);
+      const texts: string[] = [];
+      let offset = after;
+      for (let wanted = limit; wanted > 0; wanted = limit - texts.length) {
+        if (texts.length > 0) await nextTurn();
+        const entries = feed.page(offset, Math.min(wanted, BATCH_SIZE));
+        texts.push(...entries.map((entry) => json(entry, include)));
+        const end = entries.at(-1);
         if (end === undefined || !isAfter(feed.lastPublished(), end.offset)) break;
+        offset = end.offset;
       }
-      return { status: 200, body: entries.map(({ event }) => event) };
+      return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
     },
   };
 }

@@ -28,7 +28,7 @@ export function messageRoutes(
         limit,
         offset,
         cursor,
-        includeDetails: asked.include.has('details'),
+        include: asked.include,
       });
       if (page.next === undefined) return { status: 200, body: page.items };
       const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
@@ -39,11 +39,10 @@ export function messageRoutes(
       return { status: 200, body: page.items, headers: { Link: link } };
     },
 
-    getMessage(exchange) {
+    async getMessage(exchange) {
       const id = exchange.param('id');
       const { include } = readQuery(singleMessageQuery, exchange.query);
-      const options = { includeDetails: include.has('details') };
-      const message = /^[1-9]\d{0,14}$/.test(id) ? reader.message(Number(id), options) : undefined;
+      const message = /^[1-9]\d{0,14}$/.test(id) ? await reader.message(Number(id), { include }) : undefined;
       if (message === undefined) {
         throw problem('message_not_found');
       }

@@ -1,0 +1,11 @@
+import * as z from 'zod';
+import type { Names } from '../domain/names.ts';
+import { shapeOf } from './shape.ts';
+
+/** `names`, when they were asked for (decision K1). */
+export const namesSchema = shapeOf<Names>()(
+  z
+    .record(z.string(), z.string())
+    .readonly()
+    .meta({ description: 'With `include=contacts`: the name of each address here that the Address Book knows.' }),
+);

@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import type { MessageDetails } from '../../src/domain/details.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
+import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import type { NameLookup } from '../../src/domain/ports/contacts.ts';
+import { eventSerializer } from '../../src/wire/event-json.ts';
+
+const message = {
+  id: '7',
+  guid: 'G7',
+  conversation_id: 'any;-;+15550100',
+  sender: '+15550199',
+  body: 'Hello',
+  attachments: [],
+  timestamp: '2026-01-02T03:04:05Z',
+  is_from_me: true,
+  status: 'sent',
+} as const;
+const entry: LogEntry = {
+  offset: rowOffset(7),
+  rowId: 7,
+  guid: 'G7',
+  event: { type: 'message.sent', data: message },
+};
+const details = { service: 'SMS', reactions: [{ sender: '+15550102' }] } as unknown as MessageDetails;
+const ana: NameLookup = { nameOf: (address) => ({ '+15550100': 'Ana', '+15550102': 'Bo' })[address] };
+
+function data(text: string): unknown {
+  return (JSON.parse(text) as { data: unknown }).data;
+}
+
+test('an event has what was asked for and nothing else', () => {
+  const json = eventSerializer({ details: () => details, names: () => ana });
+  expect(data(json(entry, NO_INCLUDES))).toEqual(message);
+  expect(data(json(entry, includeSet(['details'])))).toEqual({ ...message, details });
+  expect(data(json(entry, includeSet(['contacts'])))).toEqual({ ...message, names: { '+15550100': 'Ana' } });
+  expect(data(json(entry, includeSet(['contacts', 'details'])))).toEqual({
+    ...message,
+    details,
+    names: { '+15550100': 'Ana', '+15550102': 'Bo' },
+  });
+});
+
+test('an event is serialised once for each combination, until the names are loaded again', () => {
+  let reads = 0;
+  let names = ana;
+  const json = eventSerializer({
+    details() {
+      reads += 1;
+      return details;
+    },
+    names: () => names,
+  });
+  const both = includeSet(['details', 'contacts']);
+  const first = json(entry, both);
+  expect(json(entry, both)).toBe(first);
+  expect(reads).toBe(1);
+  names = { nameOf: () => 'Anna' };
+  expect(data(json(entry, both))).toMatchObject({ names: { '+15550100': 'Anna', '+15550102': 'Anna' } });
+  expect(json(entry, NO_INCLUDES)).not.toContain('Ann');
+});
+
+test('an address that is a word of JavaScript is an ordinary key', () => {
+  const odd = { ...message, sender: '__proto__', is_from_me: false };
+  const json = eventSerializer({ details: () => undefined, names: () => ({ nameOf: (address) => `at ${address}` }) });
+  const text = json({ ...entry, event: { type: 'message.received', data: odd } }, includeSet(['contacts']));
+  expect(text).toContain('"__proto__":"at __proto__"');
+});

@@ -104,6 +104,11 @@ export const PROBLEMS = {
     hint: 'The id is the whole chat guid that a list of conversations shows.',
   },
   webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
+  search_disabled: {
+    status: 404,
+    detail: 'Search is switched off.',
+    hint: 'Set search.enabled = true in config.toml and start Postern again. It makes an index of all messages.',
+  },
   method_not_allowed: {
     status: 405,
     detail: 'This path allows {methods}.',
@@ -268,6 +273,12 @@ export const PROBLEMS = {
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
+  },
+  search_unavailable: {
+    status: 503,
+    detail: 'Search does not work now: {reason}.',
+    hint: 'The status of the service shows the state of the index.',
+    example: { reason: 'the disk is full' },
   },
   shutting_down: { status: 503, detail: 'The service is shutting down.', hint: 'Try again when it is running again.' },
   send_outcome_unknown: { status: 504, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },

@@ -16,10 +16,12 @@ import { temporaryFolder } from '../support/temporary.ts';
 const NOT_PROVOKED_HERE = [
   '400 incomplete_body',
   '400 attachment_changed',
+  '404 search_disabled',
   '408 request_timeout',
   '500 internal_error',
   '503 disk_full',
   '503 state_db_unavailable',
+  '503 search_unavailable',
   '503 shutting_down',
 ];
 const JSON_BODY = { 'content-type': 'application/json' };

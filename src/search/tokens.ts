@@ -1,0 +1,109 @@
+import type { Highlight } from '../domain/search.ts';
+
+/** A word, or one character of a script that writes no spaces, or one emoji, as the index has it. */
+export interface Token {
+  /** Folded: without case and accents. Never empty, without blanks and quotes. */
+  readonly text: string;
+  /** Where it stands in the given text, in UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A longer word is cut: base64, not language. */
+const MAX_WORD_UNITS = 64;
+
+/** Scripts without spaces between words. Each character is a token, and a word is the sequence of its characters. */
+const UNSPACED =
+  '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
+/** U+200C, U+200D and U+00AD stand inside words and are no part of them. */
+const INSIDE = '\\p{L}\\p{N}\\p{M}\\u200C\\u200D\\u00AD';
+const MODIFIERS = '\\u{1F3FB}-\\u{1F3FF}\\uFE0E\\uFE0F';
+
+const PIECES = new RegExp(
+  [
+    // A character with its marks; halfwidth kana have theirs behind them as letters.
+    `(?<unspaced>(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
+    `(?<word>[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
+    `(?<symbol>(?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
+  ].join('|'),
+  'gu',
+);
+const ASCII = /^[\0-\x7f]*$/;
+const ASCII_WORDS = /[a-z\d]+/gi;
+
+/** The tokens of a text, in order. The same for what is indexed and for what is asked. */
+export function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  const pieces = text.matchAll(ASCII.test(text) ? ASCII_WORDS : PIECES);
+  for (const { 0: piece, index, groups } of pieces) {
+    const folded = groups?.symbol ?? fold(piece);
+    if (folded !== '') tokens.push({ text: cut(folded), start: index, end: index + piece.length });
+  }
+  return tokens;
+}
+
+/** True for a token that is one character of a script without spaces, and so ends a word anywhere. */
+export function isUnspaced(token: string): boolean {
+  return UNSPACED_FIRST.test(token);
+}
+const UNSPACED_FIRST = new RegExp(`^[${UNSPACED}]`, 'u');
+
+/** A text as its tokens, separated by blanks. */
+export function segment(text: string): string {
+  return tokensOf(text)
+    .map((token) => token.text)
+    .join(' ');
+}
+
+function cut(word: string): string {
+  return word.length <= MAX_WORD_UNITS ? word : word.slice(0, MAX_WORD_UNITS).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Halfwidth and fullwidth forms, and ligatures of letters. */
+const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
+const MARKS = /\p{M}/u;
+/** Letters that are accented in effect and have no decomposition. */
+const SPECIAL = /[ßæœøđłıӕё\u0640]/g;
+const SPECIALS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ł: 'l',
+  ı: 'i',
+  ё: 'е',
+  '\u0640': '', // Arabic tatweel only stretches the word
+};
+/**
+ * Accents of Latin and Greek, vowel signs and hamza of Arabic, points of Hebrew. The marks of other scripts make another
+ * letter: ガ is not カ, and й is not и.
+ */
+const ACCENTS = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}]\p{M}*)\p{M}/gu;
+/** Joiners, soft hyphens, variation selectors, the frame of a keycap. */
+const INVISIBLE = /\p{Cf}|\p{Variation_Selector}|\u20E3/gu;
+
+function fold(piece: string): string {
+  const lower = piece.toLowerCase();
+  if (ASCII.test(lower)) return lower;
+  let folded = (COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD')).replace(
+    INVISIBLE,
+    '',
+  );
+  if (MARKS.test(folded)) folded = folded.replace(ACCENTS, '');
+  folded = folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
+  // What a compatible form stood for may have had signs in it.
+  return folded.replace(/[^\p{L}\p{N}\p{M}]/gu, '');
+}
+
+/** Ranges in order, those that touch or overlap as one. */
+export function merged(ranges: readonly Highlight[]): readonly Highlight[] {
+  const ordered = ranges.toSorted(([a], [b]) => a - b);
+  const result: [number, number][] = [];
+  for (const [start, end] of ordered) {
+    const last = result.at(-1);
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
+    else result.push([start, end]);
+  }
+  return result;
+}

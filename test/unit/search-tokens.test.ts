@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isUnspaced, merged, segment, tokensOf } from '../../src/search/tokens.ts';
+
+const WOMAN_AND_GIRL = '👩🏽‍👧';
+
+describe('the tokens of a text', () => {
+  test.each([
+    ['English', "Don't forget: Dinner at 7pm!", 'don t forget dinner at 7pm'],
+    ['accents', 'Café NAÏVE Ångström Łódź straße Øre', 'cafe naive angstrom lodz strasse ore'],
+    ['accents as marks of their own', 'Cafe\u0301', 'cafe'],
+    ['Vietnamese', 'Đường Nguyễn', 'duong nguyen'],
+    ['Turkish', 'İstanbul ılık', 'istanbul ilik'],
+    ['Greek', 'Άνθρωπος', 'ανθρωπος'],
+    ['Russian', 'Ёлка, мой друг', 'елка мой друг'],
+    ['Japanese', '東京駅へ行くパーティー', '東 京 駅 へ 行 く パ ー テ ィ ー'],
+    ['halfwidth Japanese', 'ｶﾞｽ', 'ガ ス'],
+    ['decomposed Japanese', 'か\u3099', 'が'],
+    ['Chinese and English', '我爱TypeScript很多', '我 爱 typescript 很 多'],
+    ['Korean', '학교에 가요', '학교에 가요'],
+    ['decomposed Korean', '학교'.normalize('NFD'), '학교'],
+    ['Thai', 'สวัสดี', 'ส วั ส ดี'],
+    ['Arabic with vowel signs', 'مَرْحَبًا بِكَ أحمد', 'مرحبا بك احمد'],
+    ['Hebrew with points', 'שָׁלוֹם', 'שלום'],
+    ['Hindi', 'नमस्ते दुनिया', 'नमस्ते दुनिया'],
+    ['Persian with a joiner inside', 'می\u200Cخواهم', 'میخواهم'],
+    ['emoji', 'ok👍🏽👍 ❤️1️⃣', 'ok 👍 👍 ❤ 1'],
+    ['a family', WOMAN_AND_GIRL, '👩 👧'],
+    ['a flag', '🇩🇪', '🇩 🇪'],
+    ['fullwidth', 'ＡＢＣ１２', 'abc12'],
+    ['a ligature', 'ﬁne', 'fine'],
+    ['private use', 'a\uE000me b\uE000att', 'a me b att'],
+    ['a NUL and half of a pair', 'a\0b\uD83Dc', 'a b c'],
+    ['nothing but signs', '"*()-+^: …', ''],
+  ])('%s', (_name, text, expected) => {
+    expect(segment(text)).toBe(expected);
+  });
+
+  test('tell where they stand, a skin tone included', () => {
+    expect(tokensOf('Zoë 👍🏽東')).toEqual([
+      { text: 'zoe', start: 0, end: 3 },
+      { text: '👍', start: 4, end: 8 },
+      { text: '東', start: 8, end: 9 },
+    ]);
+  });
+
+  test('are cut where no language has such words', () => {
+    expect(segment('x'.repeat(1000))).toBe('x'.repeat(64));
+    expect(segment('𝒳'.repeat(1000)).length).toBeLessThanOrEqual(64);
+  });
+
+  test('are the same when they are split again, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
+        const once = segment(text);
+        expect(segment(once)).toBe(once);
+        expect(once).not.toMatch(/["\uE000\0]| {2}|^ | $/);
+        for (const { start, end } of tokensOf(text)) expect(end).toBeGreaterThan(start);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('know which scripts have no spaces', () => {
+    expect(['東', 'ส', 'ー', 'a', '학', '👍'].map(isUnspaced)).toEqual([true, true, true, false, false, false]);
+  });
+});
+
+test('ranges that touch or overlap become one', () => {
+  expect(
+    merged([
+      [5, 7],
+      [0, 2],
+      [1, 3],
+      [3, 4],
+    ]),
+  ).toEqual([
+    [0, 4],
+    [5, 7],
+  ]);
+});

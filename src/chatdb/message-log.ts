@@ -1,5 +1,5 @@
 import type { Cursor, LogIdentity } from '../domain/cursor.ts';
-import type { LogEntry, PendingRow } from '../domain/event.ts';
+import type { PendingRow, RowEntry } from '../domain/event.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Row } from '../runtime/sqlite.ts';
@@ -17,11 +17,11 @@ export class ChatLog implements MessageLog {
     this.#connection = connection;
   }
 
-  entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[] {
+  entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
     return this.#connection.read((snapshot) =>
       snapshot.database
         .all(snapshot.queries.entries, after.rowId, upTo.rowId, rowsAtOnce(snapshot, after, upTo.rowId, limit))
-        .map((row) => toLogEntry(row, snapshot)),
+        .map((row) => toRowEntry(row, snapshot)),
     );
   }
 
@@ -69,7 +69,7 @@ function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number
   return end === -1 ? limit : Math.max(1, end);
 }
 
-function toLogEntry(row: Row, snapshot: Snapshot): LogEntry {
+function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
@@ -91,7 +91,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
   // No spread: what is added behind one costs as much as reading the row.
-  const { offset, rowId, guid, event } = toLogEntry(row, snapshot);
+  const { offset, rowId, guid, event } = toRowEntry(row, snapshot);
   return {
     offset,
     rowId,

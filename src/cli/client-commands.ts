@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { EVENT_TYPES } from '../domain/event.ts';
+import { ROW_EVENT_TYPES } from '../domain/event.ts';
 import type { ClientContext } from './context.ts';
 import { count, examples, gathered, nonEmpty, type Runs, rowId } from './declaration.ts';
 
@@ -150,7 +150,7 @@ function connected(command: Command): Command {
 }
 
 function eventTypes(flags: string, description: string): Option {
-  const option = new Option(flags, description).choices(EVENT_TYPES);
+  const option = new Option(flags, description).choices(ROW_EVENT_TYPES);
   const check = option.parseArg;
   return option.argParser((value, before: readonly string[] | undefined) => {
     check?.(value, undefined as never);

@@ -25,3 +25,36 @@ export function latest(one: Offset, other: Offset): Offset {
   if (!isAfter(one, other)) return other;
   return { rowId: Math.max(one.rowId, other.rowId), change: Math.max(one.change, other.change) };
 }
+
+/**
+ * An offset as a client hands it in (decision I1): the id of a row, or a text of `encodeOffset` taken apart. Only
+ * `EventFeed.resolve` makes an `Offset` of it.
+ */
+export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number });
+
+const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
+
+/** The text that a client with changes keeps: generation of the change log, row id and change number. */
+export function encodeOffset({ rowId, change }: Offset, generation: number): string {
+  // Digits and dots alone give neither + nor / in base64.
+  return btoa(`1.${generation}.${rowId}.${change}`).replace(/=+$/, '');
+}
+
+/** undefined for what is neither a row id nor a text that `encodeOffset` made. */
+export function decodeOffset(text: string): ClientOffset | undefined {
+  // Beyond 2^53 there are no rows.
+  if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
+  if (!/^[\w-]{8,80}$/.test(text)) return undefined;
+  let plain: string;
+  try {
+    plain = atob(text);
+  } catch {
+    return undefined;
+  }
+  const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
+  const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
+  // One text for each offset: what decodes to the same and is spelled otherwise is not ours.
+  return Object.values(offset).every(Number.isSafeInteger) && encodeOffset(offset, offset.generation) === text
+    ? offset
+    : undefined;
+}

@@ -103,6 +103,11 @@ export const PROBLEMS = {
     detail: 'There is no conversation with this id.',
     hint: 'The id is the whole chat guid that a list of conversations shows.',
   },
+  changes_disabled: {
+    status: 404,
+    detail: 'Changes of existing messages are not detected here.',
+    hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
+  },
   webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
   search_disabled: {
     status: 404,
@@ -138,6 +143,12 @@ export const PROBLEMS = {
     hint: 'The Messages database was probably replaced. Start again without "after", or with the highest row id.',
     example: { after: 999999, highest: 9 },
     extra: { highest_row_id: 9 },
+  },
+  offset_expired: {
+    status: 410,
+    detail: 'The changes after this offset are no longer known.',
+    hint: 'Read the messages again, then go on from the offset in "latest".',
+    extra: { latest: 'MS4xLjExOTUuMTc' },
   },
   body_too_large: { status: 413, detail: 'The body must not be larger than 1 MiB.' },
   chunk_extensions_too_large: {

@@ -1,10 +1,12 @@
 import type { LogEntry } from '../domain/event.ts';
-import { isAfter, latest, type Offset } from '../domain/offset.ts';
+import { type ClientOffset, isAfter, latest, type Offset, rowOffset } from '../domain/offset.ts';
 import type {
   ConsumerTask,
   EventConsumer,
   EventFeed,
   FeedBatch,
+  FeedOptions,
+  FeedPage,
   FeedReader,
   MessageLog,
   ResumeOptions,
@@ -80,16 +82,23 @@ export class Feed implements EventFeed {
     return new Consumer(this, task, options, this.#host);
   }
 
-  assertKnown(offset: Offset): void {
-    const { highestRowId } = this.#messages.identity(offset);
+  changeGeneration(): number {
+    return 0;
+  }
+
+  resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
+    if (changes) throw problem('changes_disabled');
+    if (offset === undefined) return this.#channel.last;
+    const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
     const highest = Math.max(highestRowId, this.#channel.last.rowId);
-    if (offset.rowId <= highest) return;
+    if (offset.rowId <= highest) return rowOffset(offset.rowId);
     throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
   }
 
-  page(after: Offset, limit: number): readonly LogEntry[] {
-    this.assertKnown(after);
-    return this.#after(after, limit);
+  page(after: Offset, limit: number): FeedPage {
+    const entries = this.#after(after, limit);
+    const last = this.#channel.last;
+    return { entries, upTo: entries.at(-1)?.offset ?? latest(after, last) };
   }
 
   #after(offset: Offset, limit: number): readonly LogEntry[] {

@@ -1,4 +1,4 @@
-import type { EventType, LogEntry } from '../domain/event.ts';
+import { type EventType, isChangeEvent, type LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
@@ -91,6 +91,7 @@ export class DeliveryWorker {
 
   async #handle(entry: LogEntry): Promise<Handled<DeliveryRecord>> {
     const { id: webhookId, url, secret, include } = this.webhook;
+    if (isChangeEvent(entry.event)) return { isDone: true };
     const { type } = entry.event;
     if (!this.#types.has(type)) return { isDone: true };
     const { poster, json, ready, clock } = this.#parts;

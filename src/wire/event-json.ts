@@ -1,5 +1,5 @@
 import type { MessageDetails } from '../domain/details.ts';
-import type { Event, LogEntry } from '../domain/event.ts';
+import { type ChangeEvent, type Event, isChangeEvent, type LogEntry } from '../domain/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import { messageWithNames, reactionWithNames } from '../domain/names.ts';
@@ -46,11 +46,12 @@ export function eventSerializer(parts: EventParts): EventJson {
 }
 
 function withParts(
-  event: Event,
+  event: Event | ChangeEvent,
   include: IncludeSet,
   names: NameLookup | undefined,
   parts: EventParts,
-): Pick<Event, 'type' | 'data'> {
+): object {
+  if (isChangeEvent(event)) return event;
   const { type, data } = event;
   if ('associated_message_type' in data) return { type, data: names ? reactionWithNames(data, names) : data };
   const details = include.has('details') ? parts.details(data) : undefined;

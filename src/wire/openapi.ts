@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { EVENT_TYPES } from '../domain/event.ts';
+import { ROW_EVENT_TYPES } from '../domain/event.ts';
 import { conversationSchema } from './conversation.ts';
 import { messageDetailsSchema } from './details.ts';
 import { diagnosticsSchema } from './diagnostics.ts';
@@ -61,7 +61,7 @@ export function openApi(version: string): Json {
       { name: 'Webhooks', description: 'Events delivered to you' },
     ],
     paths: paths(),
-    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
+    webhooks: Object.fromEntries(ROW_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
       schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
@@ -161,7 +161,7 @@ function webhookOf(type: string): Json {
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Event' },
-          example: examples.eventOf(type as (typeof EVENT_TYPES)[number]),
+          example: examples.eventOf(type as (typeof ROW_EVENT_TYPES)[number]),
         },
       },
     },

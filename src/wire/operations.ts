@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
-import { EVENT_TYPES } from '../domain/event.ts';
+import { ROW_EVENT_TYPES } from '../domain/event.ts';
 import { namesOf, type ProblemName } from '../domain/problems.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
@@ -215,7 +215,7 @@ export const OPERATIONS = {
     problems: ['too_many_webhooks', ...STATE_DB, 'shutting_down'],
     mistakes: [
       { pointer: '/url', message: 'The url must be a complete http or https address.' },
-      { pointer: '/events/0', message: `An event must be one of ${EVENT_TYPES.join(', ')}.` },
+      { pointer: '/events/0', message: `An event must be one of ${ROW_EVENT_TYPES.join(', ')}.` },
     ],
   },
   getWebhook: {

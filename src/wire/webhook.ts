@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { EVENT_TYPES } from '../domain/event.ts';
+import { ROW_EVENT_TYPES } from '../domain/event.ts';
 import { includeSet } from '../domain/include.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { includedPart } from './include.ts';
@@ -12,7 +12,7 @@ export const webhookSchema = shapeOf<Webhook>()(
     .object({
       id: z.string(),
       url: z.string(),
-      events: z.array(z.enum(EVENT_TYPES)).readonly(),
+      events: z.array(z.enum(ROW_EVENT_TYPES)).readonly(),
       created_at: z.iso.datetime({ precision: 0 }),
     })
     .meta({ id: 'Webhook' }),
@@ -27,7 +27,7 @@ export const webhookBody = z
         .meta({ format: 'uri' }),
       events: list(
         'The events',
-        z.enum(EVENT_TYPES, { error: `An event must be one of ${EVENT_TYPES.join(', ')}.` }),
+        z.enum(ROW_EVENT_TYPES, { error: `An event must be one of ${ROW_EVENT_TYPES.join(', ')}.` }),
         64,
       )
         .min(1, 'There must be at least one event.')
@@ -62,7 +62,7 @@ export const deliverySchema = shapeOf<DeliveryRecord>()(
     .object({
       id: z.string().meta({ description: 'The X-Webhook-Delivery header of the request.' }),
       at: z.string(),
-      event: z.enum([...EVENT_TYPES, 'webhook.test', 'gone']),
+      event: z.enum([...ROW_EVENT_TYPES, 'webhook.test', 'gone']),
       row_id: z.int(),
       outcome: z.enum(['delivered', 'dropped', 'gone']),
       attempts: z.int(),

@@ -81,7 +81,7 @@ export class Hub {
     const { after, include } = readQuery(webSocketQuery, query);
     const upgrade = (): void => {
       if (this.#closing !== undefined) throw problem('shutting_down');
-      if (after !== undefined) this.#parts.feed.assertKnown(after);
+      if (after !== undefined) this.#parts.feed.resolve({ rowId: after.rowId });
       const frames = this.#framesOf(include);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
     };

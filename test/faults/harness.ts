@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
@@ -46,7 +46,7 @@ export class Harness {
   /** A receiver with its webhook, for every event. */
   async webhook(receiver: Receiver): Promise<string> {
     this.#ends.push(() => receiver.close());
-    const answer = await this.service.post('/webhooks', { url: receiver.url, events: EVENT_TYPES });
+    const answer = await this.service.post('/webhooks', { url: receiver.url, events: ROW_EVENT_TYPES });
     if (answer.status !== 201) throw new Error(answer.text);
     return (answer.json as { id: string }).id;
   }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function register(url: string): Promise<string> {
-  const answer = await stage.service.post('/webhooks', { url, events: EVENT_TYPES });
+  const answer = await stage.service.post('/webhooks', { url, events: ROW_EVENT_TYPES });
   expect(answer.status).toBe(201);
   return (answer.json as { id: string }).id;
 }

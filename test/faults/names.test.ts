@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -60,7 +60,7 @@ run.each([
   const dead = Array.from({ length: DEAD_NAMES * webhooks }, (_, place) => `http://dead${place % DEAD_NAMES}.example/`);
   let id = '';
   for (const url of [...dead, receiver.url.replace('127.0.0.1', 'localhost')]) {
-    const answer = await service.post('/webhooks', { url, events: EVENT_TYPES });
+    const answer = await service.post('/webhooks', { url, events: ROW_EVENT_TYPES });
     ({ id } = answer.json as { id: string });
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
-import { EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { MessagesDatabase } from '../support/messages-database.ts';
@@ -102,7 +102,7 @@ describe('the client, against the real service', () => {
 
   test('looks after webhooks', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
-    const added = await client.addWebhook({ url, events: EVENT_TYPES, include: ['details'] });
+    const added = await client.addWebhook({ url, events: ROW_EVENT_TYPES, include: ['details'] });
     expect(await client.webhook(added.id)).toMatchObject({ ...added, state: 'healthy' });
     expect(await client.webhooks()).toEqual([added]);
     expect(await client.testWebhook(added.id)).toMatchObject({ delivered: false });

@@ -50,11 +50,15 @@ const NO_FEED: EventFeed = {
   consume: () => {
     throw new Error('not used');
   },
-  assertKnown: () => {},
-  page: (after) =>
-    after.rowId < 7
-      ? [{ offset: rowOffset(7), rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }]
-      : [],
+  changeGeneration: () => 0,
+  resolve: (offset) => rowOffset(offset?.rowId ?? 0),
+  page: (after) => ({
+    entries:
+      after.rowId < 7
+        ? [{ offset: rowOffset(7), rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }]
+        : [],
+    upTo: rowOffset(7),
+  }),
 };
 
 const STATUS: StatusReport = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { PosternClient } from '../../client/postern-client.ts';
 import { errorCode } from '../../domain/errors.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/event.ts';
+import { type EventType, ROW_EVENT_TYPES } from '../../domain/event.ts';
 import type { Webhook } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -47,7 +47,7 @@ export function listWebhooks(options: ConnectionOptions, context: ClientContext)
       context.columns === undefined ? id : id.slice(0, SHORT_ID),
       stateOf(id),
       url,
-      events.length === EVENT_TYPES.length ? 'all' : events.join(', '),
+      events.length === ROW_EVENT_TYPES.length ? 'all' : events.join(', '),
     ]);
     sayTable(context, WEBHOOKS, rows, 'No webhook is registered.');
     return EXIT.ok;
@@ -58,7 +58,7 @@ export function addWebhook(url: string, options: AddOptions, context: ClientCont
   return withService(options, context, async ({ client }) => {
     const webhook = await client.addWebhook({
       url,
-      events: options.event ?? EVENT_TYPES,
+      events: options.event ?? ROW_EVENT_TYPES,
       ...(options.secretFile !== undefined && { secret: secretIn(options.secretFile) }),
     });
     context.stdout(

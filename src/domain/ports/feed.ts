@@ -1,6 +1,6 @@
 import type { Cursor, LogIdentity } from '../cursor.ts';
-import type { LogEntry, PendingRow } from '../event.ts';
-import type { Offset } from '../offset.ts';
+import type { LogEntry, PendingRow, RowEntry } from '../event.ts';
+import type { ClientOffset, Offset } from '../offset.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
 export interface MessageLog {
@@ -8,7 +8,7 @@ export interface MessageLog {
    * Entries after `after` and up to `upTo`, in order, at most `limit`, and fewer where bodies are large: only an empty
    * answer means that there are no more. Rows deleted since are left out.
    */
-  entries(after: Offset, upTo: Offset, limit: number): readonly LogEntry[];
+  entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
   /** The rows after `after` that nobody has published yet, in order, as many as with `entries`. */
   pendingRows(after: Offset, limit: number): readonly PendingRow[];
   /** The newest row: where a first start begins. */
@@ -41,7 +41,15 @@ export interface FeedReader {
   close(): void;
 }
 
-export interface ResumeOptions {
+export interface FeedOptions {
+  /**
+   * Changes of existing rows too (decision I2). While detection is off a reader with changes gets rows alone: only
+   * `resolve` begins it or refuses.
+   */
+  readonly changes?: boolean;
+}
+
+export interface ResumeOptions extends FeedOptions {
   /** The publisher waits a moment (decision C7) for this reader while it is caught up. */
   readonly backpressure?: boolean;
 }
@@ -79,22 +87,34 @@ export interface EventConsumer {
   seek(offset: Offset): void;
 }
 
+/** One page of the log. */
+export interface FeedPage {
+  readonly entries: readonly LogEntry[];
+  /** Where the next page begins. With changes it may be ahead of the last entry, and there may be no entry at all. */
+  readonly upTo: Offset;
+}
+
 /** The published events, as a stream that anyone may join. `onMore` is called when there may be more to take. */
 export interface EventFeed {
   /** Position of the newest published event. */
-  lastPublished(): Offset;
+  lastPublished(options?: FeedOptions): Offset;
+  /** The generation that `encodeOffset` needs: another one when the change log was begun again. */
+  changeGeneration(): number;
+  /**
+   * The position that a client's offset means, or without one the newest. With `changes` it notes that somebody asks
+   * for them, and a row id alone means: the rows after it, and changes from now on. Throws 410 `after_unknown` above
+   * the highest row id there ever was (decision G3), 410 `offset_expired` for an offset of another generation or older
+   * than the oldest kept change, 404 `changes_disabled` where the configuration has them off, 503 while chat.db is away.
+   */
+  resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
   /** From now on; a reader that falls behind by more than the capacity loses the oldest (decisions C7, G2). */
-  live(onMore: () => void): FeedReader;
+  live(onMore: () => void, options?: FeedOptions): FeedReader;
   /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (decisions F4, G3). */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
   /** The same as `resume`, with a task that handles the entries and stores how far it is. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
-  /**
-   * Refuses a client's offset: 410 above the highest row id there ever was, 503 while chat.db is away (decision G3).
-   */
-  assertKnown(offset: Offset): void;
-  /** One page for `GET /events` (decision G4). */
-  page(after: Offset, limit: number): readonly LogEntry[];
+  /** One page for `GET /events` (decision G4), after a position that `resolve` gave, or `upTo` of the page before. */
+  page(after: Offset, limit: number, options?: FeedOptions): FeedPage;
 }
 
 export interface CursorStore {

@@ -24,14 +24,13 @@ export function eventRoutes({ feed, json, ready }: EventSource): Pick<Handlers, 
       const { after, limit, include } = readQuery(eventsQuery, query);
       await ready(include);
       const texts: string[] = [];
-      let offset = after;
+      let position = feed.resolve({ rowId: after.rowId });
       for (let wanted = limit; wanted > 0; wanted = limit - texts.length) {
         if (texts.length > 0) await nextTurn();
-        const entries = feed.page(offset, Math.min(wanted, BATCH_SIZE));
-        texts.push(...entries.map((entry) => json(entry, include)));
-        const end = entries.at(-1);
-        if (end === undefined || !isAfter(feed.lastPublished(), end.offset)) break;
-        offset = end.offset;
+        const page = feed.page(position, Math.min(wanted, BATCH_SIZE));
+        texts.push(...page.entries.map((entry) => json(entry, include)));
+        position = page.upTo;
+        if (!isAfter(feed.lastPublished(), position)) break;
       }
       return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
     },

@@ -11,6 +11,7 @@ import type { Config } from './config.ts';
 import { NamedReader } from './contacts/named-reader.ts';
 import { noContacts } from './contacts/no-contacts.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
+import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
 import type { Contacts } from './domain/ports/contacts.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
@@ -148,18 +149,22 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       permissions,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
+    const owner: Caller = {
+      key: undefined,
+      reader: new NamedReader(reader, contacts),
+      attachments: new AttachmentFiles(connection),
+      feed,
+      sender,
+      webhooks,
+      status: () => status.report(),
+    };
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
-      reader: new NamedReader(reader, contacts),
-      sender,
-      webhooks,
-      feed,
+      callers: { owner, find: () => undefined },
       json,
       ready,
       health: () => status.health(),
-      attachments: new AttachmentFiles(connection),
-      status: () => status.report(),
       metrics: () => ({
         ...hub.counts,
         isConnected: connection.health().connected,

@@ -87,6 +87,13 @@ export const PROBLEMS = {
     detail: 'Requests from web pages are not allowed on the Unix socket.',
     hint: 'Leave out Origin and Sec-Fetch-Site, or use the port.',
   },
+  scope_missing: {
+    status: 403,
+    detail: 'This key may not do this: it needs {needs}.',
+    hint: 'The owner of Postern decides what a key may do.',
+    example: { needs: 'the scope send' },
+    extra: { needs: 'send' },
+  },
   not_found: { status: 404, detail: 'There is no such path.' },
   message_not_found: {
     status: 404,

@@ -1,3 +1,4 @@
+import { assertAllowed, type Caller, type Callers } from '../domain/caller.ts';
 import { pathOf, ROUTES } from '../wire/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
@@ -12,6 +13,7 @@ export interface AccessSettings extends OriginSettings {
 export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
+  readonly callers: Callers;
   /** Paths of pages without data: neither counted nor locked (decision E9). */
   readonly openPaths: ReadonlySet<string>;
 }
@@ -27,8 +29,8 @@ const EXPOSED = 'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Req
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
-    'Access-Control-Allow-Methods': 'GET, HEAD, POST, DELETE',
-    'Access-Control-Allow-Headers': 'X-API-Key, Content-Type, Idempotency-Key, X-Request-Id',
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
+    'Access-Control-Allow-Headers': 'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id',
     'Access-Control-Max-Age': '600',
   },
 };
@@ -37,18 +39,22 @@ const PREFLIGHT: Answer = {
 export class AccessControl {
   readonly guard: OriginPolicy;
   readonly #limit: RateLimit;
-  readonly #key: ApiKeys;
+  readonly #keys: ApiKeys;
   readonly #openPaths: ReadonlySet<string>;
 
-  constructor({ settings, apiKey, openPaths }: AccessControlParts) {
+  constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
-    this.#key = new ApiKeys(apiKey);
+    this.#keys = new ApiKeys(apiKey, callers);
     this.#openPaths = openPaths;
   }
 
-  /** Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on. */
-  async admit({ request, method, path, rawQuery, headers, arrival }: Exchange): Promise<Answer | undefined> {
+  /**
+   * Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on; who asks is in
+   * the exchange then.
+   */
+  async admit(exchange: Exchange): Promise<Answer | undefined> {
+    const { request, method, path, rawQuery, headers, arrival } = exchange;
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
     guard.checkHost(request);
     const source = guard.source(request);
@@ -61,22 +67,25 @@ export class AccessControl {
     if (isPreflight && source === 'listed') return PREFLIGHT;
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
-    const hasKey = place === 'query' ? this.#key.isInQuery(rawQuery) : this.#key.isInHeader(request);
-    if (!hasKey) throw unauthorized();
+    const caller = place === 'query' ? this.#keys.inQuery(rawQuery) : this.#keys.inHeader(request);
+    if (caller === undefined) throw unauthorized();
+    exchange.caller = caller;
     return undefined;
   }
 
   /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
-  async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<void> {
+  async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<Caller> {
     if (arrival === 'socket') {
       SOCKET_POLICY.checkHost(request);
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
-    const hasKey = this.#key.isInQuery(rawQuery);
+    const caller = this.#keys.inQuery(rawQuery);
     // Uncounted, so that no strange page can use up the limit.
-    if (!hasKey && this.guard.source(request) === 'foreign') throw unauthorized();
+    if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
     await this.#limit.count(headers);
-    if (!hasKey) throw unauthorized();
+    if (caller === undefined) throw unauthorized();
+    assertAllowed(caller, ROUTES.openWebSocket.access);
+    return caller;
   }
 }
 

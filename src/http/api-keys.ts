@@ -1,32 +1,45 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Caller, Callers } from '../domain/caller.ts';
 import type { AppError } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
 
-/** Decision E6: compared over digests, so that neither content nor length shows in the time it takes. */
+/** What a limited key looks like. Only such a key may come as a Bearer token (decision S2). */
+const BEARER = /^Bearer +(postern_[\w-]+) *$/i;
+
+/**
+ * Who presents a key. The owner's is compared first, over digests, so that neither content nor length shows in the
+ * time it takes (decision E6).
+ */
 export class ApiKeys {
   readonly #digest: Buffer;
+  readonly #callers: Callers;
 
-  constructor(apiKey: string) {
+  constructor(apiKey: string, callers: Callers) {
     this.#digest = digest(Buffer.from(apiKey));
+    this.#callers = callers;
   }
 
-  isInHeader({ headers }: IncomingMessage): boolean {
+  /** undefined: nobody, also when two headers hold different keys (decision S2). */
+  inHeader({ headers }: IncomingMessage): Caller | undefined {
     const given = headers['x-api-key'];
-    // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8. Two headers come joined: no key.
-    return typeof given === 'string' && this.#is(Buffer.from(given, 'latin1'));
+    const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
+    if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
+    // Two headers come joined: no key.
+    if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
+    // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
+    return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 
   /** `api_key` in a raw query, its `+` read as a plus and as a space: clients write both. */
-  isInQuery(rawQuery: string): boolean {
+  inQuery(rawQuery: string): Caller | undefined {
     const given = rawQuery.split('&').filter((part) => part.startsWith('api_key='));
     const [value] = given;
-    if (value === undefined || given.length > 1) return false;
+    if (value === undefined || given.length > 1) return undefined;
     const written = value.slice('api_key='.length);
-    return [written, written.replaceAll('+', ' ')].some((text) => {
-      const key = decoded(text);
-      return key !== undefined && this.#is(Buffer.from(key));
-    });
+    const keys = [written, written.replaceAll('+', ' ')].map(decoded);
+    if (keys.some((key) => key !== undefined && this.#is(Buffer.from(key)))) return this.#callers.owner;
+    return keys[0] === undefined ? undefined : this.#callers.find(keys[0]);
   }
 
   #is(given: Buffer): boolean {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
@@ -14,7 +15,7 @@ const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
 const LINGER_MS = 2000;
 
 /** Any other is counted as one: a client must not be able to make numbers without end. */
-const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const NO_QUERY = new URLSearchParams();
 
@@ -46,6 +47,7 @@ export class Exchange {
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
+  #caller: Caller | undefined;
   readonly #context: ExchangeContext;
   readonly #output: ServerResponse | Duplex;
   readonly #startedAtMs: number;
@@ -70,6 +72,16 @@ export class Exchange {
     this.rawQuery = mark === -1 ? '' : url.slice(mark + 1);
     this.id = requestId(request);
     this.headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': this.id };
+  }
+
+  /** Who asks. Access control sets it for every request that needs a key. */
+  get caller(): Caller {
+    if (this.#caller === undefined) throw new Error(`${this.route} is open and has no caller`);
+    return this.#caller;
+  }
+
+  set caller(caller: Caller) {
+    this.#caller = caller;
   }
 
   /** The segment of the path at `{name}`, decoded. */

@@ -1,4 +1,5 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
+import { assertAllowed } from '../domain/caller.ts';
 import type { AppError } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
 import { parseQuery } from '../wire/query.ts';
@@ -10,7 +11,7 @@ import type { Page } from './routes/static-files.ts';
 /** Carries out one operation; throws AppError for what the client is to be told. */
 type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** A handler for every operation of the contract. */
+/** A handler for every operation. It takes its ports from `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
 
 interface RoutedRequest extends Request {
@@ -89,9 +90,19 @@ function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Han
   for (const id of Object.keys(ROUTES) as RouteId[]) {
     const path = pathOf(ROUTES[id]);
     const methods = paths.get(path) ?? new Map<string, Handler>();
-    paths.set(path, methods.set(ROUTES[id].method, handlers[id]));
+    paths.set(path, methods.set(ROUTES[id].method, guarded(id, handlers[id])));
   }
   return paths;
+}
+
+/** Lets a caller in whom the rule of the route allows. */
+function guarded(id: RouteId, handler: Handler): Handler {
+  const { access } = ROUTES[id];
+  if (access === 'open') return handler;
+  return (exchange) => {
+    assertAllowed(exchange.caller, access);
+    return handler(exchange);
+  };
 }
 
 function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {

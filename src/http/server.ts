@@ -3,14 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
+import type { Caller, Callers } from '../domain/caller.ts';
 import { errorCode } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
 import type { PermissionReport } from '../domain/ports/permissions.ts';
-import type { AttachmentReader, BackendHealth, MessageReader } from '../domain/ports/reading.ts';
-import type { MessageSender } from '../domain/ports/sending.ts';
-import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
-import type { StatusReport } from '../domain/status.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../wire/query.ts';
@@ -40,6 +38,7 @@ export type AcceptWebSocket = (
   socket: Duplex,
   head: Buffer,
   query: URLSearchParams,
+  caller: Caller,
 ) => void | Promise<void>;
 
 interface HttpTimeouts {
@@ -52,17 +51,14 @@ interface HttpTimeouts {
 export interface HttpServerParts extends EventSource {
   readonly settings: AccessSettings;
   readonly apiKey: string;
-  readonly reader: MessageReader;
-  readonly sender: MessageSender;
-  readonly webhooks: WebhookRegistry;
+  /** Handlers use the ports of the caller. */
+  readonly callers: Callers;
   readonly health: () => BackendHealth;
-  readonly status: () => StatusReport;
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly clock: Clock;
   readonly log: Log;
-  readonly attachments: AttachmentReader;
   readonly metrics: () => Metrics;
   readonly counters: Counters;
   readonly version: string;
@@ -91,7 +87,7 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { settings, apiKey, counters, timeouts = TIMEOUTS } = parts;
+    const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
     const open = staticFiles(parts.version);
     this.clock = parts.clock;
@@ -99,15 +95,15 @@ export class HttpServer implements ExchangeContext {
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#access = new AccessControl({ settings, apiKey, openPaths: new Set(open.keys()) });
+    this.#access = new AccessControl({ settings, apiKey, callers, openPaths: new Set(open.keys()) });
     const handlers = {
       ...healthRoutes(parts.health),
-      ...messageRoutes(parts.reader, parts.sender, counters),
-      ...attachmentRoutes(parts.attachments),
-      ...conversationRoutes(parts.reader),
-      ...webhookRoutes(parts.webhooks),
+      ...messageRoutes(counters),
+      ...attachmentRoutes(),
+      ...conversationRoutes(),
+      ...webhookRoutes(),
       ...eventRoutes(parts),
-      ...statusRoutes(parts.status, parts.checkPermissions, () => this.#url, parts.diagnose),
+      ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...webSocketRoutes(),
       ...metricRoutes(parts.metrics, counters),
     };
@@ -227,8 +223,8 @@ export class HttpServer implements ExchangeContext {
     socket.on('error', destroy);
     exchange.route = WEBSOCKET_PATH;
     try {
-      await this.#access.admitHandshake(exchange);
-      await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery));
+      const caller = await this.#access.admitHandshake(exchange);
+      await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery), caller);
       // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
       socket._read(0);
       socket.resume();

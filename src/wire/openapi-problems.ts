@@ -7,6 +7,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 interface Place {
   readonly hasKey: boolean;
+  /** Some keys are refused. */
+  readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
 }
 
@@ -46,7 +48,7 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
 const MEANINGS: Readonly<Record<number, string>> = {
   400: 'Something in the request is wrong; `errors` names every mistake.',
   401: 'The key is missing or wrong.',
-  403: 'The host name or the web page of the request is not allowed.',
+  403: 'The host name, the web page or the key of the request is not allowed.',
   404: 'Not found.',
   409: 'Conflict with the present state.',
   410: 'That row id is above every row.',
@@ -70,6 +72,7 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, p
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
     ...(place.hasKey ? (['unauthorized'] as const) : []),
+    ...(place.needsScope ? (['scope_missing'] as const) : []),
     ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,

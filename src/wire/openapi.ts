@@ -108,7 +108,11 @@ function operationOf(id: RouteId, path: string): Json {
         }),
     responses: {
       ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
-      ...problemResponses(operation, { hasKey: ROUTES[id].key !== 'none', hasParameterInPath: names.length > 0 }),
+      ...problemResponses(operation, {
+        hasKey: ROUTES[id].key !== 'none',
+        needsScope: ROUTES[id].access !== 'open' && ROUTES[id].access !== 'key',
+        hasParameterInPath: names.length > 0,
+      }),
       default: { $ref: '#/components/responses/OtherProblem' },
     },
   };

@@ -1,14 +1,21 @@
+import type { Access } from '../domain/caller.ts';
+
 /** What every path of the contract begins with. */
 export const API = '/api/v1';
 
 /** One method on one path of the contract. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Beneath `API`, or from the root with `isOutside`; `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
   /** Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. */
   readonly key: 'header' | 'query' | 'none';
+  /**
+   * Who may use it. Every route states its rule; what is read, sent or delivered under a limited key is narrowed by
+   * the ports of `exchange.caller`, which handlers use instead of ports of their own.
+   */
+  readonly access: Access;
 }
 
 /**
@@ -16,26 +23,26 @@ export interface Route {
  * E7).
  */
 export const ROUTES = {
-  getHealth: { method: 'GET', path: '/health', key: 'none' },
-  sendMessage: { method: 'POST', path: '/messages', key: 'header' },
-  listMessages: { method: 'GET', path: '/messages', key: 'header' },
-  getMessage: { method: 'GET', path: '/messages/{id}', key: 'header' },
-  getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header' },
-  listConversations: { method: 'GET', path: '/conversations', key: 'header' },
-  getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header' },
-  registerWebhook: { method: 'POST', path: '/webhooks', key: 'header' },
-  listWebhooks: { method: 'GET', path: '/webhooks', key: 'header' },
-  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header' },
-  getWebhook: { method: 'GET', path: '/webhooks/{id}', key: 'header' },
-  listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header' },
-  testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header' },
-  replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header' },
-  listEvents: { method: 'GET', path: '/events', key: 'header' },
-  getStatus: { method: 'GET', path: '/status', key: 'header' },
-  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header' },
-  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header' },
-  openWebSocket: { method: 'GET', path: '/ws', key: 'query' },
-  getMetrics: { method: 'GET', path: '/metrics', key: 'header', isOutside: true },
+  getHealth: { method: 'GET', path: '/health', key: 'none', access: 'open' },
+  sendMessage: { method: 'POST', path: '/messages', key: 'header', access: ['send'] },
+  listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
+  getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
+  getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
+  listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
+  getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
+  registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
+  listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  getWebhook: { method: 'GET', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header', access: ['webhooks'] },
+  testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header', access: ['webhooks'] },
+  replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
+  listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },
+  getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
+  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
+  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
+  openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
+  getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
 /** The name of an operation in the table. */

@@ -12,10 +12,11 @@ import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** These need a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
+/** These need a limited key, a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
 const NOT_PROVOKED_HERE = [
   '400 incomplete_body',
   '400 attachment_changed',
+  '403 scope_missing',
   '404 search_disabled',
   '408 request_timeout',
   '500 internal_error',

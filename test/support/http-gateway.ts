@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import type { Caller } from '../../src/domain/caller.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -192,7 +193,7 @@ export interface Call {
   readonly key?: boolean;
 }
 
-type Options = Partial<Omit<HttpServerParts, 'settings'>> & {
+type Options = Partial<Omit<HttpServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
   readonly settings?: Partial<HttpServerParts['settings']>;
 };
 
@@ -210,15 +211,22 @@ export class HttpGateway {
     this.server = new HttpServer({
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
-      reader: this.reader,
-      sender: this.sender,
-      webhooks: this.webhooks,
-      feed: NO_FEED,
       json: plainJson(),
       ready: () => undefined,
+      callers: {
+        owner: {
+          key: undefined,
+          reader: this.reader,
+          sender: this.sender,
+          webhooks: this.webhooks,
+          feed: NO_FEED,
+          attachments: { open: async () => undefined },
+          status: () => STATUS,
+          ...options,
+        },
+        find: () => undefined,
+      },
       health: () => this.backend,
-      attachments: { open: async () => undefined },
-      status: () => STATUS,
       metrics: () => ({ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 }),
       counters: new Counters(),
       version: '0.0.0',

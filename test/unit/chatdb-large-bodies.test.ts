@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/chatdb/message-log.ts';
+import type { Caller } from '../../src/domain/caller.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { MessageLog } from '../../src/domain/ports/feed.ts';
@@ -85,8 +86,9 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   expect(resumed.filter((entry) => bodyOf(entry) !== BODY)).toEqual([]);
 
   const query = new URLSearchParams({ after: '0', limit: '1000' });
-  const source = { feed, json: plainJson(), ready: () => undefined };
-  const { content } = await eventRoutes(source).listEvents({ query } as Exchange);
+  const source = { json: plainJson(), ready: () => undefined };
+  const exchange = { query, caller: { feed } as unknown as Caller } as Exchange;
+  const { content } = await eventRoutes(source).listEvents(exchange);
   expect(JSON.parse(String(content?.text))).toEqual(resumed.map(({ event }) => event));
   expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);
 });

@@ -1,15 +1,14 @@
-import type { AttachmentReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
 import type { Handlers } from '../router.ts';
 
 /** Streams a file of a message (decision H); a browser saves it and never shows it. */
-export function attachmentRoutes(attachments: AttachmentReader): Pick<Handlers, 'getAttachment'> {
+export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
   return {
     async getAttachment(exchange): Promise<Answer> {
       const [id, n] = [exchange.param('id'), exchange.param('n')];
       const isPlace = /^[1-9]\d{0,14}$/.test(id) && /^\d{1,4}$/.test(n);
-      const file = isPlace ? await attachments.open(Number(id), Number(n)) : undefined;
+      const file = isPlace ? await exchange.caller.attachments.open(Number(id), Number(n)) : undefined;
       if (file === undefined) {
         throw problem('attachment_not_found');
       }

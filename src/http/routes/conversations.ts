@@ -1,4 +1,3 @@
-import type { MessageReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import { conversationQuery, singleConversationQuery } from '../../wire/conversation.ts';
 import { readQuery } from '../../wire/query.ts';
@@ -6,11 +5,11 @@ import { API } from '../../wire/routes.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listConversations' | 'getConversation'> {
+export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getConversation'> {
   return {
     async listConversations(exchange) {
       const { limit, offset, include } = readQuery(conversationQuery, exchange.query);
-      const page = await reader.listConversations({ limit, offset, include });
+      const page = await exchange.caller.reader.listConversations({ limit, offset, include });
       // For a client that pages by offset, a full page may be followed by another.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
       if (next === undefined) return { status: 200, body: page.items };
@@ -24,7 +23,7 @@ export function conversationRoutes(reader: MessageReader): Pick<Handlers, 'listC
 
     async getConversation(exchange) {
       const { include } = readQuery(singleConversationQuery, exchange.query);
-      const conversation = await reader.conversation(exchange.param('id'), { include });
+      const conversation = await exchange.caller.reader.conversation(exchange.param('id'), { include });
       if (conversation === undefined) {
         throw problem('conversation_not_found');
       }

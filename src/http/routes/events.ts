@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncludeSet } from '../../domain/include.ts';
 import { isAfter } from '../../domain/offset.ts';
-import type { EventFeed } from '../../domain/ports/feed.ts';
 import type { EventJson } from '../../wire/event-json.ts';
 import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
@@ -11,16 +10,15 @@ import type { Handlers } from '../router.ts';
 const BATCH_SIZE = 200;
 
 export interface EventSource {
-  readonly feed: EventFeed;
   readonly json: EventJson;
   /** Resolves when what is to be included can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
 /** Events after an offset, for clients that ask instead of listening (decision G4). */
-export function eventRoutes({ feed, json, ready }: EventSource): Pick<Handlers, 'listEvents'> {
+export function eventRoutes({ json, ready }: EventSource): Pick<Handlers, 'listEvents'> {
   return {
-    async listEvents({ query }) {
+    async listEvents({ query, caller: { feed } }) {
       const { after, limit, include } = readQuery(eventsQuery, query);
       await ready(include);
       const texts: string[] = [];

@@ -1,5 +1,4 @@
 import { isAppError, type Mistake } from '../../domain/errors.ts';
-import type { MessageReader } from '../../domain/ports/reading.ts';
 import type { MessageSender, SendResult } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
@@ -12,13 +11,9 @@ import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-export function messageRoutes(
-  reader: MessageReader,
-  sender: MessageSender,
-  counters: Counters,
-): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
+export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
   return {
-    async listMessages({ query }) {
+    async listMessages({ query, caller: { reader } }) {
       const asked = readQuery(messageQuery, query);
       const { limit, offset, order, cursor } = asked;
       const page = await reader.listMessages({
@@ -42,7 +37,8 @@ export function messageRoutes(
     async getMessage(exchange) {
       const id = exchange.param('id');
       const { include } = readQuery(singleMessageQuery, exchange.query);
-      const message = /^[1-9]\d{0,14}$/.test(id) ? await reader.message(Number(id), { include }) : undefined;
+      const isId = /^[1-9]\d{0,14}$/.test(id);
+      const message = isId ? await exchange.caller.reader.message(Number(id), { include }) : undefined;
       if (message === undefined) {
         throw problem('message_not_found');
       }
@@ -50,6 +46,7 @@ export function messageRoutes(
     },
 
     async sendMessage(exchange) {
+      const { sender } = exchange.caller;
       const idempotencyKey = exchange.header('idempotency-key');
       const request = await readSend(exchange, sender);
       const { confirmed, message, replayed } = await counted(

@@ -1,6 +1,5 @@
 import type { Diagnostics } from '../../domain/diagnostics.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
-import type { StatusReport } from '../../domain/status.ts';
 import { diagnosticsQuery } from '../../wire/diagnostics.ts';
 import { statusQuery } from '../../wire/extras.ts';
 import { menuText } from '../../wire/menu-text.ts';
@@ -15,15 +14,14 @@ export type Diagnose = (request: { readonly seconds: number; readonly asksMessag
 
 /** The agent's account of itself, for the menu bar, the installer and the doctor (decision H). */
 export function statusRoutes(
-  status: () => StatusReport,
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,
   diagnose: Diagnose,
 ): Pick<Handlers, 'getStatus' | 'checkPermissions' | 'runDiagnostics'> {
   return {
-    getStatus({ query, request, arrival }) {
+    getStatus({ query, request, arrival, caller }) {
       const { as } = readQuery(statusQuery, query);
-      const report = status();
+      const report = caller.status();
       if (as === undefined) return { status: 200, body: report };
       // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a
       // socket.

@@ -9,9 +9,7 @@ import { webhookBody } from '../../wire/webhook.ts';
 import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
 
-export function webhookRoutes(
-  webhooks: WebhookRegistry,
-): Pick<
+export function webhookRoutes(): Pick<
   Handlers,
   | 'listWebhooks'
   | 'registerWebhook'
@@ -21,15 +19,10 @@ export function webhookRoutes(
   | 'testWebhook'
   | 'replayWebhook'
 > {
-  const withStatus = (id: string): Webhook & WebhookStatus => {
-    const webhook = webhooks.get(id);
-    if (webhook === undefined) throw problem('webhook_not_found');
-    return { ...shown(webhook), ...webhooks.status(id) };
-  };
   return {
-    listWebhooks: () => ({ status: 200, body: webhooks.list().map(shown) }),
+    listWebhooks: ({ caller: { webhooks } }) => ({ status: 200, body: webhooks.list().map(shown) }),
 
-    async registerWebhook({ request }) {
+    async registerWebhook({ request, caller: { webhooks } }) {
       const checked = checkBody(webhookBody, await readJson(request));
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { url, events, secret = null, include = NO_INCLUDES } = checked.value;
@@ -37,26 +30,33 @@ export function webhookRoutes(
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
-    getWebhook: (exchange) => ({ status: 200, body: withStatus(exchange.param('id')) }),
+    getWebhook: (exchange) => ({ status: 200, body: withStatus(exchange.caller.webhooks, exchange.param('id')) }),
 
-    listDeliveries: (exchange) => ({ status: 200, body: webhooks.deliveries(exchange.param('id')) }),
+    listDeliveries: (exchange) => ({ status: 200, body: exchange.caller.webhooks.deliveries(exchange.param('id')) }),
 
     async testWebhook(exchange) {
-      return { status: 200, body: await webhooks.test(exchange.param('id')) };
+      return { status: 200, body: await exchange.caller.webhooks.test(exchange.param('id')) };
     },
 
     async replayWebhook(exchange) {
       const checked = checkBody(replayBody, await readJson(exchange.request));
       if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { webhooks } = exchange.caller;
       const { id } = webhooks.replay(exchange.param('id'), checked.value.after);
-      return { status: 202, body: withStatus(id) };
+      return { status: 202, body: withStatus(webhooks, id) };
     },
 
     async deleteWebhook(exchange) {
-      if (await webhooks.remove(exchange.param('id'))) return { status: 204 };
+      if (await exchange.caller.webhooks.remove(exchange.param('id'))) return { status: 204 };
       throw problem('webhook_not_found');
     },
   };
+}
+
+function withStatus(webhooks: WebhookRegistry, id: string): Webhook & WebhookStatus {
+  const webhook = webhooks.get(id);
+  if (webhook === undefined) throw problem('webhook_not_found');
+  return { ...shown(webhook), ...webhooks.status(id) };
 }
 
 /** What the contract shows of a webhook: not its secret. */

@@ -1,0 +1,47 @@
+import type { LogEntry } from './event.ts';
+import type { Key, Scope } from './key.ts';
+import type { EventFeed } from './ports/feed.ts';
+import type { AttachmentReader, MessageReader } from './ports/reading.ts';
+import type { MessageSender } from './ports/sending.ts';
+import type { WebhookRegistry } from './ports/webhooks.ts';
+import { problem } from './problems.ts';
+import type { StatusReport } from './status.ts';
+
+/**
+ * Who asks, and what is there for them. The owner has the service's own ports; a limited key has the same ports,
+ * narrowed to what it may use, so that a handler never checks a right itself.
+ */
+export interface Caller {
+  /** undefined: the owner, whose key is in config.toml. */
+  readonly key: Key | undefined;
+  readonly reader: MessageReader;
+  readonly attachments: AttachmentReader;
+  readonly feed: EventFeed;
+  readonly sender: MessageSender;
+  readonly webhooks: WebhookRegistry;
+  status(): StatusReport;
+  /** Whether an event is there for this caller; absent: every event is. */
+  readonly admits?: (entry: LogEntry) => boolean;
+}
+
+/** Finds the caller behind a key. */
+export interface Callers {
+  readonly owner: Caller;
+  /** The caller with this limited key; undefined when it is unknown, wrong, expired or revoked. */
+  find(key: string): Caller | undefined;
+}
+
+/**
+ * The rule of a route. `open`: without a key; `key`: every key; `owner`: the owner alone; otherwise the owner, and a
+ * limited key with one of these scopes.
+ */
+export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
+
+/** Throws `scope_missing` unless the rule lets this caller in. */
+export function assertAllowed({ key }: Caller, access: Access): void {
+  if (key === undefined || access === 'open' || access === 'key') return;
+  if (access === 'owner') throw problem('scope_missing', { needs: "the owner's key" }, { extra: { needs: access } });
+  if (access.some((scope) => key.scopes.includes(scope))) return;
+  const needs = access.join(' or ');
+  throw problem('scope_missing', { needs: `the scope ${needs}` }, { extra: { needs } });
+}

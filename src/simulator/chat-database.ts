@@ -16,6 +16,12 @@ export function appleDate(unixMs: number): bigint {
   return BigInt(Math.round(unixMs) - APPLE_EPOCH_MS) * 1_000_000n;
 }
 
+/** The schema of a release without its last section: triggers that call functions of Apple's own process. */
+export function loadableSchema(version: MacosVersion): string {
+  const schema = readFileSync(new URL(`./schemas/macos-${version}.sql`, import.meta.url), 'utf8');
+  return schema.split('-- @section triggers-needing-functions')[0] ?? '';
+}
+
 export interface NewMessage {
   readonly text: string;
   readonly dateMs: number;
@@ -39,10 +45,7 @@ export interface NewAttachment {
   readonly transferState?: number;
 }
 
-/**
- * chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never given twice. The
- * triggers that call functions of Apple's own process are left out, because SQLite here has no such functions.
- */
+/** chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never given twice. */
 export class ChatDatabase extends Tables {
   readonly version: MacosVersion;
 
@@ -57,9 +60,7 @@ export class ChatDatabase extends Tables {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const database = new ChatDatabase(path, version);
     if (isNew) {
-      const schema = readFileSync(new URL(`./schemas/macos-${version}.sql`, import.meta.url), 'utf8');
-      const [loadable = ''] = schema.split('-- @section triggers-needing-functions');
-      database.transaction(() => database.sqlite.exec(loadable));
+      database.transaction(() => database.sqlite.exec(loadableSchema(version)));
     }
     return database;
   }

@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { type Ended, postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
@@ -27,11 +27,11 @@ const root = temporaryFolder();
 /** Where the configuration says that Messages is; a link, so that the same path can be another Mac's. */
 const messages = join(root, 'Messages');
 
-function macWith(name: string): { database: MessagesDatabase; receive: (body: string) => string } {
-  const database = new MessagesDatabase(join(root, name, 'chat.db'));
+function macWith(name: string): { database: ChatFixture; receive: (body: string) => string } {
+  const database = new ChatFixture(join(root, name, 'chat.db'));
   const chat = database.chat(`any;-;${ANA}`, [ANA]);
   const from = { handle_id: database.handle(ANA) };
-  return { database, receive: (body) => String(database.message(chat, body, from)) };
+  return { database, receive: (body) => String(database.message({ chat, text: body, ...from })) };
 }
 
 const mac = macWith('mac');

@@ -4,13 +4,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { MAIN, type Running, startPostern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const database = new MessagesDatabase(join(temporaryFolder(), 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(temporaryFolder(), 'Library/Messages/chat.db'));
 const chat = database.chat('any;-;+15550100', ['+15550100']);
 const handle = database.handle('+15550100');
 const running: Running[] = [];
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 function write(text: string): number {
-  return database.message(chat, text, { handle_id: handle });
+  return database.message({ chat, text, handle_id: handle });
 }
 
 function tail(...args: readonly string[]): Running {
@@ -121,7 +121,7 @@ describe('tail', () => {
   });
 
   test('--type prints these events alone', async () => {
-    database.message(chat, 'own', { is_from_me: 1 });
+    database.message({ chat, text: 'own', is_from_me: 1 });
     const before = tail('--after', '0', '--type', 'message.sent', '--json');
     await eventually(() => expect(events(before).length).toBeGreaterThan(0));
     expect(new Set(events(before).map(({ type }) => type))).toEqual(new Set(['message.sent']));

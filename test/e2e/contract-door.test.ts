@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { KEY, Service } from '../support/service.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'postern-contract-'));
-const database = new MessagesDatabase(join(home, 'Library/Messages/chat.db'));
-database.message(database.chat('any;-;+15550100', ['+15550100']), 'one', {});
+const database = new ChatFixture(join(home, 'Library/Messages/chat.db'));
+database.message({ chat: database.chat('any;-;+15550100', ['+15550100']), text: 'one' });
 let service: Service;
 
 beforeAll(async () => {

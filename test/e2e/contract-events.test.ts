@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { appleDate, MessagesDatabase } from '../support/messages-database.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'postern-contract-'));
-const database = new MessagesDatabase(join(home, 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(home, 'Library/Messages/chat.db'));
 const ANA = '+15550100';
 const chat = database.chat(`any;-;${ANA}`, [ANA]);
 const from = { handle_id: database.handle(ANA) };
-const history = database.message(chat, 'before the first start', from);
+const history = database.message({ chat, text: 'before the first start', ...from });
 let service: Service;
 
 beforeAll(async () => {
@@ -41,8 +41,8 @@ const arrived = (receiver: Receiver, row: number): Promise<Delivery> =>
 describe('events', () => {
   test('an incoming row is message.received, an own one message.sent, with the Message as data', async () => {
     const listener = await service.socket();
-    const incoming = database.message(chat, 'in', from);
-    const own = database.message(chat, 'out', { is_from_me: 1, is_delivered: 0 });
+    const incoming = database.message({ chat, text: 'in', ...from });
+    const own = database.message({ chat, text: 'out', is_from_me: 1, is_delivered: 0 });
     const received = await listener.event((event) => event.data.id === String(incoming));
     const sent = await listener.event((event) => event.data.id === String(own));
     expect(received).toEqual({ type: 'message.received', data: (await service.get(`/messages/${incoming}`)).json });
@@ -72,7 +72,9 @@ describe('events', () => {
     [2, 'reaction.added', 'other'],
   ])('a row of type %i is %s (%s), instead of a message', async (type, event, name) => {
     const listener = await service.socket();
-    const row = database.message(chat, 'Reacted', {
+    const row = database.message({
+      chat,
+      text: 'Reacted',
       ...from,
       associated_message_type: type,
       associated_message_guid: `p:1/${database.guid(history)}`,
@@ -100,7 +102,9 @@ describe('events', () => {
 
   test('a reaction to a message that is gone names its guid and no id', async () => {
     const listener = await service.socket();
-    const row = database.message(chat, '', {
+    const row = database.message({
+      chat,
+      text: '',
       ...from,
       associated_message_type: 2000,
       associated_message_guid: 'bp:GONE',
@@ -119,9 +123,9 @@ describe('events', () => {
         guid: `BURST-${count}`,
         service: 'iMessage',
         text: `n ${count}`,
-        date: appleDate('2020-01-01'),
+        date: appleNs('2020-01-01'),
       });
-      database.insert('chat_message_join', { chat_id: chat, message_id: row, message_date: appleDate('2020-01-01') });
+      database.insert('chat_message_join', { chat_id: chat, message_id: row, message_date: appleNs('2020-01-01') });
       rows.push(String(row));
     }
     database.sqlite.exec('COMMIT');
@@ -132,7 +136,7 @@ describe('events', () => {
 
   test('many clients each hear every event, of every type', async () => {
     const listeners = await Promise.all(Array.from({ length: 5 }, () => service.socket()));
-    const row = database.message(chat, 'to all', from);
+    const row = database.message({ chat, text: 'to all', ...from });
     for (const listener of listeners) await listener.event(({ data }) => data.id === String(row));
     await Promise.all(listeners.map((listener) => listener.close()));
   });
@@ -166,8 +170,10 @@ describe('webhooks', () => {
     const signed = await Receiver.start();
     const plain = await Receiver.start();
     const ids = [await register(signed, ['message.received'], 'sécret'), await register(plain, ['reaction.added'])];
-    const row = database.message(chat, 'Grüße 👋\n"x"', from);
-    const reaction = database.message(chat, '', {
+    const row = database.message({ chat, text: 'Grüße 👋\n"x"', ...from });
+    const reaction = database.message({
+      chat,
+      text: '',
       ...from,
       associated_message_type: 2001,
       associated_message_guid: database.guid(row),
@@ -189,7 +195,7 @@ describe('webhooks', () => {
   test('a failed delivery is tried again under the same id, with the same bytes', async () => {
     const receiver = await Receiver.start((response) => void response.writeHead(500).end());
     const id = await register(receiver, ['message.received'], 's');
-    const row = database.message(chat, 'try me', from);
+    const row = database.message({ chat, text: 'try me', ...from });
     await arrived(receiver, row);
     receiver.answerWith((response) => void response.writeHead(200).end('ok'));
     const tries = await waitFor(() => (receiver.deliveries.length >= 2 ? receiver.deliveries : undefined));
@@ -238,11 +244,11 @@ describe('the WebSocket', () => {
   });
 
   test('a client that says where it was continues without gap', async () => {
-    const first = database.message(chat, 'one', from);
-    const second = database.message(chat, 'two', from);
+    const first = database.message({ chat, text: 'one', ...from });
+    const second = database.message({ chat, text: 'two', ...from });
     await waitFor(async () => ((await service.get(`/messages/${second}`)).status === 200 ? true : undefined));
     const listener = await service.socket(`&after=${first - 1}`);
-    const third = database.message(chat, 'three', from);
+    const third = database.message({ chat, text: 'three', ...from });
     await listener.event(({ data }) => data.id === String(third));
     expect(listener.events.map((event) => event.data.id)).toEqual([first, second, third].map(String));
     await listener.close();
@@ -255,7 +261,7 @@ describe('the WebSocket', () => {
     const listener = await service.socket();
     listener.socket.send('hello');
     listener.socket.send(Buffer.from([1, 2, 3]));
-    const row = database.message(chat, 'still here', from);
+    const row = database.message({ chat, text: 'still here', ...from });
     await listener.event(({ data }) => data.id === String(row));
     const closed = new Promise<number>((resolve) => listener.socket.on('close', resolve));
     listener.socket.send('x'.repeat(4097));
@@ -268,12 +274,12 @@ describe('restart and shutdown', () => {
     const receiver = await Receiver.start();
     await register(receiver, ['message.received']);
     const listener = await service.socket();
-    const before = database.message(chat, 'before', from);
+    const before = database.message({ chat, text: 'before', ...from });
     await arrived(receiver, before);
     const closed = new Promise<number>((resolve) => listener.socket.on('close', resolve));
     expect(await service.stop()).toBe(0);
     expect(await closed).toBe(1001);
-    const meanwhile = database.message(chat, 'while it was down', from);
+    const meanwhile = database.message({ chat, text: 'while it was down', ...from });
     await service.launch();
     await arrived(receiver, meanwhile);
     expect(receiver.deliveries.map((delivery) => delivery.event.data.id)).toEqual([before, meanwhile].map(String));

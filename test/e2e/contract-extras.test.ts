@@ -12,16 +12,16 @@ import { healthSchema } from '../../src/wire/health.ts';
 import { messageSchema } from '../../src/wire/message.ts';
 import { problemSchema } from '../../src/wire/problem.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../src/wire/webhook.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'postern-contract-'));
-const database = new MessagesDatabase(join(home, 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(home, 'Library/Messages/chat.db'));
 const chat = database.chat('any;-;+15550100', ['+15550100']);
 const from = { handle_id: database.handle('+15550100') };
-database.message(chat, 'history', from);
+database.message({ chat, text: 'history', ...from });
 let service: Service;
 let receiver: Receiver;
 let id: string;
@@ -72,7 +72,7 @@ test('real answers have the documented shapes', async () => {
 
 test('diagnostics say how rows came in, and nothing that was written', async () => {
   const asked = service.request('POST', '/diagnostics?seconds=1');
-  const row = database.message(chat, 'a secret from +15550100', from);
+  const row = database.message({ chat, text: 'a secret from +15550100', ...from });
   const found = shaped(diagnosticsSchema, (await asked).json);
   expect(found.accounts).toEqual({ error: 'not_asked' });
   expect(found.live_chats).toEqual({ error: 'not_asked' });
@@ -83,7 +83,7 @@ test('diagnostics say how rows came in, and nothing that was written', async () 
 
 describe('GET /events', () => {
   test('gives the same envelopes as everywhere, in row id order, page by page', async () => {
-    const rows = [1, 2, 3].map((number) => database.message(chat, `event ${number}`, from));
+    const rows = [1, 2, 3].map((number) => database.message({ chat, text: `event ${number}`, ...from }));
     await eventually(async () =>
       expect(((await service.get(`/events?after=${(rows[2] ?? 0) - 1}`)).json as unknown[]).length).toBe(1),
     );
@@ -109,7 +109,7 @@ describe('GET /events', () => {
 
 describe('a webhook', () => {
   test('says how it is doing and how far it is', async () => {
-    const row = database.message(chat, 'to the webhook', from);
+    const row = database.message({ chat, text: 'to the webhook', ...from });
     await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === String(row)));
     const status = await waitFor(async () => {
       const answer = shaped(webhookStatusSchema, (await service.get(`/webhooks/${id}`)).json);
@@ -119,7 +119,7 @@ describe('a webhook', () => {
   });
 
   test('keeps records without bodies, newest first', async () => {
-    const row = database.message(chat, 'a secret text', from);
+    const row = database.message({ chat, text: 'a secret text', ...from });
     const records = await waitFor(async () => {
       const { text, json } = await service.get(`/webhooks/${id}/deliveries`);
       expect(text).not.toContain('a secret text');

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { appleDate, MessagesDatabase } from '../support/messages-database.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { KEY, Service } from '../support/service.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'postern-contract-'));
-const database = new MessagesDatabase(join(home, 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(home, 'Library/Messages/chat.db'));
 let service: Service;
 
 const ANA = '+15550100';
@@ -17,29 +17,40 @@ const unnamed = database.chat('any;+;chat43', [ANA, BEN], { display_name: '' });
 // The same person under another service is another handle.
 database.insert('chat_handle_join', { chat_id: unnamed, handle_id: database.handle(ANA, 'SMS') });
 const empty = database.chat(`any;-;${BEN}`, [BEN]);
-const at = (iso: string): bigint => appleDate(iso);
+const at = (iso: string): bigint => appleNs(iso);
 
-const hello = database.message(ana, 'Hello', { handle_id: database.handle(ANA), date: at('2026-01-01T10:00:00.900Z') });
-const reply = database.message(ana, 'Hi Ana', {
+const hello = database.message({
+  chat: ana,
+  text: 'Hello',
+  handle_id: database.handle(ANA),
+  date: at('2026-01-01T10:00:00.900Z'),
+});
+const reply = database.message({
+  chat: ana,
+  text: 'Hi Ana',
   is_from_me: 1,
   account: 'E:me@example.com',
   date: at('2026-01-01T10:00:01Z'),
   date_read: at('2026-01-01T10:05:00Z'),
 });
-const photo = database.message(group, '\uFFFCLook', {
+const photo = database.message({
+  chat: group,
+  text: '\uFFFCLook',
   handle_id: database.handle(BEN),
   date: at('2026-01-01T11:00:00Z'),
 });
 database.attach(photo, '~/Library/Messages/Attachments/a/photo.heic');
 database.attach(photo, '/private/var/b.bin');
 database.attach(photo, '~/Library/Messages/Attachments/hidden.plist', { hide_attachment: 1 });
-const heart = database.message(group, 'Loved “Look”', {
+const heart = database.message({
+  chat: group,
+  text: 'Loved “Look”',
   handle_id: database.handle(ANA),
   date: at('2026-01-01T11:00:05Z'),
   associated_message_type: 2000,
   associated_message_guid: `p:0/${database.guid(photo)}`,
 });
-database.message(unnamed, 'old seconds', { handle_id: database.handle(BEN), date: 400_000_000 });
+database.message({ chat: unnamed, text: 'old seconds', handle_id: database.handle(BEN), date: 400_000_000 });
 
 beforeAll(async () => {
   service = await Service.start({ chatDbPath: database.path });
@@ -171,7 +182,7 @@ describe('GET /messages', () => {
   test('a limit above 200 is treated as 200', async () => {
     const id = database.chat('any;-;many@example.com', ['many@example.com']);
     for (let count = 0; count < 205; count += 1) {
-      database.message(id, `n ${count}`, { date: at('2020-01-01T00:00:00Z') + BigInt(count) });
+      database.message({ chat: id, text: `n ${count}`, date: at('2020-01-01T00:00:00Z') + BigInt(count) });
     }
     expect(await list('/messages?limit=1000')).toHaveLength(200);
     expect(await list('/messages')).toHaveLength(50);

@@ -2,8 +2,8 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { waitFor } from '../support/eventually.ts';
-import { appleDate, MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Answer, KEY, Service } from '../support/service.ts';
 
@@ -11,7 +11,7 @@ const ANA = '+15550100';
 const home = mkdtempSync(join(tmpdir(), 'postern-extras-'));
 const messages = join(home, 'Library/Messages');
 const folder = join(messages, 'Attachments/a');
-const database = new MessagesDatabase(join(messages, 'chat.db'));
+const database = new ChatFixture(join(messages, 'chat.db'));
 mkdirSync(folder, { recursive: true });
 const BYTES = Buffer.from('0123456789');
 const NAME = 'Grüße "1".txt';
@@ -23,17 +23,21 @@ linkSync(database.path, join(folder, 'hard-link.db'));
 
 const chat = database.chat(`any;-;${ANA}`, [ANA]);
 const from = { handle_id: database.handle(ANA) };
-const hello = database.message(chat, 'Hello', {
+const hello = database.message({
+  chat,
+  text: 'Hello',
   ...from,
   service: 'RCS',
-  date: appleDate('2026-01-01T10:00:00Z'),
-  date_edited: appleDate('2026-01-01T10:01:00Z'),
+  date: appleNs('2026-01-01T10:00:00Z'),
+  date_edited: appleNs('2026-01-01T10:01:00Z'),
   thread_originator_guid: 'AN-EARLIER-ONE',
 });
 const react = (type: number, seconds: number, columns = {}): number =>
-  database.message(chat, 'reacted', {
+  database.message({
+    chat,
+    text: 'reacted',
     ...from,
-    date: appleDate(`2026-01-01T11:00:0${seconds}Z`),
+    date: appleNs(`2026-01-01T11:00:0${seconds}Z`),
     associated_message_type: type,
     associated_message_guid: `p:0/${database.guid(hello)}`,
     ...columns,
@@ -42,7 +46,7 @@ react(2000, 1);
 react(3000, 2);
 const thumb = react(2001, 3);
 const own = react(2003, 4, { is_from_me: 1, handle_id: 0 });
-const files = database.message(chat, '\uFFFC\uFFFC', { ...from, date: appleDate('2026-01-01T12:00:00Z') });
+const files = database.message({ chat, text: '\uFFFC\uFFFC', ...from, date: appleNs('2026-01-01T12:00:00Z') });
 const stored = { mime_type: 'text/plain', total_bytes: 10, transfer_state: 5, transfer_name: NAME };
 for (const [name, columns] of [
   [`~/Library/Messages/Attachments/a/${NAME}`, stored],
@@ -129,7 +133,7 @@ describe('include=details', () => {
     const [plain, detailed] = [await service.socket(), await service.socket('&include=details')];
     try {
       await service.post('/webhooks', { url: receiver.url, events: ['message.received'], include: ['details'] });
-      const id = String(database.message(chat, 'now', from));
+      const id = String(database.message({ chat, text: 'now', ...from }));
       const frame = await detailed.event(({ data }) => data.id === id);
       expect(frame.data.details).toMatchObject({ kind: 'message', reactions: [] });
       expect((await plain.event(({ data }) => data.id === id)).data).not.toHaveProperty('details');

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const path = join(temporaryFolder(), 'Library/Messages/chat.db');
-const database = new MessagesDatabase(path);
+const database = new ChatFixture(path);
 let service: Service;
 let receiver: Receiver;
 beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('hosts that webhooks may post to', () => {
     await allow('hooks.example.net');
     const tested = await service.post(`/webhooks/${id}/test`, {});
     expect(tested.json).toMatchObject({ delivered: false, error: expect.stringContaining('127.0.0.1') });
-    database.message(1, 'an event', { handle_id: database.handle('+15550100') });
+    database.message({ chat: 1, text: 'an event', handle_id: database.handle('+15550100') });
     await waitFor(async () => {
       const deliveries = (await service.get(`/webhooks/${id}/deliveries`)).json;
       expect(deliveries).toMatchObject([{ outcome: 'dropped', attempts: 0, event: 'message.received' }, {}]);

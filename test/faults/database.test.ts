@@ -3,8 +3,8 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync }
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
 import { Harness, isLong, wait } from './harness.ts';
 
@@ -34,7 +34,7 @@ interface Health {
 const health = async (): Promise<Health> => (await stage.service.get('/health')).json as Health;
 const isConnected = async (expected: boolean): Promise<boolean> => (await health()).backend.connected === expected;
 const heard = (): number[] => listener.events.map((event) => Number(event.data.id));
-const write = (): number => stage.database.message(1, 'a row', { handle_id: 1 });
+const write = (): number => stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
 const hears = (row: number): Promise<unknown> => waitFor(() => heard().includes(row));
 
 /** The cause has just ended: it must be back within two polls. */
@@ -124,9 +124,9 @@ describe('chat.db goes away and comes back', () => {
 
   test('replaced under the service: one logged loss, no replay, then life goes on', async () => {
     await hears(write());
-    const other = new MessagesDatabase(`${stage.path}.new`);
+    const other = new ChatFixture(`${stage.path}.new`);
     const chat = other.chat('any;-;other@example.com', ['other@example.com']);
-    for (let count = 0; count < 500; count += 1) other.message(chat, `old ${count}`, { handle_id: 1 });
+    for (let count = 0; count < 500; count += 1) other.message({ chat, text: `old ${count}`, handle_id: 1 });
     other.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     other.close();
     stage.database.close();
@@ -218,7 +218,7 @@ describe('chat.db goes away and comes back', () => {
 /** An incoming row, whole but for one column. Some columns take no NULL: there is no such row then. */
 function strangeRow(column: string, value: SqlValue): void {
   try {
-    stage.database.message(1, 'a strange row', { handle_id: 1, [column]: value });
+    stage.database.message({ chat: 1, text: 'a strange row', handle_id: 1, [column]: value });
   } catch (error) {
     if (!/NOT NULL/.test(String(error))) throw error;
   }

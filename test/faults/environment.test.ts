@@ -28,7 +28,7 @@ test(`killed at ${KILLS} moments of its start: the next start has every webhook 
   const rows: number[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
     await service.stop('SIGKILL');
-    rows.push(harness.database.message(1, `row ${kill}`, { handle_id: 1 }));
+    rows.push(harness.database.message({ chat: 1, text: `row ${kill}`, handle_id: 1 }));
     const child = spawn(process.execPath, [MAIN, 'serve', '--config-dir', service.configFolder], {
       stdio: 'ignore',
       env: { PATH: process.env.PATH ?? '', HOME: service.folder },
@@ -48,7 +48,9 @@ test('200 replays of one webhook at once: it goes on in order, and every row arr
   const receiver = await Receiver.start();
   const id = await harness.webhook(receiver);
   const first = harness.newestRow();
-  const rows = Array.from({ length: 100 }, (_, at) => harness.database.message(1, `row ${at}`, { handle_id: 1 }));
+  const rows = Array.from({ length: 100 }, (_, at) =>
+    harness.database.message({ chat: 1, text: `row ${at}`, handle_id: 1 }),
+  );
   await eventually(() => expect(receiver.deliveries.length).toBe(100));
   const answers = await Promise.all(
     Array.from({ length: 200 }, () => service.post(`/webhooks/${id}/replay`, { after: first })),
@@ -60,7 +62,7 @@ test('200 replays of one webhook at once: it goes on in order, and every row arr
 
 test('with 48 MiB for all of its objects it answers a thousand large lists', async () => {
   harness = new Harness();
-  for (let row = 0; row < 200; row += 1) harness.database.message(1, 'x'.repeat(8000), { handle_id: 1 });
+  for (let row = 0; row < 200; row += 1) harness.database.message({ chat: 1, text: 'x'.repeat(8000), handle_id: 1 });
   const service = await harness.start({ env: { NODE_OPTIONS: '--max-old-space-size=48' } });
   for (let round = 0; round < 50; round += 1) {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/messages?limit=200')));

@@ -97,7 +97,7 @@ test('5 connections with 1,000 pipelined requests each, never read: only so many
 
 test('2,000 pipelined lists with a key, never read', async () => {
   stage = new Harness();
-  for (let row = 0; row < 200; row += 1) stage.database.message(1, 'x'.repeat(1000), { handle_id: 1 });
+  for (let row = 0; row < 200; row += 1) stage.database.message({ chat: 1, text: 'x'.repeat(1000), handle_id: 1 });
   const service = await stage.start();
   await expectUnimpressed(service, () => {
     flood(service, get('/api/v1/messages?limit=200').repeat(2000));
@@ -110,7 +110,7 @@ test('200 downloads read by half', async () => {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, '');
   truncateSync(file, 64 * 1024 * 1024);
-  const rowId = stage.database.message(1, 'a file', { handle_id: 1 });
+  const rowId = stage.database.message({ chat: 1, text: 'a file', handle_id: 1 });
   stage.database.attach(rowId, file);
   const service = await stage.start();
   const files = openFiles(service.pid);

@@ -203,7 +203,7 @@ testWithProc(
     expect(service.output).not.toMatch(/uncaught|unhandled|"level":"fatal"/i);
     // A request that says more is to come is given up after 10 s (decision E7).
     await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4), 25_000);
-    const row = stage.database.message(1, 'after all that', { handle_id: 1 });
+    const row = stage.database.message({ chat: 1, text: 'after all that', handle_id: 1 });
     await eventually(async () =>
       expect((await service.get(`/events?after=${row - 1}`)).text).toContain('after all that'),
     );

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 
@@ -19,13 +19,13 @@ const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
 /** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
 export class Harness {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-faults-'));
-  readonly database = new MessagesDatabase(join(this.folder, 'Library/Messages/chat.db'));
+  readonly database = new ChatFixture(join(this.folder, 'Library/Messages/chat.db'));
   readonly #ends: (() => unknown)[] = [];
   #service: Service | undefined;
 
   constructor() {
     this.database.chat('any;-;+15550100', ['+15550100']);
-    this.database.message(1, 'history', { handle_id: 1 });
+    this.database.message({ chat: 1, text: 'history', handle_id: 1 });
   }
 
   get service(): Service {

@@ -60,7 +60,7 @@ async function latencies(): Promise<Latency> {
   const first = stage.newestRow();
   const writtenAt = new Map<number, number>();
   for (let row = 0; row < ROWS; row += 1) {
-    const id = stage.database.message(1, 'a row', { handle_id: 1 });
+    const id = stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
     writtenAt.set(id, performance.now());
     await wait(EVERY_MS);
   }
@@ -104,7 +104,7 @@ test('a receiver that is down: what was written meanwhile is delivered or record
   const port = await freePort();
   const id = await register(`http://127.0.0.1:${port}/hook`);
   const first = stage.newestRow();
-  for (let row = 0; row < 60; row += 1) stage.database.message(1, 'a row', { handle_id: 1 });
+  for (let row = 0; row < 60; row += 1) stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
   await wait(isLong ? 120_000 : 300);
   const receiver = await Receiver.start(undefined, port);
   disposals.push(() => receiver.close());

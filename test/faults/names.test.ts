@@ -64,10 +64,10 @@ run.each([
     ({ id } = answer.json as { id: string });
   }
 
-  stage.database.message(1, 'first', { handle_id: 1 });
+  stage.database.message({ chat: 1, text: 'first', handle_id: 1 });
   await eventually(() => expect(asked.size).toBe(DEAD_NAMES));
   for (let row = 0; row < 5; row += 1) {
-    const last = stage.database.message(1, 'next', { handle_id: 1 });
+    const last = stage.database.message({ chat: 1, text: 'next', handle_id: 1 });
     await waitFor(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
   }
   const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];

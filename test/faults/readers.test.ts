@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { appleNs } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { appleDate } from '../support/messages-database.ts';
 import type { Listener } from '../support/service.ts';
 import { compare, Harness, isLong, residentMiB, testWithProc, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
@@ -12,7 +12,7 @@ afterEach(() => stage.end());
 function burst(count: number, bytes: number): void {
   const { sqlite } = stage.database;
   const text = 'x'.repeat(bytes);
-  const date = appleDate('2020-01-01');
+  const date = appleNs('2020-01-01');
   const message = sqlite.prepare(
     "INSERT INTO message (guid, text, date, handle_id, service, is_sent, is_finished) VALUES (?, ?, ?, 1, 'iMessage', 1, 1)",
   );
@@ -112,7 +112,7 @@ inLongForm(
       for (const times of arrivedAt) times.length = 0;
       const writtenAt: number[] = [];
       for (let row = 0; row < 500; row += 1) {
-        stage.database.message(1, 'a row', { handle_id: 1 });
+        stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
         writtenAt.push(performance.now());
         await wait(20);
       }

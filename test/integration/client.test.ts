@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const database = new MessagesDatabase(join(temporaryFolder(), 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(temporaryFolder(), 'Library/Messages/chat.db'));
 const chat = database.chat('any;-;+15550100', ['+15550100']);
 const handle = database.handle('+15550100');
 let service: Service;
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 function write(text: string): number {
-  return database.message(chat, text, { handle_id: handle });
+  return database.message({ chat, text, handle_id: handle });
 }
 
 /** Gathers row ids until it is ended. */

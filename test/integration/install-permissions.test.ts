@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];
@@ -114,8 +114,8 @@ describe('staged attachments', () => {
 
   test('that a conversation shows are kept by --purge, and named', async () => {
     const { mac, folder, messages } = await withStagedFiles();
-    const database = new MessagesDatabase(join(messages, 'chat.db'));
-    database.attach(database.message(null, 'look'), '~/Library/Messages/Attachments/Postern/shown/photo.png');
+    const database = new ChatFixture(join(messages, 'chat.db'));
+    database.attach(database.message({ text: 'look' }), '~/Library/Messages/Attachments/Postern/shown/photo.png');
     await uninstall(mac.machine(), { purge: true });
     expect(existsSync(join(folder('shown'), 'photo.png'))).toBe(true);
     expect(existsSync(folder('unused'))).toBe(false);
@@ -127,7 +127,7 @@ describe('staged attachments', () => {
     await uninstall(mac.machine(), { purge: true });
     expect(existsSync(folder('unused'))).toBe(true);
     expect(mac.said.join('\n')).toContain('Only the agent had access to it');
-    new MessagesDatabase(join(messages, 'chat.db'));
+    new ChatFixture(join(messages, 'chat.db'));
     await uninstall(mac.machine(), { purge: true });
     expect(existsSync(folder(''))).toBe(false);
   });

@@ -28,7 +28,7 @@ function write(path: string, text: string): ChatFixture {
   fixture.transaction(() => {
     for (let n = 0; n < MESSAGES; n += 1)
       fixture.message({ chat, text: `${text} ${n}`, date: appleNs('2026-01-01T00:00:00Z', n) });
-    fixture.sql('UPDATE chat_message_join SET message_date = 0');
+    fixture.sqlite.exec('UPDATE chat_message_join SET message_date = 0');
   });
   return fixture;
 }
@@ -89,7 +89,7 @@ describe('a list that no index puts in order', () => {
   test('shows what was committed a moment ago, and another file when there is one', async () => {
     const { reader, fixture, path } = open();
     expect((await reader.listMessages(LIST)).items[0]?.body).toBe(`text ${MESSAGES - 1}`);
-    fixture.sql("UPDATE message SET text = 'changed'");
+    fixture.sqlite.exec("UPDATE message SET text = 'changed'");
     expect((await reader.listMessages(LIST)).items[0]?.body).toBe('changed');
     fixture.remove();
     write(path, 'other');
@@ -104,7 +104,7 @@ describe('a list that no index puts in order', () => {
       mistakes: [{ pointer: '?cursor', message: 'Invalid cursor.' }],
     });
     expect((await reader.listMessages(LIST)).items).toHaveLength(3);
-    fixture.sql('ALTER TABLE chat RENAME TO no_chat');
+    fixture.sqlite.exec('ALTER TABLE chat RENAME TO no_chat');
     await expect(reader.listMessages({ ...LIST, conversationId: undefined, offset: 2900 })).rejects.toMatchObject({
       status: 503,
       code: 'chat_db_unavailable',

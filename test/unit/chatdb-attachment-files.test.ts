@@ -6,14 +6,14 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, expect, test } from '@jest/globals';
 import { AttachmentFiles } from '../../src/chatdb/attachment-files.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const path = join(folder, 'Library/Messages/chat.db');
 const attachments = join(folder, 'Library/Messages/Attachments');
-const database = new MessagesDatabase(path);
+const database = new ChatFixture(path);
 const connection = new Connection({ path, home: folder, log: collectingLog() });
 const files = new AttachmentFiles(connection);
 afterAll(() => {
@@ -40,7 +40,7 @@ test('a file that is exchanged for a pipe or a link while it is opened neither b
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   symlinkSync(secret, join(folder, 'link'));
   linkSync(join(folder, 'inside'), target);
-  const row = database.message(null, 'a file');
+  const row = database.message({ text: 'a file' });
   database.attach(row, target);
   const others = ['inside', 'pipe', 'inside-2', 'link'].map((name) => join(folder, name));
   const swapper = spawn(process.execPath, ['-e', SWAP, target, ...others], { stdio: 'inherit' });

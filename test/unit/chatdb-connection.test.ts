@@ -145,9 +145,9 @@ describe('the connection', () => {
     const fixture = write(path, ['A']);
     const { guids } = connect(path);
     expect(guids()).toEqual(['A']);
-    fixture.sql('PRAGMA wal_checkpoint(TRUNCATE)');
+    fixture.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     fixture.message({ guid: 'B' });
-    expect(fixture.all('PRAGMA wal_checkpoint(TRUNCATE)')).toEqual([[0, 0, 0]]);
+    expect(fixture.sqlite.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()).toEqual([[0, 0, 0]]);
     expect(guids()).toEqual(['A', 'B']);
   });
 
@@ -160,7 +160,7 @@ describe('the connection', () => {
     fixture.message({ guid: 'B' });
     expect(connection.check()).toBe('changed');
     expect(connection.check()).toBe('unchanged');
-    fixture.sql('VACUUM');
+    fixture.sqlite.exec('VACUUM');
     expect(guids()).toEqual(['A', 'B']);
   });
 
@@ -169,7 +169,7 @@ describe('the connection', () => {
     const fixture = write(path, ['A'], 'macos-10.13');
     const { connection } = connect(path);
     connection.check();
-    fixture.sql('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
+    fixture.sqlite.exec('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
     const reaction = {
       associated_message_type: 2006,
       associated_message_guid: 'p:0/A',
@@ -257,7 +257,7 @@ describe('the connection', () => {
     write(other, ['X']).close();
     const { connection, guids } = connect(path);
     connection.check();
-    fixture.sql('PRAGMA wal_checkpoint(TRUNCATE)');
+    fixture.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     connection.check();
     connection.check();
     expect(guids()).toEqual(['A', 'B']);

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DiagnosticReader, prefixCounts } from '../../src/chatdb/diagnostics.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const database = new MessagesDatabase(join(folder, 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
 let chat: number;
 beforeAll(() => {
   chat = database.chat('any;-;+15550100', ['+15550100']);
   database.chat('iMessage;+;chat42', ['+15550100']);
-  database.message(chat, 'before');
+  database.message({ chat, text: 'before' });
 });
 const reader = new DiagnosticReader(database.path);
 afterAll(() => {
@@ -24,7 +24,7 @@ describe('while chat.db is watched', () => {
     const clock = new FakeClock();
     const watched = reader.watch(30, clock, new AbortController().signal);
     await clock.advance(1000);
-    const row = database.message(null, 'Meet Jane at noon', { is_from_me: 1, destination_caller_id: 'me@example.org' });
+    const row = database.message({ text: 'Meet Jane at noon', is_from_me: 1, destination_caller_id: 'me@example.org' });
     await clock.advance(500);
     database.insert('chat_message_join', { chat_id: chat, message_id: row, message_date: 1 });
     database.attach(row, join(folder, 'Library/Messages/Attachments/Postern/1/photo.png'));
@@ -56,7 +56,7 @@ describe('while chat.db is watched', () => {
   test('a row that never gets a chat is reported without a delay', async () => {
     const clock = new FakeClock();
     const watched = reader.watch(2, clock, new AbortController().signal);
-    database.message(null, 'an orphan');
+    database.message({ text: 'an orphan' });
     await clock.advance(5000);
     expect((await watched).rows).toMatchObject([{ join_delay_ms: null, is_from_me: false }]);
   });
@@ -92,7 +92,7 @@ test('chat guids are counted by prefix, whatever they are called', () => {
 });
 
 test('own addresses are the latest first, without the mark of their account', () => {
-  database.message(chat, 'one', { account: 'P:+15550199', destination_caller_id: '' });
-  database.message(chat, 'two', { account: 'E:me@example.org', destination_caller_id: '+15550199' });
+  database.message({ chat, text: 'one', account: 'P:+15550199', destination_caller_id: '' });
+  database.message({ chat, text: 'two', account: 'E:me@example.org', destination_caller_id: '+15550199' });
   expect(reader.ownAddresses().slice(0, 2).toSorted()).toEqual(['+15550199', 'me@example.org']);
 });

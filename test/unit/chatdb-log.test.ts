@@ -2,8 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
-import { appleNs, type Schema, typedstream } from '../support/chat-fixture.ts';
+import { appleNs, type Schema } from '../support/chat-fixture.ts';
 
 const databases = chatDatabases();
 
@@ -17,7 +18,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
     const { fixture, log } = open(schema);
     const chat = fixture.chat('any;-;1');
     for (let n = 0; n < 9; n += 1) fixture.message({ chat, date: appleNs(`2026-01-0${9 - n}T00:00:00Z`) });
-    fixture.sql('DELETE FROM message WHERE ROWID IN (2, 5)');
+    fixture.sqlite.exec('DELETE FROM message WHERE ROWID IN (2, 5)');
     expect(log.entries(rowOffset(0), rowOffset(100), 3).map(({ rowId }) => rowId)).toEqual([1, 3, 4]);
     expect(log.entries(rowOffset(4), rowOffset(8), 100).map(({ rowId }) => rowId)).toEqual([6, 7, 8]);
     expect(log.pendingRows(rowOffset(7), 100).map(({ rowId }) => rowId)).toEqual([8, 9]);
@@ -48,17 +49,17 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
   test('waits for an announced attachment, its name and the chat', () => {
     const { fixture, log } = open(schema);
     const isIncomplete = () => log.pendingRows(rowOffset(0), 1)[0]?.isIncomplete;
-    const row = fixture.message({ cache_has_attachments: 1, attributedBody: typedstream('\uFFFC\uFFFC') });
+    const row = fixture.message({ cache_has_attachments: 1, attributedBody: encodeAttributedBody('\uFFFC\uFFFC') });
     expect(isIncomplete()).toBe(true);
     fixture.join(fixture.chat('any;-;1'), row, 1);
     expect(isIncomplete()).toBe(true);
-    fixture.attachment(row, '~/a');
+    fixture.attach(row, '~/a');
     expect(isIncomplete()).toBe(true);
-    const late = fixture.attachment(row, null);
+    const late = fixture.attach(row, null);
     expect(isIncomplete()).toBe(true);
-    fixture.sql(`UPDATE attachment SET filename = '~/b' WHERE ROWID = ${late}`);
+    fixture.sqlite.exec(`UPDATE attachment SET filename = '~/b' WHERE ROWID = ${late}`);
     expect(isIncomplete()).toBe(false);
-    fixture.attachment(row, null, { hide_attachment: 1 });
+    fixture.attach(row, null, { hide_attachment: 1 });
     expect(isIncomplete()).toBe(false);
   });
 });
@@ -180,7 +181,7 @@ describe('the identity of the log', () => {
     const { fixture, log } = open();
     expect(log.newest()).toMatchObject({ offset: rowOffset(0), guid: null });
     for (const guid of ['A', 'B', 'C']) fixture.message({ guid });
-    fixture.sql("DELETE FROM message WHERE guid = 'C'");
+    fixture.sqlite.exec("DELETE FROM message WHERE guid = 'C'");
     const { inode } = log.newest();
     expect(log.newest()).toEqual({ offset: rowOffset(2), guid: 'B', inode });
     expect(log.identity(rowOffset(1))).toEqual({ inode, guidAtCursor: 'A', highestRowId: 3 });
@@ -199,9 +200,9 @@ describe('the identity of the log', () => {
 describe('the lookup for sends', () => {
   test('finds the chat that is meant, newest message first', () => {
     const { fixture, lookup } = open('macos-12');
-    const sms = fixture.chat('SMS;-;+15550100', { service_name: 'SMS' });
-    const iMessage = fixture.chat('iMessage;-;+15550100', { service_name: 'iMessage' });
-    fixture.chat('iMessage;+;chat1', { service_name: 'any' });
+    const sms = fixture.chat('SMS;-;+15550100', [], { service_name: 'SMS' });
+    const iMessage = fixture.chat('iMessage;-;+15550100', [], { service_name: 'iMessage' });
+    fixture.chat('iMessage;+;chat1', [], { service_name: 'any' });
     fixture.message({ chat: iMessage, date: appleNs('2026-01-01T00:00:00Z') });
     fixture.message({ chat: sms, date: appleNs('2026-01-02T00:00:00Z') });
     const byTime = [
@@ -223,10 +224,10 @@ describe('the lookup for sends', () => {
     fixture.message({ chat, is_from_me: 1 });
     expect(lookup.highestRowId()).toBe(1);
     fixture.message({ chat });
-    fixture.message({ chat, is_from_me: 1, attributedBody: typedstream('the body') });
+    fixture.message({ chat, is_from_me: 1, attributedBody: encodeAttributedBody('the body') });
     fixture.message({ chat, is_from_me: 1, associated_message_type: 2000 });
     const file = fixture.message({ is_from_me: 1, text: '\uFFFC' });
-    fixture.attachment(file, '~/Library/Messages/Attachments/x/photo-1.heic', { transfer_name: 'photo.heic' });
+    fixture.attach(file, '~/Library/Messages/Attachments/x/photo-1.heic', { transfer_name: 'photo.heic' });
     expect(lookup.ownRowsAbove(1)).toEqual([
       { rowId: 3, address: '+;chat1', body: 'the body', attachmentNames: [] },
       { rowId: 5, address: null, body: '', attachmentNames: ['photo-1.heic', 'photo.heic'] },

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
-import { appleNs, type ChatFixture, type Schema, typedstream } from '../support/chat-fixture.ts';
+import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 
 const databases = chatDatabases();
 
@@ -18,7 +19,7 @@ describe('a message', () => {
   let chat = 0;
   beforeEach(() => {
     ({ fixture, reader, log } = open());
-    chat = fixture.chat('any;-;+15550100', { last_addressed_handle: '+15550009' });
+    chat = fixture.chat('any;-;+15550100', [], { last_addressed_handle: '+15550009' });
   });
 
   function written(columns: Parameters<ChatFixture['message']>[0]): Message | undefined {
@@ -49,15 +50,15 @@ describe('a message', () => {
   });
 
   test.each([
-    ['the text', { text: 'plain', attributedBody: typedstream('other') }, 'plain'],
+    ['the text', { text: 'plain', attributedBody: encodeAttributedBody('other') }, 'plain'],
     [
       'the attributed body when there is no text',
-      { text: null, attributedBody: typedstream('from the blob 👋') },
+      { text: null, attributedBody: encodeAttributedBody('from the blob 👋') },
       'from the blob 👋',
     ],
     [
       'the attributed body when the text is empty',
-      { text: '', attributedBody: typedstream('from the blob') },
+      { text: '', attributedBody: encodeAttributedBody('from the blob') },
       'from the blob',
     ],
     ['nothing when there is neither', {}, ''],
@@ -77,9 +78,9 @@ describe('a message', () => {
   });
 
   test('is shown without its text where a page has more large bodies than any person writes', async () => {
-    const large = typedstream('x'.repeat(1_000_000));
+    const large = encodeAttributedBody('x'.repeat(1_000_000));
     for (let n = 0; n < 6; n += 1) fixture.message({ chat, attributedBody: large });
-    const small = fixture.message({ chat, attributedBody: typedstream('small') });
+    const small = fixture.message({ chat, attributedBody: encodeAttributedBody('small') });
     const { items } = await reader.listMessages({ order: 'asc', limit: 50, offset: 0 });
     expect(items.map(({ body }) => body.length)).toEqual([1e6, 1e6, 1e6, 1e6, 0, 0, 5]);
     // Each by itself is whole, and so is the next page.
@@ -93,7 +94,7 @@ describe('a message', () => {
   });
 
   test.each([
-    ['cut', typedstream('a longer text').subarray(0, 90)],
+    ['cut', encodeAttributedBody('a longer text').subarray(0, 90)],
     ['no archive at all', Buffer.from('bplist00')],
     ['too large', Buffer.alloc(1_200_000)],
   ])('has an empty body and one debug line when its blob is %s', (_, attributedBody) => {
@@ -111,7 +112,7 @@ describe('a message', () => {
   });
 
   test('of my own is sent by me when nothing is known', () => {
-    fixture.sql('UPDATE chat SET last_addressed_handle = NULL');
+    fixture.sqlite.exec('UPDATE chat SET last_addressed_handle = NULL');
     expect(written({ is_from_me: 1 })).toMatchObject({ sender: 'me', is_from_me: true });
   });
 
@@ -166,12 +167,12 @@ describe('a message', () => {
 
   test('names its attachments by absolute paths, in stored order, hidden and unnamed ones left out', () => {
     const rowId = fixture.message({ chat });
-    fixture.attachment(rowId, '~/Library/Messages/Attachments/b.heic');
-    fixture.attachment(rowId, '~/hidden', { hide_attachment: 1 });
-    fixture.attachment(rowId, null);
-    fixture.attachment(rowId, ' ');
-    fixture.attachment(rowId, '/var/folders/a.png');
-    fixture.attachment(rowId, 'relative.txt');
+    fixture.attach(rowId, '~/Library/Messages/Attachments/b.heic');
+    fixture.attach(rowId, '~/hidden', { hide_attachment: 1 });
+    fixture.attach(rowId, null);
+    fixture.attach(rowId, ' ');
+    fixture.attach(rowId, '/var/folders/a.png');
+    fixture.attach(rowId, 'relative.txt');
     expect(reader.message(rowId)?.attachments).toEqual([
       '/Users/ada/Library/Messages/Attachments/b.heic',
       '/var/folders/a.png',
@@ -222,7 +223,10 @@ describe('a message', () => {
   });
 
   test('of a row full of nothing is still a message', () => {
-    const names = fixture.all('SELECT name FROM pragma_table_info(\'message\') WHERE "notnull" = 0 AND pk = 0').flat();
+    const names = fixture.sqlite
+      .prepare('SELECT name FROM pragma_table_info(\'message\') WHERE "notnull" = 0 AND pk = 0')
+      .all()
+      .flat();
     const nothing = Object.fromEntries(names.map((name) => [String(name), null]));
     const rowId = fixture.message({ ...nothing, guid: 'N' });
     expect(reader.message(rowId)).toEqual({
@@ -244,7 +248,7 @@ describe('attachments', () => {
     const path = join(databases.folder, 'Library', 'Messages');
     const { fixture, reader } = open('macos-26', makeFolder(path));
     const rowId = fixture.message();
-    fixture.attachment(rowId, '~/Library/Messages/Attachments/a.heic');
+    fixture.attach(rowId, '~/Library/Messages/Attachments/a.heic');
     expect(reader.message(rowId)?.attachments).toEqual([join(databases.folder, 'Library/Messages/Attachments/a.heic')]);
   });
 });

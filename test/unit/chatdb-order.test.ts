@@ -5,12 +5,13 @@ import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
-import { ChatFixture, EPOCH_S, type Schema } from '../support/chat-fixture.ts';
+import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const NS = 1_000_000_000n;
+const EPOCH_S = 978_307_200n;
 const LARGEST = 9_223_372_036_854_775_807n;
 
 type Date = bigint | null | string;
@@ -103,7 +104,7 @@ function hasRecoverable(schema: Schema): boolean {
 /** Row ids in the order a list must have. */
 function expected(schema: Schema, model: readonly ModelRow[], query: MessageQuery): string[] {
   const chat = query.conversationId === undefined ? undefined : Number(query.conversationId.slice(6));
-  const since = query.sinceNs === undefined ? undefined : query.sinceNs - BigInt(EPOCH_S) * NS;
+  const since = query.sinceNs === undefined ? undefined : query.sinceNs - EPOCH_S * NS;
   const sign = query.order === 'asc' ? 1 : -1;
   return model
     .map((row, index) => ({ row, at: instant(row.date), rowId: index + 1 }))
@@ -132,9 +133,9 @@ const queries = fc.record(
   {
     conversationId: fc.constantFrom('any;-;0', 'any;-;1', 'any;-;2'),
     sinceNs: fc.oneof(
-      fc.bigInt(700_000_000n, 700_000_009n).map((seconds) => (seconds + BigInt(EPOCH_S)) * NS),
-      fc.bigInt(700_000_000n * NS, 700_000_009n * NS).map((ns) => ns + BigInt(EPOCH_S) * NS),
-      fc.constantFrom(0n, BigInt(EPOCH_S) * NS, -(10n ** 20n), 10n ** 21n),
+      fc.bigInt(700_000_000n, 700_000_009n).map((seconds) => (seconds + EPOCH_S) * NS),
+      fc.bigInt(700_000_000n * NS, 700_000_009n * NS).map((ns) => ns + EPOCH_S * NS),
+      fc.constantFrom(0n, EPOCH_S * NS, -(10n ** 20n), 10n ** 21n),
     ),
     order: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 7 }),
@@ -207,10 +208,10 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
 
 test('a message that is joined twice appears once, though its joins have different dates', async () => {
   const fixture = new ChatFixture(join(folder, 'joined-twice.db'), 'bare');
-  fixture.sql('ALTER TABLE chat_message_join ADD COLUMN message_date INTEGER');
-  fixture.sql('CREATE INDEX by_chat_and_date ON chat_message_join (chat_id, message_date, message_id)');
+  fixture.sqlite.exec('ALTER TABLE chat_message_join ADD COLUMN message_date INTEGER');
+  fixture.sqlite.exec('CREATE INDEX by_chat_and_date ON chat_message_join (chat_id, message_date, message_id)');
   // Not the key that would forbid it.
-  fixture.sql('CREATE UNIQUE INDEX partial ON chat_message_join (chat_id, message_id) WHERE message_date < 0');
+  fixture.sqlite.exec('CREATE UNIQUE INDEX partial ON chat_message_join (chat_id, message_id) WHERE message_date < 0');
   const chat = fixture.chat('any;-;0');
   for (const second of [1n, 2n, 3n]) {
     const date = (700_000_000n + second) * NS;

@@ -16,7 +16,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
     fixture.chat(`any;-;${chat}`);
     for (let n = 0; n < 20; n += 1) fixture.message({ chat });
   }
-  fixture.sql('ANALYZE');
+  fixture.sqlite.exec('ANALYZE');
   const sqlite = openSqlite(fixture.path, { readonly: true });
   const schemaInfo = readSchemaInfo(sqlite);
   const queries = queriesOf(schemaInfo);

@@ -78,7 +78,7 @@ describe('a list of messages', () => {
     fixture.transaction(() => {
       for (let n = 0; n < 7000; n += 1)
         fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', (n * 31) % 7000), text: `${(n * 31) % 7000}` });
-      fixture.sql('UPDATE chat_message_join SET message_date = CASE message_id % 2 WHEN 0 THEN 0 END');
+      fixture.sqlite.exec('UPDATE chat_message_join SET message_date = CASE message_id % 2 WHEN 0 THEN 0 END');
     });
     for (const [offset, body] of [
       [0, '6999'],
@@ -108,11 +108,13 @@ describe('a list of messages', () => {
 
   test('sees what was committed a moment ago, in every list', async () => {
     const { fixture, reader } = open();
-    const chat = fixture.chat('any;-;1', { display_name: 'Old' });
+    const chat = fixture.chat('any;-;1', [], { display_name: 'Old' });
     const handle = fixture.handle('one@example.org');
     fixture.message({ chat, handle_id: handle });
     expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]?.display_name).toBe('Old');
-    fixture.sql("UPDATE chat SET display_name = 'New', guid = 'any;-;2'; UPDATE handle SET id = 'two@example.org'");
+    fixture.sqlite.exec(
+      "UPDATE chat SET display_name = 'New', guid = 'any;-;2'; UPDATE handle SET id = 'two@example.org'",
+    );
     expect((await reader.listConversations({ limit: 5, offset: 0 })).items[0]).toMatchObject({
       id: 'any;-;2',
       display_name: 'New',
@@ -171,8 +173,8 @@ describe('a conversation', () => {
 
   test('has its participants once each in stored order, and no empty name', async () => {
     const { fixture, reader } = open();
-    const group = fixture.chat('any;+;chat1', { display_name: '' });
-    const [b, a, again] = [fixture.handle('b'), fixture.handle('a'), fixture.handle('b', { service: 'SMS' })];
+    const group = fixture.chat('any;+;chat1', [], { display_name: '' });
+    const [b, a, again] = [fixture.handle('b'), fixture.handle('a'), fixture.handle('b', 'SMS')];
     for (const handle of [b, a, again]) fixture.participant(group, handle);
     expect(await reader.conversation('any;+;chat1')).toEqual({
       id: 'any;+;chat1',
@@ -217,7 +219,7 @@ describe('a conversation', () => {
           if (n <= 300)
             fixture.message({ chat, date: appleNs('2030-01-01T00:00:00Z', n), is_from_me: 1, schedule_type: 2 });
         }
-        if (!isDated) fixture.sql('UPDATE chat_message_join SET message_date = 0');
+        if (!isDated) fixture.sqlite.exec('UPDATE chat_message_join SET message_date = 0');
       });
       const ids = async (limit: number, offset: number) =>
         (await reader.listConversations({ limit, offset })).items.map(({ id }) => id);
@@ -253,7 +255,7 @@ describe('a bare database', () => {
 
   test.each(['message', 'chat', 'handle', 'chat_message_join'])('without the table %s says so', (table) => {
     const { fixture, reader } = open('bare');
-    fixture.sql(`DROP TABLE ${table}`);
+    fixture.sqlite.exec(`DROP TABLE ${table}`);
     expect(() => reader.message(1)).toThrow(
       expect.objectContaining({ status: 503, message: `The Messages database has no table ${table}.` }),
     );
@@ -261,7 +263,7 @@ describe('a bare database', () => {
 
   test('without a needed column says which', async () => {
     const { fixture, reader } = open('bare');
-    fixture.sql('ALTER TABLE message DROP COLUMN is_from_me');
+    fixture.sqlite.exec('ALTER TABLE message DROP COLUMN is_from_me');
     await expect(reader.listConversations({ limit: 1, offset: 0 })).rejects.toThrow('no column message.is_from_me');
   });
 });

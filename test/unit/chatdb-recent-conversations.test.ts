@@ -67,7 +67,7 @@ class History {
     'message in seconds': () => this.#message(this.#second),
     'join added later': () => {
       const rowId = this.#fixture.message({ date: this.#now() * NS });
-      this.#fixture.sql('DELETE FROM chat_message_join WHERE message_id = ?', rowId - 1);
+      this.#fixture.sqlite.prepare('DELETE FROM chat_message_join WHERE message_id = ?').run(rowId - 1);
       this.#join(rowId, this.#second * NS);
     },
     'second join': () =>
@@ -125,8 +125,8 @@ class History {
   }
 
   #run(sql: string, ...values: readonly (string | number | bigint | null)[]): void {
-    if (values.length === 0) this.#fixture.sql(`${sql};`);
-    else this.#fixture.sql(sql, ...values);
+    if (values.length === 0) this.#fixture.sqlite.exec(`${sql};`);
+    else this.#fixture.sqlite.prepare(sql).run(...values);
   }
 
   /** A date newer than all before. */
@@ -148,7 +148,9 @@ class History {
   }
 
   #row(): number {
-    return this.#chance.below(Number(this.#fixture.all('SELECT max(ROWID) FROM message')[0]?.[0] ?? 1)) + 1;
+    return (
+      this.#chance.below(Number(this.#fixture.sqlite.prepare('SELECT max(ROWID) FROM message').all()[0]?.[0] ?? 1)) + 1
+    );
   }
 }
 
@@ -194,9 +196,9 @@ test('an old message whose date was raised out of sight is in its place after a 
   const places = async () => (await reader.listConversations({ limit: 240, offset: 0 })).items.map(({ id }) => id);
   expect((await places()).at(-1)).toBe('any;-;1');
   // Behind the newest hundred: nothing but reading everything tells.
-  fixture.sql('UPDATE message SET date = ? WHERE ROWID = 1', (FIRST_S + 1001n) * NS);
+  fixture.sqlite.prepare('UPDATE message SET date = ? WHERE ROWID = 1').run((FIRST_S + 1001n) * NS);
   for (let commit = 0; commit <= 100; commit += 1) {
-    fixture.sql('UPDATE message SET is_read = 1 - is_read');
+    fixture.sqlite.exec('UPDATE message SET is_read = 1 - is_read');
     await places();
   }
   expect((await places()).indexOf('any;-;1')).toBe(140);

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readStagedFoldersInUse } from '../../src/chatdb/attachment-files.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const homeFolder = temporaryFolder();
 const chatDbPath = join(homeFolder, 'Library/Messages/chat.db');
 const stagingFolder = join(homeFolder, 'Library/Messages/Attachments/Postern');
-const database = new MessagesDatabase(chatDbPath);
+const database = new ChatFixture(chatDbPath);
 const ask = () => readStagedFoldersInUse({ chatDbPath, homeFolder, stagingFolder });
 
 describe('a staged file that a conversation refers to', () => {
   test('is found under every spelling of its path, in any folder below its own', () => {
-    const row = database.message(null, 'with files');
+    const row = database.message({ text: 'with files' });
     for (const path of [
       '~/Library/Messages/Attachments/Postern/aaa/photo.png',
       `${stagingFolder}/bbb/deep/photo.png`,
@@ -27,7 +27,7 @@ describe('a staged file that a conversation refers to', () => {
   });
 
   test('is found among many thousands', () => {
-    const row = database.message(null, 'with many files');
+    const row = database.message({ text: 'with many files' });
     database.sqlite.transaction(() => {
       for (let count = 0; count < 11_000; count += 1) database.attach(row, `~/Library/Messages/Attachments/${count}`);
     });

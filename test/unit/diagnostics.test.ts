@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { DiagnosticsRunner } from '../../src/diagnostics.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { MessagesDatabase } from '../support/messages-database.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const database = new MessagesDatabase(join(folder, 'Library/Messages/chat.db'));
+const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
 database.chat('any;-;+15550100', ['+15550100']);
 afterAll(() => database.close());
 

@@ -1,10 +1,10 @@
 // Many rows in one transaction to one WebSocket client that said where it was.
 import { summary } from './figures.mjs';
+import { withCopy } from './live-copy.mjs';
 import { residentMiB, startProcess } from './live-process.mjs';
-import { withStage } from './live-stage.mjs';
 
 export function catchUpRows(path, { rounds, rows }) {
-  return withStage(path, {}, async ({ path: copy, service, writer, keep }) => {
+  return withCopy(path, {}, async ({ path: copy, service, writer, keep }) => {
     const before = await writer.ask('newest');
     const listener = keep(startProcess('live-listener.mjs', `${service.socketUrl}&after=${before}`));
     await listener.ask('ready');

@@ -1,12 +1,12 @@
 // What the service costs while nothing happens.
 import { summary } from './figures.mjs';
+import { withCopy } from './live-copy.mjs';
 import { cpuMs, residentMiB, startProcess, wait } from './live-process.mjs';
-import { withStage } from './live-stage.mjs';
 
 const SETTLES_MS = 2000;
 
 export function idleRows(path, { idleMs }) {
-  return withStage(path, {}, async ({ service, keep }) => {
+  return withCopy(path, {}, async ({ service, keep }) => {
     const empty = keep(startProcess('live-idle-rival.mjs'));
     await wait(SETTLES_MS);
     const pids = [service.pid, empty.pid];

@@ -1,7 +1,7 @@
 // From a row's commit, in one process, to its arrival in another.
 import { summary } from './figures.mjs';
+import { withCopy } from './live-copy.mjs';
 import { startProcess } from './live-process.mjs';
-import { withStage } from './live-stage.mjs';
 
 const NO_WATCH = { nodeArguments: ['--import', new URL('no-watch.mjs', import.meta.url).pathname] };
 const INTERVAL_MS = 1000;
@@ -46,7 +46,7 @@ function quantile(values, part) {
 
 /** Milliseconds of every row, a list a round. */
 function latencies(path, { rounds, rows, meanMs, synchronous, isWebhook = false, service }) {
-  return withStage(path, { synchronous, service }, async ({ service: { socketUrl, post }, writer, keep }) => {
+  return withCopy(path, { synchronous, service }, async ({ service: { socketUrl, post }, writer, keep }) => {
     const arrived = isWebhook ? await receive(post, keep) : await listen(socketUrl, keep);
     // The first event loads what later ones use.
     await arrived(await writer.ask('trickle', { rows: 20, meanMs }));

@@ -1,24 +1,24 @@
 // The rows about what happens now: events on their way out, many clients, idling, starting.
 import { catchUpRows } from './live-catch-up.mjs';
-import { crowdRows } from './live-crowd.mjs';
+import { clientRows } from './live-clients.mjs';
 import { idleRows } from './live-idle.mjs';
-import { laneRows } from './live-lanes.mjs';
 import { latencyRows } from './live-latency.mjs';
 import { startRows } from './live-start.mjs';
+import { webhookRows } from './live-webhooks.mjs';
 
 const LONG = {
   latency: { rounds: 3, rows: 1000, polledRows: 100, meanMs: 15 },
   catchUp: { rounds: 5, rows: 100_000 },
-  crowd: { rounds: 7, clients: 1000, events: 500, singles: 50 },
-  lanes: { rounds: 11, posts: 3000 },
+  clients: { rounds: 7, clients: 1000, events: 500, singles: 50 },
+  webhooks: { rounds: 11, posts: 3000 },
   idle: { idleMs: 60_000 },
   start: { rounds: 9 },
 };
 const QUICK = {
   latency: { rounds: 1, rows: 100, polledRows: 20, meanMs: 15 },
   catchUp: { rounds: 2, rows: 10_000 },
-  crowd: { rounds: 2, clients: 200, events: 200, singles: 10 },
-  lanes: { rounds: 3, posts: 800 },
+  clients: { rounds: 2, clients: 200, events: 200, singles: 10 },
+  webhooks: { rounds: 3, posts: 800 },
   idle: { idleMs: 10_000 },
   start: { rounds: 3 },
 };
@@ -30,6 +30,6 @@ export async function* liveRows({ small, large, isQuick }) {
   yield await idleRows(small, effort.idle);
   yield await latencyRows(small, effort.latency);
   yield await catchUpRows(small, effort.catchUp);
-  yield await crowdRows(small, effort.crowd);
-  yield await laneRows(small, effort.lanes);
+  yield await clientRows(small, effort.clients);
+  yield await webhookRows(small, effort.webhooks);
 }

@@ -5,7 +5,7 @@ import { ChatDatabase } from '../dist/src/chatdb/database.js';
 import { ChatReader } from '../dist/src/chatdb/reader.js';
 import { Snapshot } from '../dist/src/chatdb/snapshot.js';
 import { sideBySide, summary } from './figures.mjs';
-import { openFloor } from './floor.mjs';
+import { openPlainSql } from './plain-sql.mjs';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PAGE = { order: 'desc', limit: 50, offset: 0 };
@@ -34,56 +34,56 @@ export function openReader(path, { isAfterCommit = false } = {}) {
   return { reader: new ChatReader(connection), forget: () => connection.forget?.() };
 }
 
-/** What is asked, of Postern's reader and of the floor, on one database. */
+/** What is asked, of Postern's reader and of plain SQL, on one database. */
 export function questions(path, { isAfterCommit = false } = {}) {
   const { reader, forget } = openReader(path, { isAfterCommit });
-  const floor = openFloor(path);
+  const plainSql = openPlainSql(path);
   // The quietest of those that fill a page, so that it is as much to read in a large database as in a small one.
   const chatAt = (order) =>
-    floor.sqlite
+    plainSql.sqlite
       .prepare(`SELECT c.guid FROM chat c JOIN chat_message_join j ON j.chat_id = c.ROWID
       GROUP BY c.ROWID HAVING count(*) >= ${PAGE.limit} ORDER BY count(*) ${order}, c.ROWID LIMIT 1`)
       .pluck()
       .get();
   const [busiest, quietest] = [chatAt('DESC'), chatAt('ASC')];
-  const middle = floor.sqlite.prepare('SELECT max(ROWID) / 2 FROM message').pluck().get();
+  const middle = plainSql.sqlite.prepare('SELECT max(ROWID) / 2 FROM message').pluck().get();
   const date = BigInt(
-    floor.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').pluck().get(middle),
+    plainSql.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').pluck().get(middle),
   );
   const sinceNs = date + 978_307_200n * 1_000_000_000n;
   const list = (query) => items(reader.listMessages({ ...PAGE, ...query }));
   return [
-    ['newest 50 messages', '/messages', () => list({}), () => floor.newest(50)],
+    ['newest 50 messages', '/messages', () => list({}), () => plainSql.newest(50)],
     [
       'busiest conversation, newest 50',
       `/messages?conversation_id=${encodeURIComponent(busiest)}`,
       () => list({ conversationId: busiest }),
-      () => floor.ofChat(busiest, 50),
+      () => plainSql.ofChat(busiest, 50),
     ],
     [
       'quietest conversation, newest 50',
       `/messages?conversation_id=${encodeURIComponent(quietest)}`,
       () => list({ conversationId: quietest }),
-      () => floor.ofChat(quietest, 50),
+      () => plainSql.ofChat(quietest, 50),
     ],
     [
       'since= half way',
       `/messages?since=${new Date(Number(sinceNs / 1_000_000_000n) * 1000).toISOString()}`,
       () => list({ sinceNs }),
-      () => floor.since(date, 50),
+      () => plainSql.since(date, 50),
     ],
-    ['one message by id', `/messages/${middle}`, () => reader.message(middle), () => floor.message(middle)],
+    ['one message by id', `/messages/${middle}`, () => reader.message(middle), () => plainSql.message(middle)],
     [
       '50 conversations',
       '/conversations',
       () => items(reader.listConversations({ limit: 50, offset: 0 })),
-      () => floor.conversations(50),
+      () => plainSql.conversations(50),
     ],
     [
       'one conversation',
       `/conversations/${encodeURIComponent(busiest)}`,
       () => reader.conversation(busiest),
-      () => floor.conversation(busiest),
+      () => plainSql.conversation(busiest),
     ],
   ].map(([name, url, ours, theirs]) => ({
     name,
@@ -172,7 +172,7 @@ export async function deepPageRow(path, effort, depth = 100_000) {
 export async function newMessageRow(path, { rounds }, bound) {
   const connection = new Connection({ path, home: '/home/nobody', log: SILENT });
   const reader = new ChatReader(connection);
-  const floor = openFloor(path);
+  const plainSql = openPlainSql(path);
   const writer = new Sqlite(path);
   const newest = writer.prepare('SELECT max(date) FROM message').pluck().safeIntegers().get();
   const write = writer.transaction((chat) => {
@@ -192,16 +192,16 @@ export async function newMessageRow(path, { rounds }, bound) {
     JSON.stringify(await list());
     ours.push((performance.now() - started) * 1000);
     started = performance.now();
-    JSON.stringify(floor.conversations(50));
+    JSON.stringify(plainSql.conversations(50));
     theirs.push((performance.now() - started) * 1000);
     writer.exec("DELETE FROM message WHERE guid = 'bench'");
     await list();
   }
   connection.close();
   writer.close();
-  const messages = floor.sqlite.prepare('SELECT max(ROWID) FROM message').pluck().get();
-  const chats = floor.sqlite.prepare('SELECT count(*) FROM chat').pluck().get();
-  floor.sqlite.close();
+  const messages = plainSql.sqlite.prepare('SELECT max(ROWID) FROM message').pluck().get();
+  const chats = plainSql.sqlite.prepare('SELECT count(*) FROM chat').pluck().get();
+  plainSql.sqlite.close();
   return {
     what: `50 conversations of ${chats}, first after a new message of ${messages}`,
     rival: 'plain SQL',

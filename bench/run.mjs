@@ -30,13 +30,15 @@ if (!isQuick) {
   add(await sizeRows(large, small, effort));
   add([await deepPageRow(large, effort)]);
 }
-const peers = [
-  `${folder}peers.mjs`,
+const otherPackages = [
+  `${folder}other-packages.mjs`,
   isQuick ? small : database(200_000),
   String(effort.rounds),
   String(effort.roundMs),
 ];
-add(JSON.parse(execFileSync(process.execPath, peers, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })));
+add(
+  JSON.parse(execFileSync(process.execPath, otherPackages, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })),
+);
 add(await httpRows(large, effort));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);

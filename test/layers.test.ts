@@ -5,8 +5,8 @@ import { describe, expect, test } from '@jest/globals';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Which rooms a room may import from, besides itself. A file at the top of src/ is a room of its own. */
-const DOORS: Readonly<Record<string, readonly string[]>> = {
+/** Which modules a module may import from, besides itself. A file at the top of src/ is a module of its own. */
+const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   wire: ['domain'],
   events: ['domain', 'runtime'],
@@ -50,8 +50,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
 };
 
-/** The rooms that each outside package, or module of Node that touches the machine, may be used in. */
-const HOMES: Readonly<Record<string, readonly string[]>> = {
+/** The modules that may use an outside package, or a module of Node that touches the machine. */
+const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['runtime'],
   'node:sqlite': ['runtime'],
   '@tinyhttp/app': ['http'],
@@ -92,35 +92,35 @@ function imports(file: string): Import[] {
     });
 }
 
-function roomOf(file: string): string {
+function moduleOf(file: string): string {
   const [top, second = ''] = file.split('/');
   return top === 'src' ? second.replace(/(-file)?\.ts$/, '') : (top ?? '');
 }
 
 const everyImport = [...sources('src'), ...sources('installer')].flatMap(imports);
 
-describe('the house', () => {
-  test('every room has its doors in the table', () => {
-    const rooms = new Set([...sources('src'), ...sources('installer')].map(roomOf));
-    expect([...rooms].filter((room) => DOORS[room] === undefined)).toEqual([]);
+describe('the modules', () => {
+  test('are all in the table', () => {
+    const modules = new Set([...sources('src'), ...sources('installer')].map(moduleOf));
+    expect([...modules].filter((module) => ALLOWED_IMPORTS[module] === undefined)).toEqual([]);
   });
 
-  test('rooms meet only through their doors', () => {
+  test('import only what the table allows', () => {
     const wrong = everyImport
       .filter(({ target }) => target.startsWith('.'))
       .filter(({ file, target }) => {
-        const from = roomOf(file);
-        const to = roomOf(relative(root, resolve(root, dirname(file), target)));
-        return from !== to && !DOORS[from]?.includes(to);
+        const from = moduleOf(file);
+        const to = moduleOf(relative(root, resolve(root, dirname(file), target)));
+        return from !== to && !ALLOWED_IMPORTS[from]?.includes(to);
       });
     expect(wrong).toEqual([]);
   });
 
-  test('every outside package is used in its home alone', () => {
-    // A module of a package is at home where the package is.
-    const homesOf = (target: string): readonly string[] | undefined =>
-      HOMES[Object.keys(HOMES).find((name) => target === name || target.startsWith(`${name}/`)) ?? ''];
-    const wrong = everyImport.filter(({ file, target }) => homesOf(target)?.includes(roomOf(file)) === false);
+  test('use only the outside packages that the table allows them', () => {
+    // A path inside a package, such as `zod/v4`, counts as the package.
+    const usersOf = (target: string): readonly string[] | undefined =>
+      ALLOWED_USERS[Object.keys(ALLOWED_USERS).find((name) => target === name || target.startsWith(`${name}/`)) ?? ''];
+    const wrong = everyImport.filter(({ file, target }) => usersOf(target)?.includes(moduleOf(file)) === false);
     expect(wrong).toEqual([]);
   });
 
@@ -131,20 +131,20 @@ describe('the house', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the clock, the platform and the environment are read in their rooms alone', () => {
+  test('read the clock, the platform and the environment only where the rules allow it', () => {
     const rules = [
       {
         pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|(?<![.\w])set(?:Timeout|Interval)\(/,
-        homes: ['runtime'],
+        users: ['runtime'],
       },
-      { pattern: /\bprocess\.env\b/, homes: ['config'] },
-      { pattern: /\bprocess\.platform\b|\bos\.platform\(/, homes: ['main', 'cli', 'config'] },
+      { pattern: /\bprocess\.env\b/, users: ['config'] },
+      { pattern: /\bprocess\.platform\b|\bos\.platform\(/, users: ['main', 'cli', 'config'] },
     ];
     const wrong = [...sources('src'), ...sources('installer')].flatMap((file) =>
       readFileSync(join(root, file), 'utf8')
         .split('\n')
         .flatMap((text, index) =>
-          rules.some(({ pattern, homes }) => pattern.test(text) && !homes.includes(roomOf(file)))
+          rules.some(({ pattern, users }) => pattern.test(text) && !users.includes(moduleOf(file)))
             ? [`${file}:${index + 1} ${text.trim()}`]
             : [],
         ),

@@ -183,7 +183,7 @@ describe('GET /status', () => {
     expect((await service.get('/status?as=toast')).status).toBe(400);
   });
 
-  test('the permissions are asked anew in the agent’s own name', async () => {
+  test('the permissions are asked again in the agent’s own name', async () => {
     const { permissions } = shaped(permissionsSchema, (await service.request('POST', '/permissions/check')).json);
     expect(permissions.map(({ name }) => name)).toEqual(['full_disk_access', 'automation']);
     expect(shaped(statusSchema, (await service.get('/status')).json).permissions).toEqual(permissions);

@@ -286,7 +286,7 @@ describe('sends', () => {
     expect((await send({ recipient: ANA, body: 'x' }, { 'idempotency-key': 'ü' })).status).toBe(400);
   });
 
-  test('with a key whose send is running is 409; interrupted by a crash, its outcome is unknown for ever', async () => {
+  test('with a key whose send is running is 409; interrupted by a crash, its outcome is unknown forever', async () => {
     const key = { 'idempotency-key': 'order-18' };
     await mac.command({ do: 'scenario', name: 'hang' });
     const before = mac.calls.length;

@@ -97,7 +97,7 @@ describe('what Messages does to its database', () => {
     expect(listed.map(({ id }) => id)).not.toContain(String(row));
   });
 
-  test('killed and started again, with -wal and -shm made anew: nothing is lost', async () => {
+  test('killed and started again, with -wal and -shm created again: nothing is lost', async () => {
     const { row } = await receive({ text: 'before the crash' });
     await heard(row);
     await mac.kill();

@@ -137,7 +137,7 @@ describe('a configuration that cannot be used', () => {
     expect(stdout + stderr).not.toContain('the-key-itself');
   });
 
-  test('under --supervised is logged and ends with 0, so that launchd does not try for ever', async () => {
+  test('under --supervised is logged and ends with 0, so that launchd does not try forever', async () => {
     const { exitCode, stdout, stderr } = await postern(['serve', '--supervised', '--config-dir', configured(MISTAKEN)]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const lines = stdout

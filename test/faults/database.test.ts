@@ -13,17 +13,17 @@ const POLL_MS = 400;
 const SLACK_MS = isLong ? 400 : 2000;
 const LOCKED_MS = isLong ? 60_000 : 2000;
 
-let stage: Harness;
+let harness: Harness;
 let listener: Listener;
 
 beforeEach(async () => {
-  stage = new Harness();
-  await stage.start({ settings: { backend: { poll_interval_ms: POLL_MS } } });
-  listener = await stage.service.socket();
+  harness = new Harness();
+  await harness.start({ settings: { backend: { poll_interval_ms: POLL_MS } } });
+  listener = await harness.service.socket();
 });
 afterEach(async () => {
   await listener.close();
-  await stage.end();
+  await harness.end();
 });
 
 interface Health {
@@ -31,10 +31,10 @@ interface Health {
   readonly backend: { readonly connected: boolean; readonly message: string | null };
 }
 
-const health = async (): Promise<Health> => (await stage.service.get('/health')).json as Health;
+const health = async (): Promise<Health> => (await harness.service.get('/health')).json as Health;
 const isConnected = async (expected: boolean): Promise<boolean> => (await health()).backend.connected === expected;
 const heard = (): number[] => listener.events.map((event) => Number(event.data.id));
-const write = (): number => stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
+const write = (): number => harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
 const hears = (row: number): Promise<unknown> => waitFor(() => heard().includes(row));
 
 /** The cause has just ended: it must be back within two polls. */
@@ -50,7 +50,7 @@ async function expectAway(pattern: RegExp): Promise<void> {
   await waitFor(async () => pattern.test((await health()).backend.message ?? ''));
   const { status, backend } = await health();
   expect({ status, connected: backend.connected }).toEqual({ status: 'ok', connected: false });
-  const answer = await stage.service.get('/messages');
+  const answer = await harness.service.get('/messages');
   expect(answer.status).toBe(503);
   expect(answer.json).toMatchObject({ code: 'chat_db_unavailable' });
 }
@@ -61,12 +61,13 @@ describe('chat.db goes away and comes back', () => {
   test('renamed away and back: goes on from its cursor, without loss or repeat', async () => {
     const before = write();
     await hears(before);
-    for (const file of withSides(stage.path)) renameSync(file, `${file}.away`);
+    for (const file of withSides(harness.path)) renameSync(file, `${file}.away`);
     await expectAway(/no Messages database/);
     const meanwhile = write(); // through the handle that is still open, into the renamed file
-    for (const file of withSides(`${stage.path}.away`)) renameSync(file, file.replace('.away', ''));
+    for (const file of withSides(`${harness.path}.away`)) renameSync(file, file.replace('.away', ''));
     for (const side of ['-wal', '-shm']) {
-      if (existsSync(`${stage.path}${side}.away`)) renameSync(`${stage.path}${side}.away`, `${stage.path}${side}`);
+      if (existsSync(`${harness.path}${side}.away`))
+        renameSync(`${harness.path}${side}.away`, `${harness.path}${side}`);
     }
     await expectBackSoon();
     await hears(meanwhile);
@@ -74,16 +75,16 @@ describe('chat.db goes away and comes back', () => {
   });
 
   test('overwritten with garbage and put right again', async () => {
-    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    const copy = `${stage.path}.copy`;
-    copyFileSync(stage.path, copy);
-    const size = statSync(stage.path).size;
-    writeFileSync(stage.path, Buffer.alloc(size, 'garbage '));
+    harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const copy = `${harness.path}.copy`;
+    copyFileSync(harness.path, copy);
+    const size = statSync(harness.path).size;
+    writeFileSync(harness.path, Buffer.alloc(size, 'garbage '));
     await expectAway(/damaged|no SQLite/);
-    copyFileSync(copy, stage.path);
+    copyFileSync(copy, harness.path);
     await expectBackSoon();
-    stage.database.close();
-    const again = openSqlite(stage.path);
+    harness.database.close();
+    const again = openSqlite(harness.path);
     again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('AGAIN', 'x', 1, 1, 1)`);
     await waitFor(() => listener.events.some((event) => event.data.guid === 'AGAIN'));
     again.close();
@@ -91,13 +92,13 @@ describe('chat.db goes away and comes back', () => {
 
   test('truncated to nothing and put right again', async () => {
     await hears(write());
-    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    copyFileSync(stage.path, `${stage.path}.copy`);
-    writeFileSync(stage.path, '');
+    harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    copyFileSync(harness.path, `${harness.path}.copy`);
+    writeFileSync(harness.path, '');
     await waitFor(() => isConnected(false));
-    expect((await stage.service.get('/messages')).status).toBe(503);
+    expect((await harness.service.get('/messages')).status).toBe(503);
     expect((await health()).backend.message).not.toBeNull();
-    copyFileSync(`${stage.path}.copy`, stage.path);
+    copyFileSync(`${harness.path}.copy`, harness.path);
     await expectBackSoon();
     expect(heard()).toHaveLength(1);
   });
@@ -106,8 +107,8 @@ describe('chat.db goes away and comes back', () => {
     const before = write();
     await hears(before);
     // What keeps even root from opening it: a socket of that name.
-    renameSync(stage.path, `${stage.path}.real`);
-    const inItsPlace = createServer().listen(stage.path);
+    renameSync(harness.path, `${harness.path}.real`);
+    const inItsPlace = createServer().listen(harness.path);
     let meanwhile: number;
     try {
       await once(inItsPlace, 'listening');
@@ -116,7 +117,7 @@ describe('chat.db goes away and comes back', () => {
     } finally {
       await new Promise((resolve) => inItsPlace.close(resolve));
     }
-    renameSync(`${stage.path}.real`, stage.path);
+    renameSync(`${harness.path}.real`, harness.path);
     await expectBackSoon();
     await hears(meanwhile);
     expect(heard()).toEqual([before, meanwhile]);
@@ -124,29 +125,29 @@ describe('chat.db goes away and comes back', () => {
 
   test('replaced under the service: one logged loss, no replay, then life goes on', async () => {
     await hears(write());
-    const other = new ChatFixture(`${stage.path}.new`);
+    const other = new ChatFixture(`${harness.path}.new`);
     const chat = other.chat('any;-;other@example.com', ['other@example.com']);
     for (let count = 0; count < 500; count += 1) other.message({ chat, text: `old ${count}`, handle_id: 1 });
     other.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     other.close();
-    stage.database.close();
-    for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`, { force: true });
-    renameSync(`${stage.path}.new`, stage.path);
-    await eventually(() => expect(stage.service.output).toMatch(/database was replaced/));
-    const writer = openSqlite(stage.path);
+    harness.database.close();
+    for (const side of ['-wal', '-shm']) rmSync(`${harness.path}${side}`, { force: true });
+    renameSync(`${harness.path}.new`, harness.path);
+    await eventually(() => expect(harness.service.output).toMatch(/database was replaced/));
+    const writer = openSqlite(harness.path);
     writer.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('NEW', 'x', 1, 1, 1)`);
     await waitFor(() => listener.events.some((event) => event.data.guid === 'NEW'));
     writer.close();
     expect(heard()).toHaveLength(2);
-    expect(stage.service.output.match(/database was replaced/g)).toHaveLength(1);
+    expect(harness.service.output.match(/database was replaced/g)).toHaveLength(1);
   });
 
-  test('-wal and -shm removed and made anew, as by a Messages that was killed', async () => {
+  test('-wal and -shm removed and created again, as by a Messages that was killed', async () => {
     await hears(write());
-    stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    stage.database.close(); // two handles of one process would share the old -shm
-    for (const side of ['-wal', '-shm']) rmSync(`${stage.path}${side}`);
-    const again = openSqlite(stage.path);
+    harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    harness.database.close(); // two handles of one process would share the old -shm
+    for (const side of ['-wal', '-shm']) rmSync(`${harness.path}${side}`);
+    const again = openSqlite(harness.path);
     again.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('REBORN', 'x', 1, 1, 1)`);
     await waitFor(() => listener.events.some((event) => event.data.guid === 'REBORN'));
     again.close();
@@ -157,38 +158,38 @@ describe('chat.db goes away and comes back', () => {
     'locked by another program: health says so, and it goes on when the lock is gone',
     async () => {
       await hears(write());
-      stage.database.sqlite.exec('PRAGMA locking_mode = EXCLUSIVE');
-      stage.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      // Leaving WAL needs the file for itself alone; while our reader holds on, an exclusive lock stands in its way.
-      stage.database.close();
-      const locker = openSqlite(stage.path, { busyTimeoutMs: 5000 });
-      await stage.service.stop();
+      harness.database.sqlite.exec('PRAGMA locking_mode = EXCLUSIVE');
+      harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      // Leaving WAL needs the file for itself alone; while our reader holds on, an exclusive lock prevents that.
+      harness.database.close();
+      const locker = openSqlite(harness.path, { busyTimeoutMs: 5000 });
+      await harness.service.stop();
       locker.exec('PRAGMA journal_mode = DELETE');
       locker.exec('BEGIN EXCLUSIVE');
       locker.exec(`INSERT INTO message (guid, text, date, handle_id, is_sent) VALUES ('LOCKED', 'x', 1, 1, 1)`);
-      await stage.service.launch();
+      await harness.service.launch();
       await expectAway(/locked/);
       await wait(LOCKED_MS);
       await expectAway(/locked/);
       locker.exec('COMMIT');
       await expectBackSoon();
       locker.close();
-      await eventually(async () => expect((await stage.service.get('/events?after=0')).text).toContain('LOCKED'));
+      await eventually(async () => expect((await harness.service.get('/events?after=0')).text).toContain('LOCKED'));
     },
     LOCKED_MS + 30_000,
   );
 
   test('a table that is missing is named', async () => {
-    stage.database.sqlite.exec('ALTER TABLE handle RENAME TO handles');
-    await stage.service.stop();
-    await stage.service.launch();
+    harness.database.sqlite.exec('ALTER TABLE handle RENAME TO handles');
+    await harness.service.stop();
+    await harness.service.launch();
     await expectAway(/handle/);
-    stage.database.sqlite.exec('ALTER TABLE handles RENAME TO handle');
+    harness.database.sqlite.exec('ALTER TABLE handles RENAME TO handle');
     await expectBackSoon();
   });
 
   test('rows that hold what no Messages writes: each is one event, and none stops those behind it', async () => {
-    const { sqlite } = stage.database;
+    const { sqlite } = harness.database;
     const columns = sqlite
       .prepare('PRAGMA table_info(message)')
       .all()
@@ -204,13 +205,13 @@ describe('chat.db goes away and comes back', () => {
       -9_223_372_036_854_775_808n,
       Buffer.from([4, 11, 0x84]),
     ];
-    const first = stage.newestRow();
+    const first = harness.newestRow();
     for (const column of columns) for (const value of strange) strangeRow(column, value);
     const last = write();
     await hears(last);
-    expect(heard()).toEqual(stage.rowsAfter(first));
-    expect((await stage.service.get('/messages?limit=200')).status).toBe(200);
-    expect((await stage.service.get('/conversations')).status).toBe(200);
+    expect(heard()).toEqual(harness.rowsAfter(first));
+    expect((await harness.service.get('/messages?limit=200')).status).toBe(200);
+    expect((await harness.service.get('/conversations')).status).toBe(200);
     expect((await health()).backend).toEqual({ connected: true, message: null });
   });
 });
@@ -218,7 +219,7 @@ describe('chat.db goes away and comes back', () => {
 /** An incoming row, whole but for one column. Some columns take no NULL: there is no such row then. */
 function strangeRow(column: string, value: SqlValue): void {
   try {
-    stage.database.message({ chat: 1, text: 'a strange row', handle_id: 1, [column]: value });
+    harness.database.message({ chat: 1, text: 'a strange row', handle_id: 1, [column]: value });
   } catch (error) {
     if (!/NOT NULL/.test(String(error))) throw error;
   }

@@ -20,7 +20,7 @@ const chance = seededChance('moments of the kills at the start');
 let harness: Harness;
 afterEach(() => harness?.end());
 
-test(`killed at ${KILLS} moments of its start: the next start has every webhook at its place`, async () => {
+test(`killed at ${KILLS} moments of its start: the next start has every webhook at its offset`, async () => {
   harness = new Harness();
   const service = await harness.start();
   const receiver = await Receiver.start();

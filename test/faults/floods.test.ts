@@ -6,11 +6,11 @@ import { eventually } from '../support/eventually.ts';
 import { KEY, type Service } from '../support/service.ts';
 import { Harness, openFiles } from './harness.ts';
 
-let stage: Harness;
+let harness: Harness;
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
-  await stage.end();
+  await harness.end();
 });
 
 const MAX_GROWTH_MIB = 50;
@@ -69,8 +69,8 @@ async function expectUnimpressed(service: Service, begin: () => void, maxGrowthM
 }
 
 test('2,000 pipelined requests for a large page, never read, take neither memory nor time', async () => {
-  stage = new Harness();
-  const service = await stage.start();
+  harness = new Harness();
+  const service = await harness.start();
   const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
   await expectUnimpressed(service, () => {
     flood(service, text);
@@ -79,16 +79,16 @@ test('2,000 pipelined requests for a large page, never read, take neither memory
 });
 
 test('600 pipelined requests for the OpenAPI document take no time', async () => {
-  stage = new Harness();
-  const service = await stage.start();
+  harness = new Harness();
+  const service = await harness.start();
   await expectUnimpressed(service, () => {
     flood(service, 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(600));
   });
 });
 
 test('5 connections with 1,000 pipelined requests each, never read: only so many wait', async () => {
-  stage = new Harness();
-  const service = await stage.start();
+  harness = new Harness();
+  const service = await harness.start();
   const text = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1000);
   await expectUnimpressed(service, () => {
     for (let client = 0; client < 5; client += 1) flood(service, text);
@@ -96,23 +96,23 @@ test('5 connections with 1,000 pipelined requests each, never read: only so many
 });
 
 test('2,000 pipelined lists with a key, never read', async () => {
-  stage = new Harness();
-  for (let row = 0; row < 200; row += 1) stage.database.message({ chat: 1, text: 'x'.repeat(1000), handle_id: 1 });
-  const service = await stage.start();
+  harness = new Harness();
+  for (let row = 0; row < 200; row += 1) harness.database.message({ chat: 1, text: 'x'.repeat(1000), handle_id: 1 });
+  const service = await harness.start();
   await expectUnimpressed(service, () => {
     flood(service, get('/api/v1/messages?limit=200').repeat(2000));
   });
 });
 
 test('200 downloads read by half', async () => {
-  stage = new Harness();
-  const file = join(dirname(stage.path), 'Attachments/a.bin');
+  harness = new Harness();
+  const file = join(dirname(harness.path), 'Attachments/a.bin');
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, '');
   truncateSync(file, 64 * 1024 * 1024);
-  const rowId = stage.database.message({ chat: 1, text: 'a file', handle_id: 1 });
-  stage.database.attach(rowId, file);
-  const service = await stage.start();
+  const rowId = harness.database.message({ chat: 1, text: 'a file', handle_id: 1 });
+  harness.database.attach(rowId, file);
+  const service = await harness.start();
   const files = openFiles(service.pid);
   // Half a MiB for each: what is read of a file before the kernel takes no more is garbage, collected when V8 likes.
   const begin = (): void => {

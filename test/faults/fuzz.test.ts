@@ -16,10 +16,10 @@ const AT_ONCE = 16;
 /** Statuses above 499 that the documentation names. */
 const DOCUMENTED = [502, 503, 504];
 
-let stage: Harness | undefined;
+let harness: Harness | undefined;
 afterEach(async () => {
-  await stage?.end();
-  stage = undefined;
+  await harness?.end();
+  harness = undefined;
 });
 
 /** Repeatable numbers from 0 to below `bound`: what breaks can be broken again. */
@@ -113,7 +113,7 @@ function requests(webhook: string): readonly Buffer[] {
     `${head(`DELETE ${api}/webhooks/00000000-0000-0000-0000-000000000000`)}\r\n`,
     `${head(`HEAD ${api}/conversations`)}\r\n`,
     `${head(`OPTIONS ${api}/messages`, 'Origin: http://127.0.0.1\r\n')}\r\n`,
-    handshake(stage?.service.port ?? 0, '&after=0'),
+    handshake(harness?.service.port ?? 0, '&after=0'),
   ].map((text) => Buffer.from(text));
 }
 
@@ -172,10 +172,10 @@ testWithProc(
   async () => {
     const seed = newSeed('mutated requests');
     const dice = new Dice(seed);
-    stage = new Harness();
-    const service = await stage.start();
+    harness = new Harness();
+    const service = await harness.start();
     const { pid, port } = service;
-    const bases = requests(await stage.webhook(await Receiver.start()));
+    const bases = requests(await harness.webhook(await Receiver.start()));
     const handles = openFiles(pid);
     let upgraded = 0;
     const statuses = new Map<number | undefined, number>();
@@ -203,7 +203,7 @@ testWithProc(
     expect(service.output).not.toMatch(/uncaught|unhandled|"level":"fatal"/i);
     // A request that says more is to come is given up after 10 s (decision E7).
     await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4), 25_000);
-    const row = stage.database.message({ chat: 1, text: 'after all that', handle_id: 1 });
+    const row = harness.database.message({ chat: 1, text: 'after all that', handle_id: 1 });
     await eventually(async () =>
       expect((await service.get(`/events?after=${row - 1}`)).text).toContain('after all that'),
     );

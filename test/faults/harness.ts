@@ -43,7 +43,7 @@ export class Harness {
     return this.#service;
   }
 
-  /** A receiver with its webhook, for every event. */
+  /** A receiver with its webhook, forevery event. */
   async webhook(receiver: Receiver): Promise<string> {
     this.#ends.push(() => receiver.close());
     const answer = await this.service.post('/webhooks', { url: receiver.url, events: ROW_EVENT_TYPES });
@@ -64,7 +64,7 @@ export class Harness {
     return writer;
   }
 
-  /** Row ids that stand in chat.db above `after`. */
+  /** Row ids in chat.db above `after`. */
   rowsAfter(after: number): number[] {
     return this.database.sqlite
       .prepare('SELECT ROWID FROM message WHERE ROWID > ? ORDER BY ROWID')

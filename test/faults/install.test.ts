@@ -79,7 +79,7 @@ interface Deed {
 interface Outcome {
   readonly error: unknown;
   /** Everything the person read. */
-  readonly told: string;
+  readonly output: string;
 }
 
 /** One seed's Mac, and the rounds that it went through. */
@@ -117,13 +117,16 @@ class Life {
     const before = await pictureOf(mac);
     const hadPropertyList = existsSync(mac.layout.plist);
     const name = `install ${version}`;
-    const { error, told } = await this.#attempt(name, trouble, (machine) => install({ ...machine, execPath }, options));
+    const { error, output } = await this.#attempt(name, trouble, (machine) =>
+      install({ ...machine, execPath }, options),
+    );
     const after = await pictureOf(mac);
 
     if (error === undefined) expect(after.running).toBe(version);
     else {
       expect(countOf(trouble)).toBeGreaterThan(0);
-      if (before.running !== undefined && after.running === undefined) expect(told).toContain('Postern is not running');
+      if (before.running !== undefined && after.running === undefined)
+        expect(output).toContain('Postern is not running');
       const canGoBack = hadPropertyList && !(trouble.isVersionBroken && before.running === version);
       if (before.running !== undefined && canGoBack && countOf(trouble) === 1 && !trouble.lasting) {
         expect(after.running).toBe(before.running);
@@ -134,7 +137,8 @@ class Life {
         if (!this.#wasHashUnreadable) expect(after.grants[service]).toBe(cdhash);
       }
       // Otherwise it would be a switch that is on and has no effect.
-      else if (error === undefined && after.grants[service] === cdhash) expect(told).toContain('could not be removed');
+      else if (error === undefined && after.grants[service] === cdhash)
+        expect(output).toContain('could not be removed');
     }
     if (error === undefined && chance.in(0.7)) mac.grant();
   }
@@ -145,15 +149,15 @@ class Life {
     const before = await pictureOf(mac);
     const trouble = { ...drawTrouble(this.#chance, mac), obstacle: undefined };
     const name = purge ? 'uninstall --purge' : 'uninstall';
-    const { error, told } = await this.#attempt(name, trouble, (machine) => uninstall(machine, { purge }));
+    const { error, output } = await this.#attempt(name, trouble, (machine) => uninstall(machine, { purge }));
     const after = await pictureOf(mac);
 
     if (error === undefined) {
       expect(after.running).toBeUndefined();
       const { app, plist, versions, current, command } = mac.layout;
       expect([app, plist, versions, current, command].filter((path) => existsSync(path))).toEqual([]);
-      if (purge && Object.keys(after.grants).length > 0) expect(told).toContain('click −');
-    } else if (after.running !== undefined) expect(told).toContain('may still be running');
+      if (purge && Object.keys(after.grants).length > 0) expect(output).toContain('click −');
+    } else if (after.running !== undefined) expect(output).toContain('may still be running');
     if (!purge) expect(after.grants).toEqual(before.grants);
     // What could not be reset the person removes by hand, as told.
     else mac.forget('tcc.json');
@@ -202,11 +206,11 @@ class Life {
     mac.forget('unknown-words');
 
     const words = isAppError(error) ? [error.message, error.hint ?? ''] : [];
-    const told = [...mac.said.slice(saidBefore), ...words].join('\n');
-    this.story.push(`${name} with ${JSON.stringify(trouble)}; failed: ${failing ?? 'no call'} (${code})\n${told}`);
+    const output = [...mac.said.slice(saidBefore), ...words].join('\n');
+    this.story.push(`${name} with ${JSON.stringify(trouble)}; failed: ${failing ?? 'no call'} (${code})\n${output}`);
     // Whatever is thrown has a sentence for the person.
     if (error !== undefined) expect(isAppError(error)).toBe(true);
-    return { error, told };
+    return { error, output };
   }
 }
 

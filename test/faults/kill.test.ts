@@ -12,15 +12,15 @@ const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 const REPEATS_A_KILL = 6;
 
 const chance = seededChance('moments of the kills');
-let stage: Harness;
-afterEach(() => stage.end());
+let harness: Harness;
+afterEach(() => harness.end());
 
 /** Row id that a receiver got last. */
 function newestOf({ deliveries }: Receiver): number {
   return Number(deliveries.at(-1)?.event.data.id);
 }
 
-/** How many rows each life of the service repeated; `starts` are places in the list at which a life begins. */
+/** How many rows each life of the service repeated; `starts` are the indexes at which a life begins. */
 function repeatsByLife(rows: readonly number[], starts: readonly number[]): readonly number[] {
   const seen = new Set<number>();
   return starts.map((start, life) => {
@@ -36,13 +36,13 @@ function repeatsByLife(rows: readonly number[], starts: readonly number[]): read
 test(
   `the service killed ${KILLS} times under ${ROWS_PER_SECOND} rows/s: nothing lost, order kept, few repeats`,
   async () => {
-    stage = new Harness();
-    const service = await stage.start();
-    const first = stage.newestRow();
+    harness = new Harness();
+    const service = await harness.start();
+    const first = harness.newestRow();
     const receivers = [await Receiver.start(), await Receiver.start()];
-    for (const receiver of receivers) await stage.webhook(receiver);
-    const client = stage.client(first);
-    const writer = stage.writer(ROWS_PER_SECOND);
+    for (const receiver of receivers) await harness.webhook(receiver);
+    const client = harness.client(first);
+    const writer = harness.writer(ROWS_PER_SECOND);
     const lives = receivers.map(() => [0]);
     for (let kill = 0; kill < KILLS; kill += 1) {
       await wait(chance.next() * 400);
@@ -51,9 +51,9 @@ test(
       await service.launch();
     }
     await writer.kill();
-    const written = stage.rowsAfter(first);
+    const written = harness.rowsAfter(first);
     expect(written.length).toBeGreaterThan(KILLS);
-    const newest = stage.newestRow();
+    const newest = harness.newestRow();
     // The last ones alone are looked at: going through all of them again and again would slow the receivers down.
     await waitFor(
       () => client.rows.at(-1) === newest && receivers.every((receiver) => newestOf(receiver) === newest),
@@ -79,21 +79,21 @@ test(
 test(
   `the writer killed ${KILLS} times`,
   async () => {
-    stage = new Harness();
-    await stage.start();
-    const first = stage.newestRow();
+    harness = new Harness();
+    await harness.start();
+    const first = harness.newestRow();
     const receiver = await Receiver.start();
-    await stage.webhook(receiver);
-    const client = stage.client(first);
+    await harness.webhook(receiver);
+    const client = harness.client(first);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const writer = stage.writer(ROWS_PER_SECOND);
-      const before = stage.newestRow();
-      await eventually(() => expect(stage.newestRow()).toBeGreaterThan(before));
+      const writer = harness.writer(ROWS_PER_SECOND);
+      const before = harness.newestRow();
+      await eventually(() => expect(harness.newestRow()).toBeGreaterThan(before));
       await wait(chance.next() * 300);
       await writer.kill();
     }
-    const newest = stage.newestRow();
-    const written = stage.rowsAfter(first);
+    const newest = harness.newestRow();
+    const written = harness.rowsAfter(first);
     await waitFor(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
     for (const rows of [client.rows, rowsOf(receiver)]) {
       expect(compare(written, rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
@@ -103,13 +103,13 @@ test(
 );
 
 test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repeated', async () => {
-  stage = new Harness();
-  const { pid } = await stage.start();
-  const first = stage.newestRow();
+  harness = new Harness();
+  const { pid } = await harness.start();
+  const first = harness.newestRow();
   const receiver = await Receiver.start();
-  await stage.webhook(receiver);
-  const client = stage.client(first);
-  const writer = stage.writer(ROWS_PER_SECOND);
+  await harness.webhook(receiver);
+  const client = harness.client(first);
+  const writer = harness.writer(ROWS_PER_SECOND);
   for (let sleep = 0; sleep < 3; sleep += 1) {
     await wait(300);
     process.kill(pid, 'SIGSTOP');
@@ -117,8 +117,8 @@ test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repe
     process.kill(pid, 'SIGCONT');
   }
   await writer.kill();
-  const newest = stage.newestRow();
-  const written = stage.rowsAfter(first);
+  const newest = harness.newestRow();
+  const written = harness.rowsAfter(first);
   await waitFor(() => [client.rows, rowsOf(receiver)].every((rows) => rows.at(-1) === newest), 120_000);
   expect(compare(written, client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
   // Who slept through a receiver's answer tries again after 10 s: then it has had the event already.

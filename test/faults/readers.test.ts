@@ -5,12 +5,12 @@ import type { Listener } from '../support/service.ts';
 import { compare, Harness, isLong, residentMiB, testWithProc, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 
-let stage: Harness;
-afterEach(() => stage.end());
+let harness: Harness;
+afterEach(() => harness.end());
 
 /** Rows in one transaction, with bodies of `bytes`. */
 function burst(count: number, bytes: number): void {
-  const { sqlite } = stage.database;
+  const { sqlite } = harness.database;
   const text = 'x'.repeat(bytes);
   const date = appleNs('2020-01-01');
   const message = sqlite.prepare(
@@ -19,7 +19,7 @@ function burst(count: number, bytes: number): void {
   const join = sqlite.prepare(
     'INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, last_insert_rowid(), ?)',
   );
-  const from = stage.newestRow();
+  const from = harness.newestRow();
   sqlite.transaction(() => {
     for (let row = 0; row < count; row += 1) {
       message.run(`B-${from}-${row}`, text, date);
@@ -41,13 +41,18 @@ const BURST = isLong ? 100_000 : 20_000;
 testWithProc(
   `a burst of ${BURST} rows in one transaction: every one arrives at a resuming client, memory stays bounded`,
   async () => {
-    stage = new Harness();
-    const service = await stage.start();
-    const first = stage.newestRow();
-    const client = stage.client(first);
+    harness = new Harness();
+    const service = await harness.start();
+    const first = harness.newestRow();
+    const client = harness.client(first);
     burst(BURST, 100);
     await eventually(() => expect(client.rows.length).toBeGreaterThanOrEqual(BURST), 120_000);
-    expect(compare(stage.rowsAfter(first), client.rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+    expect(compare(harness.rowsAfter(first), client.rows)).toEqual({
+      lost: [],
+      repeats: 0,
+      outOfOrder: 0,
+      unknown: [],
+    });
     const resident = residentMiB(service.pid);
     console.log(`after ${BURST} rows: ${Math.round(resident)} MiB resident`);
     expect(resident).toBeLessThan(200);
@@ -58,19 +63,19 @@ testWithProc(
 testWithProc(
   'clients that never read lose events, are counted, and cost the others nothing',
   async () => {
-    stage = new Harness();
-    const service = await stage.start();
+    harness = new Harness();
+    const service = await harness.start();
     const count = isLong ? 50 : 10;
     const stalled = await Promise.all(Array.from({ length: count }, () => service.socket()));
     for (const { socket } of stalled) socket.pause();
     const reading = await Promise.all(Array.from({ length: count }, () => service.socket()));
-    const first = stage.newestRow();
+    const first = harness.newestRow();
     // Far beyond what the kernel buffers for a socket, in steps that a reading client can follow.
     for (let step = 0; step < 40; step += 1) {
       burst(256, 4000);
       await waitFor(() => reading.every((listener) => listener.frames.length >= (step + 1) * 256), 60_000);
     }
-    const written = stage.rowsAfter(first);
+    const written = harness.rowsAfter(first);
     for (const listener of reading) {
       expect(compare(written, rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
     }
@@ -93,8 +98,8 @@ const inLongForm = isLong ? test : test.skip;
 inLongForm(
   '50 clients that never read do not slow down the 50 that do',
   async () => {
-    stage = new Harness();
-    const service = await stage.start();
+    harness = new Harness();
+    const service = await harness.start();
     const sockets = (): Promise<Listener[]> => Promise.all(Array.from({ length: 50 }, () => service.socket()));
     const reading = await sockets();
     const arrivedAt = reading.map(({ socket, frames }) => {
@@ -112,7 +117,7 @@ inLongForm(
       for (const times of arrivedAt) times.length = 0;
       const writtenAt: number[] = [];
       for (let row = 0; row < 500; row += 1) {
-        stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
+        harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
         writtenAt.push(performance.now());
         await wait(20);
       }
@@ -141,18 +146,23 @@ inLongForm(
 );
 
 test('a stalled resuming client loses nothing and goes on when it reads again', async () => {
-  stage = new Harness();
-  const service = await stage.start();
-  const first = stage.newestRow();
+  harness = new Harness();
+  const service = await harness.start();
+  const first = harness.newestRow();
   const listener = await service.socket(`&after=${first}`);
   listener.socket.pause();
   for (let step = 0; step < 40; step += 1) burst(256, 4000);
   await waitFor(async () => {
-    const page = (await service.get(`/events?after=${stage.newestRow() - 1}`)).json as unknown[];
+    const page = (await service.get(`/events?after=${harness.newestRow() - 1}`)).json as unknown[];
     return page.length === 1;
   }, 60_000);
   listener.socket.resume();
   await eventually(() => expect(listener.frames.length).toBeGreaterThanOrEqual(40 * 256), 60_000);
-  expect(compare(stage.rowsAfter(first), rows(listener))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
+  expect(compare(harness.rowsAfter(first), rows(listener))).toEqual({
+    lost: [],
+    repeats: 0,
+    outOfOrder: 0,
+    unknown: [],
+  });
   await listener.close();
 }, 180_000);

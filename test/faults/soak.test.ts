@@ -17,8 +17,8 @@ const WINDOW_MS = 5 * 60_000;
 const WARM_UP_MS = 60_000;
 
 const chance = seededChance('soak');
-let stage: Harness;
-afterEach(() => stage.end());
+let harness: Harness;
+afterEach(() => harness.end());
 
 /** A webhook's receiver that keeps row ids only, and does not always answer as it should. */
 class Tally {
@@ -30,7 +30,7 @@ class Tally {
     this.receiver = receiver;
     receiver.answerWith((response, { headers, event }) => {
       receiver.deliveries.length = 0;
-      // First tries alone: three failures of one event would have it dropped, as the contract says.
+      // Only first attempts: three failures of one event would have it dropped, as the contract says.
       const fails = headers['x-webhook-attempt'] === '1' ? this.#failsNext : undefined;
       if (fails !== undefined) this.#failsNext = undefined;
       if (fails !== undefined) return MISBEHAVIOURS[fails](response);
@@ -56,7 +56,7 @@ class CutClient {
   async connect(first: number): Promise<void> {
     this.#drop();
     const after = this.rows.at(-1) ?? first;
-    this.#listener = await stage.service.socket(`&after=${after}`);
+    this.#listener = await harness.service.socket(`&after=${after}`);
   }
 
   /** What it heard is taken down; the line stays. */
@@ -81,21 +81,21 @@ function oneOf<Item>(items: readonly Item[]): Item {
 
 /** chat.db and its side files are elsewhere for a moment; Messages writes on through what it has open. */
 async function renameAway(): Promise<void> {
-  const files = ['', '-wal', '-shm'].map((side) => stage.path + side).filter((file) => existsSync(file));
+  const files = ['', '-wal', '-shm'].map((side) => harness.path + side).filter((file) => existsSync(file));
   for (const file of files) renameSync(file, `${file}.away`);
   await wait(300);
   for (const file of files.toReversed()) renameSync(`${file}.away`, file);
 }
 
-/** The Mac sleeps: the service stands still while the world goes on. */
+/** The Mac sleeps: the service stops while the world goes on. */
 async function sleep(): Promise<void> {
-  process.kill(stage.service.pid, 'SIGSTOP');
+  process.kill(harness.service.pid, 'SIGSTOP');
   await wait(500 + chance.next() * 1500);
-  process.kill(stage.service.pid, 'SIGCONT');
+  process.kill(harness.service.pid, 'SIGCONT');
 }
 
 async function stallReaders(): Promise<void> {
-  const stalled = await Promise.all(Array.from({ length: 5 }, () => stage.service.socket()));
+  const stalled = await Promise.all(Array.from({ length: 5 }, () => harness.service.socket()));
   for (const { socket } of stalled) socket.pause();
   await wait(500);
   await Promise.all(stalled.map((listener) => listener.close()));
@@ -108,25 +108,25 @@ function median(values: readonly number[]): number {
 testWithProc(
   `${LASTS_MS / 1000} s at ${ROWS_PER_SECOND} rows/s with faults: nothing lost, memory and file handles flat`,
   async () => {
-    stage = new Harness();
-    const { pid } = await stage.start();
-    const first = stage.newestRow();
+    harness = new Harness();
+    const { pid } = await harness.start();
+    const first = harness.newestRow();
     const tallies = [await Tally.start(), await Tally.start()];
-    for (const { receiver } of tallies) await stage.webhook(receiver);
+    for (const { receiver } of tallies) await harness.webhook(receiver);
     const client = new CutClient();
     await client.connect(first);
-    let writer = stage.writer(ROWS_PER_SECOND);
-    await eventually(() => expect(stage.newestRow()).toBeGreaterThan(first));
+    let writer = harness.writer(ROWS_PER_SECOND);
+    await eventually(() => expect(harness.newestRow()).toBeGreaterThan(first));
     const faults: Readonly<Record<string, () => unknown>> = {
       'a receiver fails': () => tallies[0]?.failNext(),
       'the other receiver fails': () => tallies[1]?.failNext(),
       'the client is cut off': () => client.connect(first),
       'the writer is killed': async () => {
         await writer.kill();
-        const last = stage.newestRow();
-        writer = stage.writer(ROWS_PER_SECOND);
+        const last = harness.newestRow();
+        writer = harness.writer(ROWS_PER_SECOND);
         // Else it might look for a chat.db that is away by then.
-        await eventually(() => expect(stage.newestRow()).toBeGreaterThan(last));
+        await eventually(() => expect(harness.newestRow()).toBeGreaterThan(last));
       },
       'chat.db is away': renameAway,
       sleep,
@@ -149,8 +149,8 @@ testWithProc(
       samples.push({ atMs: passed(), mib: residentMiB(pid), files: openFiles(pid) });
     }
     await writer.kill();
-    const newest = stage.newestRow();
-    const written = stage.rowsAfter(first);
+    const newest = harness.newestRow();
+    const written = harness.rowsAfter(first);
     await waitFor(() => {
       client.note();
       return [client.rows, ...tallies.map(({ accepted }) => accepted)].every((rows) => rows.at(-1) === newest);
@@ -158,8 +158,8 @@ testWithProc(
     for (const rows of [client.rows, ...tallies.map(({ accepted }) => accepted)]) {
       expect(compare(written, rows)).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
     }
-    expect(stage.service.pid).toBe(pid); // the same process all the time
-    expect((await stage.service.get('/health')).json).toMatchObject({ backend: { connected: true } });
+    expect(harness.service.pid).toBe(pid); // the same process all the time
+    expect((await harness.service.get('/health')).json).toMatchObject({ backend: { connected: true } });
 
     const steady = samples.filter(({ atMs }) => atMs > Math.min(WARM_UP_MS, LASTS_MS / 4));
     const windows = Array.from({ length: Math.ceil(LASTS_MS / WINDOW_MS) }, (_, window) =>

@@ -8,7 +8,7 @@ import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let isMounted = false;
-// Before the folder's own removal, which it would stand in the way of.
+// Before the folder's own removal, which it would prevent.
 afterAll(() => {
   if (isMounted) spawnSync('umount', [disk]);
 });

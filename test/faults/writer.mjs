@@ -42,4 +42,4 @@ setInterval(() => {
   for (let left = due; left > 0; left -= 5) write(Math.min(5, left));
   written += due;
 }, 5);
-process.stdin.on('end', () => process.exit(0)).resume(); // ends with whoever started it
+process.stdin.on('end', () => process.exit(0)).resume(); // ends with the process that started it

@@ -83,10 +83,10 @@ describe('the typed client over the Unix socket', () => {
       code: 'unreachable',
       message: `Postern does not answer at ${nowhere} (ENOENT).`,
     });
-    const stranger = await listening(createServer((_, response) => response.end('<html>')));
-    expect(await failure(new PosternClient({ socketPath: stranger, key: KEY }).status())).toMatchObject({
+    const other = await listening(createServer((_, response) => response.end('<html>')));
+    expect(await failure(new PosternClient({ socketPath: other, key: KEY }).status())).toMatchObject({
       code: 'not_postern',
-      message: `What answers at ${stranger} is not Postern.`,
+      message: `What answers at ${other} is not Postern.`,
     });
     const wrong = new PosternClient({ socketPath: service.socketPath, key: 'wrong' });
     expect(await failure(wrong.status())).toMatchObject({ status: 401 });

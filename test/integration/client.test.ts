@@ -100,7 +100,7 @@ describe('the client, against the real service', () => {
     }
   });
 
-  test('looks after webhooks', async () => {
+  test('manages webhooks', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
     const added = await client.addWebhook({ url, events: ROW_EVENT_TYPES, include: ['details'] });
     expect(await client.webhook(added.id)).toMatchObject({ ...added, state: 'healthy' });
@@ -126,16 +126,16 @@ describe('the client, against the real service', () => {
     'does not take what somebody else says for an answer: %s',
     async (text) => {
       const server = createServer((_, response) => void response.end(text));
-      const stranger = new PosternClient({ url: await listeningAt(server), key: KEY });
+      const other = new PosternClient({ url: await listeningAt(server), key: KEY });
       const asked: Promise<unknown>[] = [
-        stranger.status(),
-        stranger.health(),
-        stranger.message('1'),
-        stranger.send({ recipient: 'x', body: 'y' }),
-        gather({}, stranger).ended,
+        other.status(),
+        other.health(),
+        other.message('1'),
+        other.send({ recipient: 'x', body: 'y' }),
+        gather({}, other).ended,
       ];
       if (text !== '[]') {
-        asked.push(stranger.messages(), stranger.conversations(), stranger.webhooks(), stranger.allMessages().next());
+        asked.push(other.messages(), other.conversations(), other.webhooks(), other.allMessages().next());
       }
       const failures = await Promise.all(asked.map((one) => failure(one)));
       expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['not_postern']));
@@ -147,8 +147,8 @@ describe('the client, against the real service', () => {
     const server = createServer();
     const line = new WebSocketServer({ server });
     line.on('connection', (socket) => socket.send(text));
-    const stranger = new PosternClient({ url: await listeningAt(server), key: KEY });
-    expect(await failure(gather({ after: 1 }, stranger).ended)).toMatchObject({ code: 'not_postern' });
+    const other = new PosternClient({ url: await listeningAt(server), key: KEY });
+    expect(await failure(gather({ after: 1 }, other).ended)).toMatchObject({ code: 'not_postern' });
     line.close();
     server.close();
   });
@@ -222,7 +222,7 @@ describe('listening', () => {
     await expect(gather({ after: 999_999 }).ended).rejects.toMatchObject({ status: 410 });
   });
 
-  test('waits longer from try to try, and as long as it is told', async () => {
+  test('waits longer from attempt to attempt, and as long as the server asks for', async () => {
     const clock = new FakeClock();
     const server = createServer((_, response) => void response.writeHead(503).end('{"code":"unavailable"}'));
     const url = await listeningAt(server);

@@ -25,7 +25,7 @@ describe('health', () => {
 });
 
 describe('messages', () => {
-  test('are listed as they stand', async () => {
+  test('are listed as they are', async () => {
     const answer = await gateway.get('/api/v1/messages');
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json');
@@ -115,7 +115,7 @@ describe('messages', () => {
 describe('sending', () => {
   const send = { recipient: '+15550100', body: 'hello' };
 
-  test('answers 201 with the place and the message once its row was seen', async () => {
+  test('answers 201 with the URL and the message once its row was seen', async () => {
     const answer = await gateway.post('/api/v1/messages', { ...send, attachments: ['/a'], more: true });
     expect(answer).toMatchObject({ status: 201, json: MESSAGE, headers: { location: '/api/v1/messages/7' } });
     expect(answer.headers['idempotent-replayed']).toBeUndefined();
@@ -189,7 +189,7 @@ describe('sending', () => {
 describe('an attachment', () => {
   const PATH = '/api/v1/messages/7/attachments/0';
 
-  /** A file that says it has ten bytes and gives as many as told. */
+  /** A file that says it has ten bytes and gives as many as it is asked for. */
   async function openFile(given: number) {
     const file = { closed: 0, read: 0 };
     const gateway = await HttpGateway.start({

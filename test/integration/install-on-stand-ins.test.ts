@@ -68,7 +68,7 @@ describe('a first installation', () => {
     // The libraries were installed by the very program that will run them, before it was put in its place.
     expect(mac.read('npm-ci-node')).toContain('Postern.app/Contents/MacOS/Postern');
     expect(readdirSync(join(mac.layout.current, 'node_modules/library'))).toEqual(['index.js']);
-    // otool would open a dialog, and the hardened runtime would forbid Automation for ever.
+    // otool would open a dialog, and the hardened runtime would forbid Automation forever.
     expect(mac.asked.filter(([name]) => name === 'otool')).toEqual([]);
     expect(mac.asked.filter(([name]) => name === 'codesign').flat()).not.toContain('runtime');
   });

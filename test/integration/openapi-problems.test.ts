@@ -178,7 +178,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     await eventually(() => expect(mac.calls.length).toBeGreaterThan(before));
     expectProblem('send_in_progress', 'sendMessage', await send('first', 'interrupted'));
     for (let count = 0; count < 100; count += 1) given.push(send('waits').catch(() => undefined));
-    // One that is let in waits for ever.
+    // One that is admitted waits forever.
     const full = await waitFor(() => Promise.race([send('one more').catch(() => undefined), delay(500, undefined)]));
     expectProblem('send_queue_full', 'sendMessage', full);
     await service.stop('SIGKILL');
@@ -210,7 +210,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     await other.dispose();
   });
 
-  test('for every code, but for those that need a broken connection or a defect of ours', () => {
+  test('forevery code, but for those that need a broken connection or a defect of ours', () => {
     const all = Object.entries(PROBLEMS).map(
       ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,
     );

@@ -181,7 +181,7 @@ describe('a webhook', () => {
     const { id } = fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1001, 1010);
     await waitFor(() => answer);
-    fixture.store.advance(id, rowOffset(20)); // as CursorStore.restart does for every webhook
+    fixture.store.advance(id, rowOffset(20)); // as CursorStore.restart does forevery webhook
     fixture.channel.restart(rowOffset(20));
     receiver.answerWith((response) => void response.end());
     answer?.();
@@ -193,7 +193,7 @@ describe('a webhook', () => {
     expect(fixture.store.get(id)?.offset.rowId).toBe(23);
   });
 
-  test('loses nothing when publishing takes up its place after the lanes did', async () => {
+  test('loses nothing when publishing resumes after the webhooks did', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
     for (const rowId of range(1, 8)) fixture.messages.add(arrival(rowId));

@@ -11,7 +11,7 @@ import { MemoryLog } from '../support/memory-log.ts';
 import { hook, newReceiver, rowsAt, WebhookFixture } from '../support/webhook-fixture.ts';
 
 describe('removing a webhook', () => {
-  test('ends a running try: nothing is sent afterwards', async () => {
+  test('ends a running attempt: nothing is sent afterwards', async () => {
     const fixture = new WebhookFixture();
     let closed = false;
     const receiver = await newReceiver((response) => {
@@ -43,7 +43,7 @@ describe('removing a webhook', () => {
     expect(receiver.deliveries).toHaveLength(1);
   });
 
-  test('ends a test event under way: nothing is sent afterwards, and who asked is told', async () => {
+  test('ends a test event under way: nothing is sent afterwards, and who asked gets an answer', async () => {
     const fixture = new WebhookFixture();
     let closed = false;
     const receiver = await newReceiver((response) => {
@@ -58,7 +58,7 @@ describe('removing a webhook', () => {
     expect(await fixture.dispatcher.remove(id)).toBe(true);
     await tested;
     await waitFor(() => closed);
-    // Long before the try would have ended by itself.
+    // Long before the attempt would have ended by itself.
     expect(performance.now() - startMs).toBeLessThan(5000);
   });
 
@@ -132,7 +132,7 @@ describe('a replay', () => {
     expect(ids.slice(2, 5)).toEqual(ids.slice(5, 8));
   });
 
-  test('holds also when a try was under way', async () => {
+  test('holds also when an attempt was under way', async () => {
     const fixture = new WebhookFixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => void response.end());
@@ -163,7 +163,7 @@ describe('a replay', () => {
 });
 
 describe('closing', () => {
-  test('finishes the running try and begins no other one', async () => {
+  test('finishes the running attempt and begins no other one', async () => {
     const fixture = new WebhookFixture();
     let answer: (() => void) | undefined;
     const receiver = await newReceiver((response) => {
@@ -180,7 +180,7 @@ describe('closing', () => {
     expect(() => fixture.dispatcher.add(hook(receiver.url))).toThrow('shutting down');
   });
 
-  test('ends a try that takes longer than the deadline, which comes again', async () => {
+  test('ends an attempt that takes longer than the deadline; the event comes again', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver(() => undefined);
     const { id } = fixture.dispatcher.add(hook(receiver.url));

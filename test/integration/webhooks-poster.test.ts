@@ -70,7 +70,7 @@ describe('a post', () => {
     expect(delivery?.headers['webhook-signature']).toBeUndefined();
   });
 
-  test('is signed over the bytes that arrive, on every try anew', async () => {
+  test('is signed over the bytes that arrive, on every attempt again', async () => {
     const receiver = await newReceiver((response) => void response.writeHead(500).end());
     await newPoster().send(post(receiver.url, { secret: 'whsec_c2VjcmV0' })).result;
     expect(receiver.deliveries).toHaveLength(3);
@@ -142,14 +142,14 @@ describe('a failed post', () => {
     expect(result.durationMs).toBeGreaterThanOrEqual(230);
   });
 
-  test('is delivered when a later try gets through', async () => {
+  test('is delivered when a later attempt succeeds', async () => {
     const receiver = await newReceiver();
     receiver.answerWith((response) => void response.writeHead(receiver.deliveries.length < 3 ? 502 : 200).end());
     const result = await newPoster().send(post(receiver.url)).result;
     expect(result).toMatchObject({ outcome: 'delivered', attempts: 3, status: 200, error: null });
   });
 
-  test('has the status of its last answer, and none when the last try got no answer', async () => {
+  test('has the status of its last answer, and none when the last attempt got no answer', async () => {
     const receiver = await newReceiver();
     receiver.answerWith((response) => {
       if (receiver.deliveries.length < 3) response.writeHead(502).end();
@@ -158,7 +158,7 @@ describe('a failed post', () => {
     expect(await newPoster().send(post(receiver.url)).result).toMatchObject({ attempts: 3, status: null });
   });
 
-  test('is one that was redirected: the other place is never asked', async () => {
+  test('is one that was redirected: the other address is never asked', async () => {
     const other = await newReceiver();
     const receiver = await newReceiver((response) => void response.writeHead(307, { Location: other.url }).end());
     const result = await newPoster().send(post(receiver.url)).result;
@@ -227,7 +227,7 @@ describe('a failed post', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('still waits before it is tried again after a try that took too long', async () => {
+  test('still waits before the next attempt after one that took too long', async () => {
     const times: number[] = [];
     const silent = await newTcpServer(() => times.push(performance.now()));
     await newPoster({ attemptTimeoutMs: 50, retryWaitsMs: [150, 150] }).send(post(silent)).result;
@@ -307,7 +307,7 @@ describe('an answer', () => {
 });
 
 describe('a post that is ended', () => {
-  test('stops a running try at once', async () => {
+  test('stops a running attempt at once', async () => {
     let closed = false;
     const url = await newTcpServer((socket) => {
       socket.resume();
@@ -339,7 +339,7 @@ describe('a post that is ended', () => {
     expect(receiver.deliveries).toHaveLength(0);
   });
 
-  test('may finish its running try, but has no other one', async () => {
+  test('may finish its running attempt, but has no other one', async () => {
     const answers: ((status: number) => void)[] = [];
     const receiver = await newReceiver((response) => {
       answers.push((status) => void response.writeHead(status).end());
@@ -358,7 +358,7 @@ describe('a post that is ended', () => {
     expect(receiver.deliveries).toHaveLength(2);
   });
 
-  test('whose third try fails while it has to finish is a failed one: no try is left', async () => {
+  test('whose third attempt fails while it has to finish is a failed one: no attempt is left', async () => {
     const receiver = await newReceiver();
     let answerLast: (() => void) | undefined;
     receiver.answerWith((response) => {

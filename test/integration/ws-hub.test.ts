@@ -135,7 +135,7 @@ describe('closing', () => {
     expect(fixture.clock.pending).toBe(0);
   });
 
-  test('cuts off whoever does not go in time', async () => {
+  test('ends a connection that does not close in time', async () => {
     const fixture = await HubFixture.open();
     const socket = await dumbClient(fixture);
     const closed = fixture.hub.close(2000);

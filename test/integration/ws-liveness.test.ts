@@ -56,7 +56,7 @@ describe('a client that is gone', () => {
     await eventually(() => expect(fixture.hub.counts.clients).toBe(0));
   });
 
-  test('leaves no timer and no place in the channel behind', async () => {
+  test('leaves no timer and no subscription to the channel behind', async () => {
     const fixture = await HubFixture.open();
     const client = await fixture.client();
     expect(fixture.clock.pending).toBe(1);
@@ -86,7 +86,7 @@ describe('a client that is gone', () => {
       toRead = 4_000_000;
       const madeBefore = made;
       socket.resume();
-      // The room was used: half of what was read has been made again.
+      // The capacity was used: half of what was read has been made again.
       await eventually(() => {
         expect(toRead).toBeLessThanOrEqual(0);
         expect(made).toBeGreaterThanOrEqual(madeBefore + 250);

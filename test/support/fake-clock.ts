@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/domain/ports/host.ts';
 
-/** A clock that stands still until it is told to go on; timers run in order as it passes them. */
+/** A clock that stops until a test advances it; timers run in order as it passes them. */
 export class FakeClock implements Clock {
   #now: number;
   #monotonic = 0;

@@ -270,7 +270,7 @@ export class HttpGateway {
     return this.call('POST', path, { body: JSON.stringify(body), ...call });
   }
 
-  /** One request with exactly these headers, the path as it stands. */
+  /** One request with exactly these headers, the path as it is. */
   async call(method: string, path: string, { headers = {}, body, key = true }: Call = {}): Promise<HttpAnswer> {
     const request = httpRequest({
       host: '127.0.0.1',

@@ -93,7 +93,7 @@ export class StandInMac {
       ? runStandIn(command, args, this.environment)
       : commandRunner(this.environment)(onThisMac(command), args, options);
 
-  /** Time passes only while the installer waits, and stands still while a process of the agent starts or stops. */
+  /** Time passes only while the installer waits, and stops while a process of the agent starts or stops. */
   readonly clock: Clock = {
     now: () => Date.now(),
     monotonic: () => this.#time,

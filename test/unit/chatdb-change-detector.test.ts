@@ -129,7 +129,7 @@ describe('the change detector', () => {
     detector.start();
     fixture?.message();
     await eventually(() => expect(seen.changes).toBe(2));
-    expect(clock.pending).toBe(2); // the poll, and a look
+    expect(clock.pending).toBe(2); // the poll, and a check
     await clock.advance(60);
     expect(clock.pending).toBe(1);
   });

@@ -75,7 +75,7 @@ describe('the connection', () => {
     chmodSync(dirname(path), 0o700);
   });
 
-  test('touches nothing before the first look, then tells a change from none', () => {
+  test('touches nothing before the first check, then tells a change from none', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     expect(connection.health()).toEqual({ connected: false, message: null });
@@ -89,7 +89,7 @@ describe('the connection', () => {
     expect(guids()).toEqual(['A', 'B']);
   });
 
-  test('says whether a look may find something, and opens nothing for that', () => {
+  test('says whether a check may find something, and opens nothing for that', () => {
     const path = freshPath();
     const { connection, guids } = connect(path);
     const fixture = write(path, ['A'], 'macos-26', { wal: false });
@@ -106,7 +106,7 @@ describe('the connection', () => {
     expect(connection.mayHaveChanged()).toBe(false);
     fixture.close();
     writeFileSync(path, Buffer.alloc(8192, 7));
-    expect(connection.mayHaveChanged()).toBe(true); // what is wrong, the look says
+    expect(connection.mayHaveChanged()).toBe(true); // the check says what is wrong
     expect(connection.check()).toBe('away');
     expect(connection.mayHaveChanged()).toBe(true); // it may be back
   });
@@ -242,7 +242,7 @@ describe('the connection', () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  test('knows a file by what stays when the machine is started anew: not by the number of its device', () => {
+  test('knows a file by what stays when the machine restarts: not by the number of its device', () => {
     const path = freshPath();
     write(path, ['A']);
     const { connection } = connect(path);
@@ -267,7 +267,7 @@ describe('the connection', () => {
     expect(connection.check()).toBe('unchanged');
   });
 
-  test('goes on after a killed writer whose WAL was taken away and made anew', async () => {
+  test('goes on after a killed writer whose WAL was removed and created again', async () => {
     const path = freshPath();
     write(path, ['A']).close();
     const writer = await startWriter(path, 'B');

@@ -91,7 +91,7 @@ test('chat guids are counted by prefix, whatever they are called', () => {
   });
 });
 
-test('own addresses are the latest first, without the mark of their account', () => {
+test('own addresses are the latest first, without the prefix of their account', () => {
   database.message({ chat, text: 'one', account: 'P:+15550199', destination_caller_id: '' });
   database.message({ chat, text: 'two', account: 'E:me@example.org', destination_caller_id: '+15550199' });
   expect(reader.ownAddresses().slice(0, 2).toSorted()).toEqual(['+15550199', 'me@example.org']);

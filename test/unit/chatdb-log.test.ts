@@ -177,7 +177,7 @@ describe('a reaction', () => {
 });
 
 describe('the identity of the log', () => {
-  test('is the newest row, the guid at a mark and the highest row id there ever was', () => {
+  test('is the newest row, the guid at the cursor and the highest row id there ever was', () => {
     const { fixture, log } = open();
     expect(log.newest()).toMatchObject({ offset: rowOffset(0), guid: null });
     for (const guid of ['A', 'B', 'C']) fixture.message({ guid });

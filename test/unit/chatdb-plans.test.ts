@@ -91,7 +91,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
     expect(plan(order.newest).join()).toContain('message_idx_date');
   });
 
-  test('no number is bound bare where SQLite would plan anew at every run', () => {
+  test('no number is bound without a cast where SQLite would plan again at every run', () => {
     const mixed = [all.asc, all.desc, chat.asc, chat.desc, lists.counted].map((sql) => sql.mixed);
     const texts = [...hot, ...mixed, order.newest, queries.participants].join('\n');
     expect(texts).not.toMatch(/LIMIT \?(?! \+ 0)|OFFSET \?(?! \+ 0)|[<>]=? \(?\?(?! \+ 0)/);

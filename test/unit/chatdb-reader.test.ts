@@ -184,7 +184,7 @@ describe('a conversation', () => {
     });
   });
 
-  test('stands by what counts: reactions do, Send Later and rows of another chat do not', async () => {
+  test('is ordered by what counts: reactions do, Send Later and rows of another chat do not', async () => {
     const { fixture, reader } = open();
     const [one, two, three, empty] = ['1', '2', '3', '4'].map((id) => fixture.chat(`any;-;${id}`));
     fixture.message({ chat: one ?? 0, date: appleNs('2026-01-01T00:00:01Z') });

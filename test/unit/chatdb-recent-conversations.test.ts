@@ -182,7 +182,7 @@ describe.each<Schema>(['macos-26', 'macos-12'])('the kept order of conversations
   });
 });
 
-test('an old message whose date was raised out of sight is in its place after a hundred commits', async () => {
+test('an old message whose date was raised out of sight is in its order after a hundred commits', async () => {
   files += 1;
   const fixture = new ChatFixture(join(folder, `raised-${files}.db`));
   toClose.push(() => fixture.close());

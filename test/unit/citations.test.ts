@@ -71,7 +71,7 @@ describe('test/contract.md', () => {
       return /^\d+\.\d+$/.test(rule) ? [{ rule, tests }] : [];
     });
 
-  test('has a row for every rule, in order, and no other', () => {
+  test('has a row forevery rule, in order, and no other', () => {
     expect([...new Set(rows.map(({ rule }) => rule))]).toEqual(RULES);
   });
 

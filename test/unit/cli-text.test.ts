@@ -50,7 +50,7 @@ describe('columns', () => {
 describe('a table', () => {
   const columns = [{ title: 'ID' }, { title: 'TEXT', isFlexible: true, least: 4 }];
 
-  test('is as wide as what stands in it when nobody says otherwise', () => {
+  test('is as wide as its content unless a width is given', () => {
     expect(table(columns, [['1', 'a'.repeat(200)]], undefined)[1]).toBe(`1   ${'a'.repeat(200)}`);
   });
 

@@ -6,7 +6,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { arrival } from '../support/memory-log.ts';
 
 describe('the channel', () => {
-  test('each reader has its own place and sees events in order', () => {
+  test('each reader has its own offset and sees events in order', () => {
     const channel = new Channel();
     const early = channel.live(nothing);
     channel.publish([arrival(1), arrival(2)]);
@@ -40,7 +40,7 @@ describe('the channel', () => {
     expect(channel.after(rowOffset(11), 2)).toBeUndefined();
   });
 
-  test('waits for those who were level, and for nobody else', async () => {
+  test('waits for readers that were caught up, and for no others', async () => {
     const channel = new Channel();
     const clock = new FakeClock();
     const stalled = channel.live(nothing);

@@ -50,7 +50,7 @@ class Fixture implements ConsumerTask<string> {
 }
 
 describe('a consumer', () => {
-  test('handles every entry in order and keeps its place, also for a later one', async () => {
+  test('handles every entry in order and keeps its offset, also for a later one', async () => {
     const fixture = new Fixture();
     const first = fixture.feed.consume(fixture);
     first.start();
@@ -120,7 +120,7 @@ describe('a consumer', () => {
     consumer.start();
     fixture.publish(1000);
     await eventually(() => expect(fixture.stored.rowId).toBe(1000));
-    fixture.stored = rowOffset(20); // as the restart of the cursor does for every consumer
+    fixture.stored = rowOffset(20); // as the restart of the cursor does forevery consumer
     fixture.channel.restart(rowOffset(20));
     fixture.publish(21, 22);
     await eventually(() => expect(fixture.stored.rowId).toBe(22));
@@ -128,7 +128,7 @@ describe('a consumer', () => {
     consumer.stop();
   });
 
-  test('that is moved back while it handles an entry records it and begins at the new place', async () => {
+  test('that is moved back while it handles an entry records it and begins at the new offset', async () => {
     const fixture = new Fixture();
     const consumer = fixture.feed.consume(fixture);
     let finish: (() => void) | undefined;

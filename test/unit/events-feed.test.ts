@@ -55,7 +55,7 @@ describe('the feed', () => {
     expect(() => pipeline.feed.resolve({ rowId: 1 })).toThrow(expect.objectContaining({ status: 503 }));
   });
 
-  test('rows deleted meanwhile are passed over, and the place moves past them', async () => {
+  test('rows deleted meanwhile are passed over, and the offset moves past them', async () => {
     const pipeline = eventPipeline();
     pipeline.cursor.save({ offset: rowOffset(0), guid: null, inode: '1' });
     pipeline.publisher.start();

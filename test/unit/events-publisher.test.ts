@@ -82,7 +82,7 @@ describe('the publisher', () => {
     expect(ids(reader.take(10).entries)).toEqual([1]);
   });
 
-  test('all rows that were there at one look wait together, however many stretches they are', async () => {
+  test('all rows that one check finds wait together, however many reads they take', async () => {
     const pipeline = eventPipeline();
     pipeline.publisher.start();
     await look(pipeline);
@@ -108,7 +108,7 @@ describe('the publisher', () => {
     expect(reader.take(10).entries).toEqual([]);
   });
 
-  test('a burst makes no level reader lose anything', async () => {
+  test('a burst makes no reader that was caught up lose anything', async () => {
     const pipeline = eventPipeline();
     pipeline.publisher.start();
     await look(pipeline);
@@ -210,7 +210,7 @@ describe('the publisher', () => {
     expect(pipeline.cursor.load()?.inode).toBe('2');
   });
 
-  test('a marked row that was deleted is no sign of another database', () => {
+  test('the row at the cursor being deleted is no sign of another database', () => {
     const cursor = { offset: rowOffset(5), guid: 'G5', inode: '1' };
     expect(isReplaced(cursor, { inode: '1', guidAtCursor: null, highestRowId: 5 })).toBe(false);
     expect(isReplaced(cursor, { inode: '1', guidAtCursor: null, highestRowId: 4 })).toBe(true);
@@ -248,7 +248,7 @@ describe('the publisher', () => {
     expect(pipeline.publisher.checkLag()).toBeNull();
   });
 
-  test('a place that cannot be stored: health says so, it is tried again by itself, and nothing is lost', async () => {
+  test('a cursor that cannot be stored: health says so, it is stored later by itself, and nothing is lost', async () => {
     const pipeline = eventPipeline();
     pipeline.publisher.start();
     await look(pipeline);
@@ -268,7 +268,7 @@ describe('the publisher', () => {
     expect(pipeline.cursor.load()?.offset.rowId).toBe(300);
   });
 
-  test('a place that could not be stored is stored as soon as it can be, new rows or not', async () => {
+  test('a cursor that could not be stored is stored as soon as it can be, new rows or not', async () => {
     const pipeline = eventPipeline();
     pipeline.publisher.start();
     await look(pipeline);

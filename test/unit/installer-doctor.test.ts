@@ -123,7 +123,7 @@ describe('doctor', () => {
     },
   );
 
-  test('prints nothing that commands the terminal, whoever answers', async () => {
+  test('prints nothing that commands the terminal, whatever program answers', async () => {
     const mac = await newMac();
     await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
     const said: string[] = [];

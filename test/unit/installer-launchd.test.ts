@@ -139,7 +139,7 @@ describe('stopping the agent', () => {
     expect(asked.filter((line) => line.startsWith('print'))).toHaveLength(3);
   });
 
-  test('an error is none when the agent is gone, and one when it still runs', async () => {
+  test('an error does not count when the agent is gone, and counts when it still runs', async () => {
     await launchd({ bootout: [result(5)], print: [result(113)] }).agent.bootout();
     const { agent, clock } = launchd({ bootout: [result(5)], print: [result(0, 'pid = 1')] });
     await expect(passing(clock, agent.bootout())).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe('stopping the agent', () => {
     });
   });
 
-  test('an agent that never goes is an error, not a wait for ever', async () => {
+  test('an agent that never goes is an error, not a wait forever', async () => {
     const { agent, clock } = launchd({ print: [result(0, 'pid = 1')] });
     await expect(passing(clock, agent.bootout())).rejects.toMatchObject({ code: 'agent_does_not_stop' });
   });

@@ -6,7 +6,7 @@ import { buildFolder, writeWhole } from '../../installer/staging.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let isMounted = false;
-// Before the folder's own removal, which it would stand in the way of.
+// Before the folder's own removal, which it would prevent.
 afterAll(() => {
   if (isMounted) spawnSync('umount', [disk]);
 });

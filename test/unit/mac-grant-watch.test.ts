@@ -38,7 +38,7 @@ describe('a permission that was just granted', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('nobody looks while chat.db can be read, nor after closing', async () => {
+  test('nobody checks while chat.db can be read, nor after closing', async () => {
     const { clock, watch, left, granted } = setUp([true, true]);
     watch.set({ isAway: false });
     await clock.advance(60_000);
@@ -81,7 +81,7 @@ describe('a permission that was just granted', () => {
     });
     watch.set({ isAway: true });
     await clock.advance(5000);
-    // Either it was granted, or the next look is arranged.
+    // Either it was granted, or the next check is scheduled.
     await waitFor(() => granted > 0 || clock.pending > 0);
     expect(granted).toBe(isReadable ? 1 : 0);
     watch.close();

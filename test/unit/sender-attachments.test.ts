@@ -50,7 +50,7 @@ describe('an attachment', () => {
     expect(await mistakes([inside('pictures/a.png'), inside('link.png'), inside('ü "quoted"\nname.txt')])).toEqual([]);
   });
 
-  test('that cannot be sent is named by its place, every one', async () => {
+  test('that cannot be sent is named by its index, every one', async () => {
     execFileSync('mkfifo', [inside('pipe')]);
     symlinkSync(inside('nothing'), inside('broken'));
     symlinkSync(inside('loop'), inside('loop'));

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 let worlds = 0;
 
-/** One Messages and one chat.db that outlive any number of services; each service has the state database anew. */
+/** One Messages and one chat.db that outlive any number of services; each service opens the state database again. */
 function setUp() {
   worlds += 1;
   const statePath = join(folder, `state-${worlds}.db`);

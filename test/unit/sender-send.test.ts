@@ -59,7 +59,7 @@ describe('the answer', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('comes with the next look when the row is late', async () => {
+  test('comes with the next check when the row is late', async () => {
     const { clock, chat, send } = setUp();
     const sending = send();
     await idle();
@@ -145,7 +145,7 @@ describe('a run that fails', () => {
     const error: unknown = await send().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ status, code, extra });
     expect((error as { hint?: string }).hint).toMatch(/\.$/);
-    // Neither address nor text may stand in a problem.
+    // Neither address nor text may be in a problem.
     expect((error as Error).message).not.toContain('5550100');
     expect(messages.runs).toHaveLength(1);
     expect(messages.opened).toBe(0);

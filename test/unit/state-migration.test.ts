@@ -22,7 +22,7 @@ function migrated(name: string): Sqlite {
   return openStateDatabase(path);
 }
 
-test('webhooks of 0.1.0 keep their place, their includes and their deliveries', () => {
+test('webhooks of 0.1.0 keep their offset, their includes and their deliveries', () => {
   const database = migrated('webhooks.db');
   const store = webhookStore(database, new FakeClock());
   const [plain, behind] = store.list();

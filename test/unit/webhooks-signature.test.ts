@@ -18,7 +18,7 @@ describe('the contract signature', () => {
     );
   });
 
-  test('takes a whsec_ secret as it stands', () => {
+  test('takes a whsec_ secret as it is', () => {
     const expected = createHmac('sha256', 'whsec_c2VjcmV0').update(body).digest('hex');
     expect(contractSignature('whsec_c2VjcmV0', body)).toBe(`sha256=${expected}`);
   });
@@ -50,7 +50,7 @@ describe('the Standard Webhooks signature', () => {
 });
 
 describe('the delivery id', () => {
-  test('is a UUIDv5, the same for the same webhook and row for ever', () => {
+  test('is a UUIDv5, the same for the same webhook and row forever', () => {
     // The example of RFC 9562, A.4: the name in the namespace of domain names.
     expect(deliveryId('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com')).toBe(
       '2ed6657d-e927-568b-95e1-2665a8aea6a2',

@@ -5,7 +5,7 @@ import { arrival } from '../support/memory-log.ts';
 
 const LIMIT = 256 * 1024;
 
-/** The texts of a run of frames, read as RFC 6455 says, section 5.2. */
+/** The texts of a batch of frames, read as RFC 6455 says, section 5.2. */
 function textsOf(bytes: Buffer): string[] {
   const texts: string[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -40,7 +40,7 @@ function entriesOf(...contents: readonly string[]): LogEntry[] {
   });
 }
 
-describe('a run of frames', () => {
+describe('a batch of frames', () => {
   test('holds one text frame an event, of every length', () => {
     const contents = [
       '',
@@ -75,8 +75,8 @@ describe('a run of frames', () => {
   });
 });
 
-describe('runs', () => {
-  test('are made once for everyone who stands at the same place', () => {
+describe('batches', () => {
+  test('are made once foreveryone who stands at the same place', () => {
     const runs = newRuns();
     const entries = entriesOf('one', 'two', 'three');
     const before = made;
@@ -86,7 +86,7 @@ describe('runs', () => {
     expect(runs.front(entries)?.bytes).toBe(run?.bytes);
   });
 
-  test('are made anew for whoever has more or fewer events before them', () => {
+  test('are made again for a client with more or fewer events before them', () => {
     const runs = newRuns();
     const entries = entriesOf('one', 'two', 'three');
     runs.front(entries);

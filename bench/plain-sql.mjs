@@ -9,8 +9,8 @@ const CHAT = '(SELECT c.guid FROM chat_message_join j JOIN chat c ON c.ROWID = j
 const PLAIN = 'm.associated_message_type = 0';
 const HOME = '/home/nobody';
 
-/** A bare `?` in a LIMIT or a range makes SQLite plan the statement anew at every run; `? + 0` does not. */
-export function openFloor(path) {
+/** A bare `?` in a LIMIT or a range makes SQLite plan the statement again at every run; `? + 0` does not. */
+export function openPlainSql(path) {
   const sqlite = new Sqlite(path, { readonly: true });
   sqlite.pragma('cache_size = -4096');
   const prepare = (sql) => sqlite.prepare(sql).raw();

@@ -1,10 +1,10 @@
-// Posts one body again and again, one loop a lane. Arguments: kind, url, lanes.
+// Posts one body again and again, one loop for each path. Arguments: kind, url, number of paths.
 import { Agent, request } from 'node:http';
 import axios from 'axios';
 import axiosRetry from 'axios-retry';
 import { answer } from './live-process.mjs';
 
-const [kind, url, lanes] = [process.argv[2], process.argv[3], Number(process.argv[4])];
+const [kind, url, paths] = [process.argv[2], process.argv[3], Number(process.argv[4])];
 const httpAgent = new Agent({ keepAlive: true });
 const client = axios.create({ httpAgent, maxRedirects: 0, proxy: false });
 axiosRetry(client, { retries: 2 });
@@ -24,9 +24,9 @@ answer({
   async post({ each, body, headers: { Host, Connection, 'Content-Length': length, ...headers } }) {
     const bytes = Buffer.from(body);
     const given = kind === 'node:http' ? { ...headers, 'Content-Length': bytes.length } : headers;
-    const lane = async (path) => {
+    const loop = async (path) => {
       for (let post = 0; post < each; post += 1) await posts[kind](path, bytes, given);
     };
-    await Promise.all(Array.from({ length: lanes }, (_, at) => lane(url + at)));
+    await Promise.all(Array.from({ length: paths }, (_, at) => loop(url + at)));
   },
 });

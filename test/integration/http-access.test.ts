@@ -17,7 +17,7 @@ const HEALTH = '/api/v1/health';
 const LIST = '/api/v1/messages';
 
 describe('the key', () => {
-  test('is asked for everywhere but at the health of the service', async () => {
+  test('is asked foreverywhere but at the health of the service', async () => {
     const gateway = await open();
     for (const path of [
       LIST,
@@ -56,7 +56,7 @@ describe('the key', () => {
     expect((await gateway.get(LIST, { key: false, headers: { 'x-api-key': [key, 'x'] } })).status).toBe(401);
   });
 
-  test('of the WebSocket stands in its query, with a plus as a plus or as a space', async () => {
+  test('of the WebSocket is in its query, with a plus as a plus or as a space', async () => {
     const gateway = await open({ apiKey: 'a b+c' });
     for (const key of ['a+b%2Bc', 'a%20b+c', 'a%20b%2Bc']) {
       const answer = await gateway.get(`/api/v1/ws?api_key=${key}`, { key: false });
@@ -99,7 +99,7 @@ describe('the limit', () => {
     }
   });
 
-  test('does not count what the guard turned away, nor open pages', async () => {
+  test('does not count what the check of Host and Origin refused, nor open pages', async () => {
     const gateway = await open({ settings: { rateLimitPerMinute: 1 } });
     for (const headers of [
       { host: 'evil.example' },
@@ -115,7 +115,7 @@ describe('the limit', () => {
   });
 });
 
-describe('the guard', () => {
+describe('the check of Host and Origin', () => {
   test.each([
     'localhost',
     'localhost:1',

@@ -41,7 +41,7 @@ const get = (path: string, ...headers: readonly string[]): Promise<{ status: num
     [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`, 'Connection: close', ...headers, '', ''].join('\r\n'),
   );
 
-describe('the guard', () => {
+describe('the check of Host and Origin', () => {
   test.each(['evil.example', 'evil.example:3001', '127.0.0.1.evil.example', '192.168.0.7'])(
     'a foreign Host (%s) is 403: no page can rebind its name to us',
     async (host) => {

@@ -18,14 +18,14 @@ const isPossible = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 
 const run = isPossible ? test : test.skip;
 const note = isPossible ? '' : ' (not shown: it takes a name server of its own)';
 
-let stage: Harness;
+let harness: Harness;
 let receiver: Receiver;
 let nameServer: Socket;
 const asked = new Set<string>();
 
 beforeEach(async () => {
-  stage = new Harness();
-  // Without a kept connection, each event looks the name up anew.
+  harness = new Harness();
+  // Without a kept connection, each event looks the name up again.
   receiver = await Receiver.start((response) => void response.writeHead(204, { Connection: 'close' }).end());
   asked.clear();
   // Is asked and never answers, as one behind a line that is down.
@@ -39,16 +39,16 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   nameServer.close();
-  await stage.end();
+  await harness.end();
   await receiver.close();
 });
 
 /** A service that knows no other name server. */
 async function start(env: Readonly<Record<string, string>>): Promise<Service> {
-  const servers = join(stage.folder, 'resolv.conf');
+  const servers = join(harness.folder, 'resolv.conf');
   writeFileSync(servers, `nameserver ${NAME_SERVER}\noptions timeout:5 attempts:2\n`);
   const script = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
-  return stage.start({ through: ['unshare', '--mount', 'sh', '-c', script, servers], env });
+  return harness.start({ through: ['unshare', '--mount', 'sh', '-c', script, servers], env });
 }
 
 run.each([
@@ -64,10 +64,10 @@ run.each([
     ({ id } = answer.json as { id: string });
   }
 
-  stage.database.message({ chat: 1, text: 'first', handle_id: 1 });
+  harness.database.message({ chat: 1, text: 'first', handle_id: 1 });
   await eventually(() => expect(asked.size).toBe(DEAD_NAMES));
   for (let row = 0; row < 5; row += 1) {
-    const last = stage.database.message({ chat: 1, text: 'next', handle_id: 1 });
+    const last = harness.database.message({ chat: 1, text: 'next', handle_id: 1 });
     await waitFor(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
   }
   const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startProcess } from './live-process.mjs';
 import { startService } from './service.mjs';
 
-export async function withStage(path, { synchronous = 'NORMAL', service: options }, use) {
+export async function withCopy(path, { synchronous = 'NORMAL', service: options }, use) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-live-'));
   const copy = join(folder, 'chat.db');
   copyFileSync(path, copy);

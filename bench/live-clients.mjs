@@ -1,33 +1,33 @@
 // A thousand WebSocket clients: the processor time the server needs for them.
 import { summary } from './figures.mjs';
+import { withCopy } from './live-copy.mjs';
 import { cpuMs, startProcess } from './live-process.mjs';
-import { withStage } from './live-stage.mjs';
 
 /** Long enough for one event to reach everyone before the next. */
 const EVERY_MS = 60;
 
-export function crowdRows(path, { rounds, clients, events, singles }) {
-  return withStage(path, {}, async ({ service, writer, keep }) => {
-    const rival = keep(startProcess('live-crowd-rival.mjs'));
+export function clientRows(path, { rounds, clients, events, singles }) {
+  return withCopy(path, {}, async ({ service, writer, keep }) => {
+    const rival = keep(startProcess('live-clients-rival.mjs'));
     const rivalUrl = `ws://127.0.0.1:${await rival.ask('port')}/`;
-    const [crowd, rivalCrowd] = [
-      keep(startProcess('live-crowd-clients.mjs')),
-      keep(startProcess('live-crowd-clients.mjs')),
+    const [ourClients, rivalClients] = [
+      keep(startProcess('live-clients-sockets.mjs')),
+      keep(startProcess('live-clients-sockets.mjs')),
     ];
-    await crowd.ask('connect', { url: service.socketUrl, clients });
-    await rivalCrowd.ask('connect', { url: rivalUrl, clients });
+    await ourClients.ask('connect', { url: service.socketUrl, clients });
+    await rivalClients.ask('connect', { url: rivalUrl, clients });
 
-    const spent = async (pid, crowdOf, count, send) => {
+    const spent = async (pid, group, count, send) => {
       const before = cpuMs(pid);
-      await Promise.all([crowdOf.ask('until', count), send()]);
+      await Promise.all([group.ask('until', count), send()]);
       return cpuMs(pid) - before;
     };
     /** Both, for one way of sending `count` events. */
     const both = async (count, byUs, byThem) => [
-      await spent(service.pid, crowd, count, byUs),
-      await spent(rival.pid, rivalCrowd, count, byThem),
+      await spent(service.pid, ourClients, count, byUs),
+      await spent(rival.pid, rivalClients, count, byThem),
     ];
-    const one = await crowd.ask('sample', await writer.ask('burst', 1));
+    const one = await ourClients.ask('sample', await writer.ask('burst', 1));
     await rival.ask('text', one);
 
     const bursts = [];

@@ -8,25 +8,25 @@ import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
 
-const GOOD_LANES = 4;
+const GOOD_WEBHOOKS = 4;
 const PAIRS = 3;
 const ROWS = isLong ? 1000 : 60;
 const EVERY_MS = 20;
 
-let stage: Harness;
+let harness: Harness;
 const disposals: (() => unknown)[] = [];
 afterEach(async () => {
   for (const dispose of disposals.splice(0)) await dispose();
-  await stage.end();
+  await harness.end();
 });
 
 async function register(url: string): Promise<string> {
-  const answer = await stage.service.post('/webhooks', { url, events: ROW_EVENT_TYPES });
+  const answer = await harness.service.post('/webhooks', { url, events: ROW_EVENT_TYPES });
   expect(answer.status).toBe(201);
   return (answer.json as { id: string }).id;
 }
 
-const unregister = (id: string): Promise<unknown> => stage.service.request('DELETE', `/webhooks/${id}`);
+const unregister = (id: string): Promise<unknown> => harness.service.request('DELETE', `/webhooks/${id}`);
 
 /** A receiver for each misbehaviour, and an address where nobody listens. */
 async function badAddresses(): Promise<{ readonly urls: readonly string[]; readonly hanging: Receiver }> {
@@ -47,7 +47,7 @@ async function latencies(): Promise<Latency> {
   const arrivedAt: Map<number, number>[] = [];
   const receivers: Receiver[] = [];
   const ids: string[] = [];
-  for (let lane = 0; lane < GOOD_LANES; lane += 1) {
+  for (let webhook = 0; webhook < GOOD_WEBHOOKS; webhook += 1) {
     const arrivals = new Map<number, number>();
     arrivedAt.push(arrivals);
     const receiver = await Receiver.start((response, { event }) => {
@@ -57,14 +57,14 @@ async function latencies(): Promise<Latency> {
     receivers.push(receiver);
     ids.push(await register(receiver.url));
   }
-  const first = stage.newestRow();
+  const first = harness.newestRow();
   const writtenAt = new Map<number, number>();
   for (let row = 0; row < ROWS; row += 1) {
-    const id = stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
+    const id = harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
     writtenAt.set(id, performance.now());
     await wait(EVERY_MS);
   }
-  const written = stage.rowsAfter(first);
+  const written = harness.rowsAfter(first);
   await waitFor(() => receivers.every((receiver) => rowsOf(receiver).at(-1) === written.at(-1)), 5000);
   for (const receiver of receivers) {
     expect(compare(written, rowsOf(receiver))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
@@ -77,8 +77,8 @@ async function latencies(): Promise<Latency> {
 test(
   'receivers that fail, hang, reset, redirect, dawdle, pour out a gigabyte or are down hold up no other',
   async () => {
-    stage = new Harness();
-    await stage.start();
+    harness = new Harness();
+    await harness.start();
     const { urls, hanging } = await badAddresses();
     const alone: Latency[] = [];
     const beside: Latency[] = [];
@@ -99,18 +99,18 @@ test(
 );
 
 test('a receiver that is down: what was written meanwhile is delivered or recorded as dropped, in order', async () => {
-  stage = new Harness();
-  await stage.start();
+  harness = new Harness();
+  await harness.start();
   const port = await freePort();
   const id = await register(`http://127.0.0.1:${port}/hook`);
-  const first = stage.newestRow();
-  for (let row = 0; row < 60; row += 1) stage.database.message({ chat: 1, text: 'a row', handle_id: 1 });
+  const first = harness.newestRow();
+  for (let row = 0; row < 60; row += 1) harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
   await wait(isLong ? 120_000 : 300);
   const receiver = await Receiver.start(undefined, port);
   disposals.push(() => receiver.close());
-  const written = stage.rowsAfter(first);
+  const written = harness.rowsAfter(first);
   await eventually(() => expect(rowsOf(receiver).at(-1)).toBe(written.at(-1)), 30_000);
-  const records = (await stage.service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
+  const records = (await harness.service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
   const dropped = records.filter(({ outcome }) => outcome === 'dropped').map((record) => record.row_id);
   const arrived = rowsOf(receiver);
   console.log(`${arrived.length} delivered, ${dropped.length} recorded as dropped`);
@@ -120,5 +120,5 @@ test('a receiver that is down: what was written meanwhile is delivered or record
     outOfOrder: 0,
     unknown: [],
   });
-  expect((await stage.service.get(`/webhooks/${id}`)).json).toMatchObject({ state: 'healthy', behind: 0 });
+  expect((await harness.service.get(`/webhooks/${id}`)).json).toMatchObject({ state: 'healthy', behind: 0 });
 }, 200_000);

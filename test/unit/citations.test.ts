@@ -63,6 +63,22 @@ describe('a citation', () => {
   });
 });
 
+const TEST_NAME = /`((?:e2e|integration|unit|faults)\/[\w-]+)`/g;
+
+function pathOfTest(name: string): string | undefined {
+  return ['.test.ts', '.mjs'].map((ending) => `test/${name}${ending}`).find((path) => existsSync(join(ROOT, path)));
+}
+
+test('every row of docs/guarantees.md names tests that exist', () => {
+  const rows = all(read('docs/guarantees.md'), /^\| (?!fault |---)(.+)/gm);
+  expect(rows.length).toBeGreaterThan(20);
+  const wrong = rows.filter((row) => {
+    const tests = all(row.split(' | ')[1] ?? '', TEST_NAME);
+    return tests.length === 0 || !tests.every((name) => pathOfTest(name) !== undefined);
+  });
+  expect(wrong).toEqual([]);
+});
+
 describe('test/contract.md', () => {
   const rows = read('test/contract.md')
     .split('\n')
@@ -80,11 +96,9 @@ describe('test/contract.md', () => {
     for (const { rule, tests } of rows) {
       let text = '';
       for (const part of tests.split(/[;›]/)) {
-        const files = all(part, /`((?:e2e|integration|unit|faults)\/[\w-]+)`/g);
+        const files = all(part, TEST_NAME);
         for (const file of files) {
-          const path = ['.test.ts', '.mjs']
-            .map((ending) => `test/${file}${ending}`)
-            .find((name) => existsSync(join(ROOT, name)));
+          const path = pathOfTest(file);
           if (path === undefined) missing.push(`${rule}: ${file}`);
           else text = read(path);
         }

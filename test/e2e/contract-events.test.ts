@@ -93,7 +93,7 @@ describe('events', () => {
         emoji: type % 1000 === 6 ? '🦜' : null,
         message_id: String(history),
         message_guid: database.guid(history),
-        timestamp: '2026-01-02T03:04:05Z',
+        timestamp: '2026-01-01T00:00:00Z',
         associated_message_type: type,
       },
     });

@@ -65,7 +65,7 @@ export class ChatFixture extends Tables {
       handle_id: 0,
       service: 'iMessage',
       is_finished: 1,
-      is_delivered: 1,
+      is_delivered: columns.is_from_me ? 0 : 1,
       is_sent: columns.is_from_me ?? 0,
     };
     const row = { guid: randomUUID().toUpperCase(), is_from_me: 0, date: appleNs('2026-01-01T00:00:00Z'), ...columns };

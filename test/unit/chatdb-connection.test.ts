@@ -169,13 +169,9 @@ describe('the connection', () => {
     const fixture = write(path, ['A'], 'macos-10.13');
     const { connection } = connect(path);
     connection.check();
-    fixture.sqlite.exec('ALTER TABLE message ADD COLUMN associated_message_emoji TEXT');
-    const reaction = {
-      associated_message_type: 2006,
-      associated_message_guid: 'p:0/A',
-      associated_message_emoji: '🌵',
-    };
-    fixture.message(reaction);
+    fixture.sqlite.exec(`ALTER TABLE message ADD COLUMN associated_message_emoji TEXT;
+      INSERT INTO message (guid, date, associated_message_type, associated_message_guid, associated_message_emoji)
+      VALUES ('B', 1, 2006, 'p:0/A', '🌵')`);
     expect(connection.check()).toBe('changed');
     const [entry] = new ChatLog(connection).entries(rowOffset(1), rowOffset(9), 9);
     expect(entry?.event.data).toMatchObject({ reaction_type: 'emoji', emoji: '🌵' });

@@ -64,7 +64,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the 
   });
 });
 
-describe('an arrival', () => {
+describe('a pending row', () => {
   test.each([
     [true, { is_from_me: 1 }],
     [false, { is_from_me: 1, is_sent: 1 }],
@@ -75,7 +75,7 @@ describe('an arrival', () => {
     [false, { is_from_me: 0 }],
   ] as const)('lacks its sent flag: %p for %j', (isUnsent, columns) => {
     const { fixture, log } = open();
-    fixture.message({ chat: fixture.chat('any;-;1'), ...columns });
+    fixture.message({ chat: fixture.chat('any;-;1'), is_sent: 0, is_delivered: 0, ...columns });
     expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ isUnsent, isIncomplete: false });
   });
 
@@ -192,8 +192,8 @@ describe('the identity of the log', () => {
   test('goes by the newest row where the database keeps no count', () => {
     const { fixture, log } = open('bare');
     expect(log.identity(rowOffset(1))).toMatchObject({ guidAtCursor: null, highestRowId: 0 });
-    fixture.message();
-    expect(log.identity(rowOffset(1))).toMatchObject({ guidAtCursor: 'GUID-1', highestRowId: 1 });
+    fixture.message({ guid: 'A' });
+    expect(log.identity(rowOffset(1))).toMatchObject({ guidAtCursor: 'A', highestRowId: 1 });
   });
 });
 
@@ -232,7 +232,7 @@ describe('the lookup for sends', () => {
       { rowId: 3, address: '+;chat1', body: 'the body', attachmentNames: [] },
       { rowId: 5, address: null, body: '', attachmentNames: ['photo-1.heic', 'photo.heic'] },
     ]);
-    expect(lookup.message(3)).toMatchObject({ id: '3', status: 'pending' });
+    expect(lookup.message(3)).toMatchObject({ id: '3', status: 'sent' });
     expect(lookup.message(4)).toBeUndefined();
   });
 });

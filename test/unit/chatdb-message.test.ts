@@ -142,7 +142,7 @@ describe('a message', () => {
     ['read', { is_from_me: 0, date_read: 5 }],
     ['delivered', { is_from_me: 0, error: 22 }],
   ] as const)('is %s when its row says %j', (status, columns) => {
-    expect(written(columns)?.status).toBe(status);
+    expect(written({ is_sent: 0, is_delivered: 0, ...columns })?.status).toBe(status);
   });
 
   test.each([

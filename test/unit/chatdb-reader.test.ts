@@ -236,7 +236,7 @@ describe('a bare database', () => {
     const { fixture, reader } = open('bare');
     const chat = fixture.chat('iMessage;-;a@example.org');
     const handle = fixture.handle('a@example.org');
-    fixture.message({ chat, handle_id: handle, text: 'in' });
+    fixture.message({ guid: 'A', chat, handle_id: handle, text: 'in' });
     fixture.message({ chat, is_from_me: 1, text: 'out', guid: null });
     const page = await reader.listMessages({
       conversationId: 'any;-;a@example.org',
@@ -245,7 +245,7 @@ describe('a bare database', () => {
       offset: 0,
     });
     expect(page.items.map(({ guid, sender, body, status }) => [guid, sender, body, status])).toEqual([
-      ['GUID-1', 'a@example.org', 'in', 'delivered'],
+      ['A', 'a@example.org', 'in', 'delivered'],
       ['', 'me', 'out', 'sent'],
     ]);
     expect((await reader.listConversations({ limit: 9, offset: 0 })).items).toEqual([

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
+import { ChatDbNames } from './chatdb/chat-names.ts';
 import { Connection } from './chatdb/connection.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader, type ListReader } from './chatdb/reader.ts';
@@ -27,6 +28,7 @@ import { ClockWatch } from './runtime/clock-watch.ts';
 import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
+import { disabledSearch } from './search/disabled.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
 import { assertRestored } from './state/backup.ts';
@@ -157,6 +159,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       sender,
       webhooks,
       status: () => status.report(),
+      search: disabledSearch,
+      searchNames: { contacts, chats: new ChatDbNames(connection) },
     };
     const http = new HttpServer({
       settings: config.server,

@@ -21,7 +21,6 @@ export class ChatSendLookup implements SendLookup {
     this.#connection = connection;
   }
 
-  /** An id in any variant, else the one-to-one chat of an address, else the group of a bare identifier. */
   chats(recipient: string): readonly KnownChat[] {
     return this.#connection.read((snapshot) =>
       chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service })),
@@ -62,7 +61,8 @@ export class ChatSendLookup implements SendLookup {
   }
 }
 
-function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+/** An id in any variant, else the one-to-one chats of an address, else the group of a bare identifier. */
+export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);

@@ -2,6 +2,7 @@ import type { LogEntry } from './event.ts';
 import type { Key, Scope } from './key.ts';
 import type { EventFeed } from './ports/feed.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
+import type { SearchIndex, SearchNames } from './ports/search.ts';
 import type { MessageSender } from './ports/sending.ts';
 import type { WebhookRegistry } from './ports/webhooks.ts';
 import { problem } from './problems.ts';
@@ -19,6 +20,8 @@ export interface Caller {
   readonly feed: EventFeed;
   readonly sender: MessageSender;
   readonly webhooks: WebhookRegistry;
+  readonly search: SearchIndex;
+  readonly searchNames: SearchNames;
   status(): StatusReport;
   /** Whether an event is there for this caller; absent: every event is. */
   readonly admits?: (entry: LogEntry) => boolean;

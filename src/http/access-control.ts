@@ -23,7 +23,8 @@ const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
-const EXPOSED = 'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed';
+const EXPOSED =
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete';
 
 /** What a browser is told that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {

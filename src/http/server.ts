@@ -24,6 +24,7 @@ import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
+import { searchRoutes } from './routes/search.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -104,6 +105,7 @@ export class HttpServer implements ExchangeContext {
       ...webhookRoutes(),
       ...eventRoutes(parts),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
+      ...searchRoutes(),
       ...webSocketRoutes(),
       ...metricRoutes(parts.metrics, counters),
     };

@@ -13,6 +13,7 @@ import { OPERATIONS, type Operation, type OperationAnswer } from './operations.t
 import { problemSchema } from './problem.ts';
 import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
+import { searchHitSchema } from './search.ts';
 import { deliverySchema, webhookBody, webhookSchema, webhookStatusSchema, webhookTestSchema } from './webhook.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,6 +30,7 @@ const SCHEMAS = {
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
+  SearchHit: searchHitSchema,
   SendRequest: sendBody,
   Status: statusSchema,
   Webhook: webhookSchema,

@@ -9,6 +9,7 @@ import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.t
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RouteId } from './routes.ts';
+import { searchParameters } from './search.ts';
 import { webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
@@ -92,6 +93,33 @@ export const OPERATIONS = {
     },
     problems: ['invalid_cursor', ...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+  },
+  searchMessages: {
+    tag: 'Messages',
+    summary: 'Full-text search, newest first',
+    description:
+      'Words mean AND, whatever their case and accents. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
+      '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
+      '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
+    query: searchParameters,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'SearchHit',
+        isList: true,
+        example: [examples.searchHit],
+        headers: {
+          ...NEXT,
+          'Postern-Search-Complete':
+            '`false; from=<date>` while the index is being built: older messages cannot be found yet.',
+        },
+      },
+    },
+    problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
+    mistakes: [
+      { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
+      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
+    ],
   },
   sendMessage: {
     tag: 'Messages',

@@ -36,14 +36,16 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * The known parameters, as the program uses them; unknown ones are ignored (decision B9). Throws naming every mistake.
+ * The known parameters, as the program uses them; unknown ones are ignored (decision B9). Throws naming every mistake,
+ * those in `others` first.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   query: URLSearchParams,
+  others: readonly Mistake[] = [],
 ): z.output<z.ZodObject<Shape>> {
   const given: Record<string, string> = {};
-  const mistakes: Mistake[] = [];
+  const mistakes: Mistake[] = [...others];
   for (const name of Object.keys(schema.shape)) {
     const values = query.getAll(name);
     if (values[0] !== undefined) given[name] = values[0];

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import { noContacts } from '../../src/contacts/no-contacts.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Mistake } from '../../src/domain/errors.ts';
@@ -8,9 +9,11 @@ import type { Message } from '../../src/domain/message.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
+import type { ChatNames, SearchIndex, SearchPage } from '../../src/domain/ports/search.ts';
 import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { problem } from '../../src/domain/problems.ts';
+import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import type { StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
@@ -179,6 +182,32 @@ class MemoryWebhooks implements WebhookRegistry {
   }
 }
 
+/** An index that finds `hits` and keeps what it was asked. */
+export class MemorySearch implements SearchIndex {
+  readonly asked: (SearchQuery & SearchPage)[] = [];
+  hits: readonly SearchHit[] = [{ message: MESSAGE, highlights: [[0, 5]] }];
+  next: string | undefined;
+  state: SearchStatus = { isEnabled: true, isComplete: true, indexedRows: 7, totalRows: 7 };
+  failure: Error | undefined;
+
+  status(): SearchStatus {
+    return this.state;
+  }
+
+  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
+    if (this.failure !== undefined) throw this.failure;
+    this.asked.push({ ...query, ...page });
+    return { items: this.hits, ...(this.next !== undefined && { next: this.next }) };
+  }
+}
+
+/** One chat, with one person. */
+const CHAT_NAMES: ChatNames = {
+  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
+  named: () => [],
+  isAddress: () => false,
+};
+
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -203,6 +232,7 @@ export class HttpGateway {
   readonly reader = new MemoryReader();
   readonly sender = new MemorySender();
   readonly webhooks = new MemoryWebhooks();
+  readonly search = new MemorySearch();
   readonly log = collectingLog();
   backend: BackendHealth = { connected: true, message: null };
   url = '';
@@ -222,6 +252,8 @@ export class HttpGateway {
           feed: NO_FEED,
           attachments: { open: async () => undefined },
           status: () => STATUS,
+          search: this.search,
+          searchNames: { contacts: noContacts, chats: CHAT_NAMES },
           ...options,
         },
         find: () => undefined,

@@ -1,4 +1,5 @@
 import type { SearchHit, SearchQuery, SearchStatus } from '../search.ts';
+import type { Contacts } from './contacts.ts';
 import type { Page } from './reading.ts';
 
 export interface SearchPage {
@@ -16,4 +17,20 @@ export interface SearchIndex {
    * `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
    */
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
+}
+
+/** What a person may call a conversation, or somebody who wrote. */
+export interface ChatNames {
+  /** Ids of the conversations that an id in any variant, an address, or the identifier of a group means, best first. */
+  conversations(idOrAddress: string): readonly string[];
+  /** Ids of those with this display name, whatever its case and accents. */
+  named(name: string): readonly string[];
+  /** Whether a message can have come from there: short codes and names of companies are addresses too. */
+  isAddress(text: string): boolean;
+}
+
+/** Who and what can be named in a search. */
+export interface SearchNames {
+  readonly contacts: Contacts;
+  readonly chats: ChatNames;
 }

@@ -1,0 +1,64 @@
+import { type IncludeSet, NO_INCLUDES } from '../../domain/include.ts';
+import type { MessageReader } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+import type { SearchHit, SearchStatus } from '../../domain/search.ts';
+import { readQuery } from '../../wire/query.ts';
+import { API } from '../../wire/routes.ts';
+import { searchParameters } from '../../wire/search.ts';
+import { parseSearch } from '../../wire/search-text.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+import { searchQueryOf } from '../search-query.ts';
+
+/** Full-text search (decision J1). */
+export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
+  return {
+    async searchMessages({ query: given, caller }) {
+      const { search: index, searchNames: names, reader } = caller;
+      // Before the mistakes in a question that nothing can answer.
+      if (!index.status().isEnabled) throw problem('search_disabled');
+      const conversationId = given.get('conversation_id') ?? undefined;
+      const q = given.get('q');
+      const typed = parseSearch(q ?? '', conversationId !== undefined);
+      const { query, mistakes } = await searchQueryOf(typed, conversationId, names);
+      const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
+      // Decision B9: a conversation that is not known has no messages.
+      if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
+      const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
+      const items = asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include);
+      const same = ['q', 'conversation_id', 'include'].flatMap((name) => {
+        const value = given.get(name);
+        return value === null ? [] : [[name, value] as const];
+      });
+      return {
+        status: 200,
+        body: items,
+        headers: {
+          ...completeness(index.status()),
+          ...(page.next !== undefined && {
+            Link: nextPage(`${API}/search`, [...same, ['limit', String(asked.limit)], ['cursor', page.next]]),
+          }),
+        },
+      };
+    },
+  };
+}
+
+/** Reads the messages again with what was asked for; one that was deleted just then is left out. */
+async function withIncludes(
+  hits: readonly SearchHit[],
+  reader: MessageReader,
+  include: IncludeSet,
+): Promise<readonly SearchHit[]> {
+  const read = await Promise.all(hits.map(({ message }) => reader.message(Number(message.id), { include })));
+  return hits.flatMap(({ highlights }, place) => {
+    const message = read[place];
+    return message === undefined ? [] : [{ message, highlights }];
+  });
+}
+
+function completeness({ isComplete, indexedFrom }: SearchStatus): Readonly<Record<string, string>> {
+  if (isComplete) return {};
+  const from = indexedFrom === undefined ? '' : `; from=${indexedFrom.slice(0, 10)}`;
+  return { 'Postern-Search-Complete': `false${from}` };
+}

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { ChatDbNames } from '../../src/chatdb/chat-names.ts';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const toClose: (() => void)[] = [];
+afterAll(() => {
+  for (const close of toClose.reverse()) close();
+});
+
+function namesOf(schema: Schema, fill: (fixture: ChatFixture) => void): ChatDbNames {
+  const fixture = new ChatFixture(join(folder, `${schema}.db`), schema);
+  fill(fixture);
+  const connection = new Connection({ path: fixture.path, home: folder, log: collectingLog() });
+  toClose.push(
+    () => fixture.close(),
+    () => connection.close(),
+  );
+  return new ChatDbNames(connection);
+}
+
+describe('names in chat.db', () => {
+  const names = namesOf('macos-13', (fixture) => {
+    fixture.chat('SMS;-;+15550100');
+    fixture.chat('iMessage;-;+15550100');
+    fixture.chat('iMessage;+;chat42', { display_name: 'Café Zürich ' });
+    fixture.chat('iMessage;+;chat43', { display_name: 'cafe zurich' });
+    fixture.chat('iMessage;+;chat44', { display_name: '' });
+    fixture.handle('PARCELS');
+  });
+
+  test('an address means all its conversations, an id the one that it names', () => {
+    expect([...names.conversations('+15550100')].sort()).toEqual(['SMS;-;+15550100', 'iMessage;-;+15550100']);
+    expect(names.conversations('SMS;-;+15550100')).toEqual(['SMS;-;+15550100']);
+    expect(names.conversations('any;-;+15550100')).toHaveLength(1);
+    expect(names.conversations('chat42')).toEqual(['iMessage;+;chat42']);
+    expect(names.conversations('nobody')).toEqual([]);
+  });
+
+  test('a display name is found whatever its case and accents', () => {
+    expect(names.named('CAFE Zurich')).toEqual(['iMessage;+;chat42', 'iMessage;+;chat43']);
+    expect(names.named('')).toEqual([]);
+    expect(names.named('cafe')).toEqual([]);
+  });
+
+  test('a sender without a number is an address', () => {
+    expect([names.isAddress('parcels'), names.isAddress('parcel')]).toEqual([true, false]);
+  });
+});
+
+test('without display names in the schema nothing has one', () => {
+  const names = namesOf('bare', (fixture) => fixture.chat('any;-;x'));
+  expect(names.named('x')).toEqual([]);
+  expect(names.conversations('x')).toEqual(['any;-;x']);
+});

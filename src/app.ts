@@ -4,17 +4,19 @@ import { ChangeDetector } from './chatdb/change-detector.ts';
 import { ChatDbNames } from './chatdb/chat-names.ts';
 import { Connection } from './chatdb/connection.ts';
 import { ChatLog } from './chatdb/message-log.ts';
+import { ownNumber } from './chatdb/own-number.ts';
 import { ChatReader, type ListReader } from './chatdb/reader.ts';
 import { ReaderThread } from './chatdb/reader-thread.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
+import { AddressBook } from './contacts/address-book.ts';
+import { callingCodeOf } from './contacts/canonical-address.ts';
 import { NamedReader } from './contacts/named-reader.ts';
 import { noContacts } from './contacts/no-contacts.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
-import type { Contacts } from './domain/ports/contacts.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
@@ -123,7 +125,17 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
-    const contacts: Contacts = noContacts;
+    const { addressBookPath, callingCode } = config.contacts;
+    const book = new AddressBook({
+      folder: addressBookPath,
+      // What opens chat.db opens these files too; without that permission macOS would ask the person.
+      isAllowed: () => connection.access === 'granted',
+      callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
+      clock,
+      log,
+    });
+    closers.add('Address Book', () => book.close());
+    const contacts = config.contacts.isEnabled ? book : noContacts;
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const json = eventSerializer({ details: (message) => reader.details(message), names: () => contacts.names });
     const webhooks = new Dispatcher({
@@ -149,6 +161,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       publisher,
       webhooks,
       permissions,
+      contacts,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const owner: Caller = {
@@ -158,9 +171,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       feed,
       sender,
       webhooks,
+      contacts,
       status: () => status.report(),
       search: disabledSearch,
-      searchNames: { contacts, chats: new ChatDbNames(connection) },
+      chats: new ChatDbNames(connection),
     };
     const http = new HttpServer({
       settings: config.server,

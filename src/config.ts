@@ -24,6 +24,12 @@ export interface Config {
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
+  readonly contacts: {
+    readonly isEnabled: boolean;
+    readonly addressBookPath: string;
+    /** "" takes that of the own number. */
+    readonly callingCode: string;
+  };
 }
 
 export type Checked =
@@ -84,6 +90,11 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
+    contacts: {
+      isEnabled: one(SETTINGS.contactsEnabled),
+      addressBookPath: one(SETTINGS.addressBookPath),
+      callingCode: one(SETTINGS.callingCode),
+    },
   };
   if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };

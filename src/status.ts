@@ -1,3 +1,4 @@
+import type { Contacts } from './domain/ports/contacts.ts';
 import type { MessageLog } from './domain/ports/feed.ts';
 import type { Clock } from './domain/ports/host.ts';
 import type { PermissionReport, Permissions } from './domain/ports/permissions.ts';
@@ -18,6 +19,7 @@ export interface StatusParts {
   };
   readonly webhooks: WebhookRegistry;
   readonly permissions: Permissions;
+  readonly contacts: Contacts;
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -54,7 +56,7 @@ export class Status {
   }
 
   report(): StatusReport {
-    const { version, clock, publisher, webhooks, permissions } = this.#parts;
+    const { version, clock, publisher, webhooks, permissions, contacts } = this.#parts;
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -65,6 +67,7 @@ export class Status {
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
       permissions: permissions.known,
+      contacts: contacts.health(),
     };
   }
 

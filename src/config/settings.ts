@@ -121,6 +121,28 @@ export const SETTINGS = {
     defaultValue: () => [],
     read: webhookHost,
   },
+  contactsEnabled: {
+    name: 'contacts.enabled',
+    about: 'Whether clients may ask for the names of people. The Address Book is opened when one asks, and only read.',
+    allowed: 'true or false',
+    defaultValue: () => true,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
+  addressBookPath: {
+    name: 'contacts.address_book_path',
+    about: 'The folder of Contacts that holds the Address Book.',
+    allowed: PATH,
+    defaultValue: () => '$HOME/Library/Application Support/AddressBook',
+    read: absolutePath,
+  },
+  callingCode: {
+    name: 'contacts.calling_code',
+    about:
+      'The calling code of the country in which the numbers of the Address Book are written, such as "46". Empty: that of your own number in Messages.',
+    allowed: 'the digits of a calling code, without + and 00, or empty',
+    defaultValue: () => '',
+    read: (written) => (typeof written === 'string' && /^(?:[1-9]\d{0,2})?$/.test(written) ? written : undefined),
+  },
 } satisfies Readonly<Record<string, Setting>>;
 
 function integer(name: string, least: number, most: number, defaultValue: number, about: string) {

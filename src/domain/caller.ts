@@ -12,7 +12,7 @@ import type { StatusReport } from './status.ts';
  * Who asks, and what is there for them. The owner has the service's own ports; a limited key has the same ports,
  * narrowed to what it may use, so that a handler never checks a right itself.
  */
-export interface Caller {
+export interface Caller extends SearchNames {
   /** undefined: the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
@@ -21,7 +21,6 @@ export interface Caller {
   readonly sender: MessageSender;
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
-  readonly searchNames: SearchNames;
   status(): StatusReport;
   /** Whether an event is there for this caller; absent: every event is. */
   readonly admits?: (entry: LogEntry) => boolean;

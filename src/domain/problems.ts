@@ -116,6 +116,11 @@ export const PROBLEMS = {
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
   },
   webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
+  contacts_disabled: {
+    status: 404,
+    detail: 'Names of people are switched off.',
+    hint: 'Set contacts.enabled = true in config.toml and start Postern again.',
+  },
   search_disabled: {
     status: 404,
     detail: 'Search is switched off.',

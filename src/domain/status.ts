@@ -1,3 +1,4 @@
+import type { ContactsHealth } from './ports/contacts.ts';
 import type { PermissionReport } from './ports/permissions.ts';
 import type { BackendHealth } from './ports/reading.ts';
 import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
@@ -24,6 +25,8 @@ export interface StatusReport {
   readonly webhooks: readonly WebhookSummary[];
   /** As last known: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
+  /** Names of people. */
+  readonly contacts: ContactsHealth;
 }
 
 /** Answer of `POST /api/v1/permissions/check`: the same, asked again in the agent's own name. */

@@ -16,15 +16,22 @@ export async function searchQueryOf(
   conversationId: string | undefined,
   names: SearchNames,
 ): Promise<{ readonly query: SearchQuery; readonly mistakes: readonly Mistake[] }> {
-  if (typed.from.length + typed.in.length > 0) await names.contacts.ready();
   const mistakes: Mistake[] = [];
-  const found = <Value>(given: TypedName, key: string, result: Value | string): Value[] => {
-    if (typeof result !== 'string') return [result];
-    mistakes.push({ pointer: '?q', message: `At character ${given.at}: ${key}:${given.text} ${result}` });
-    return [];
+  const senders: SearchSender[] = [];
+  const wanted: (readonly string[])[] = [];
+  const misses = (given: TypedName, key: string, reason: string): void => {
+    mistakes.push({ pointer: '?q', message: `At character ${given.at}: ${key}:${given.text} ${reason}` });
   };
-  const senders = typed.from.flatMap((given) => found(given, 'from', senderOf(given.text, names)));
-  const wanted = typed.in.flatMap((given) => found(given, 'in', conversationsOf(given.text, names)));
+  for (const given of typed.from) {
+    const sender = await senderOf(given.text, names);
+    if (typeof sender === 'string') misses(given, 'from', sender);
+    else senders.push(sender);
+  }
+  for (const given of typed.in) {
+    const ids = await conversationsOf(given.text, names);
+    if (typeof ids === 'string') misses(given, 'in', ids);
+    else wanted.push(ids);
+  }
   return {
     query: {
       terms: typed.terms,
@@ -43,10 +50,10 @@ export async function searchQueryOf(
 }
 
 /** The sender, or what is wrong with the name. */
-function senderOf(text: string, { contacts, chats }: SearchNames): SearchSender | string {
+async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
   if (ADDRESS.test(text)) return { isMe: false, addresses: [text] };
-  const people = contacts.named(text);
+  const people = await contacts.named(text);
   const [person, second] = people;
   if (second !== undefined) return ambiguous(people.map(candidate), 'people');
   if (person !== undefined) return { isMe: false, addresses: person.addresses };
@@ -55,12 +62,11 @@ function senderOf(text: string, { contacts, chats }: SearchNames): SearchSender 
 }
 
 /** Ids of the conversations, or what is wrong with the name. */
-function conversationsOf(text: string, { contacts, chats }: SearchNames): readonly string[] | string {
+async function conversationsOf(text: string, { contacts, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;
   const groups = chats.named(text).map((id) => ({ ids: [id], shown: id }));
-  const people = contacts
-    .named(text)
+  const people = (await contacts.named(text))
     .map((person) => ({ ids: person.addresses.flatMap((one) => chats.conversations(one)), shown: candidate(person) }))
     .filter(({ ids }) => ids.length > 0);
   const [first, second] = [...groups, ...people];

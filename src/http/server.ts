@@ -19,6 +19,7 @@ import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
+import { contactRoutes } from './routes/contacts.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
@@ -102,6 +103,7 @@ export class HttpServer implements ExchangeContext {
       ...messageRoutes(counters),
       ...attachmentRoutes(),
       ...conversationRoutes(),
+      ...contactRoutes(),
       ...webhookRoutes(),
       ...eventRoutes(parts),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeAddressBook } from './address-book.ts';
 import type { MacosVersion } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import type { ProcessSettings } from './messages-process.ts';
@@ -36,6 +37,7 @@ export class SimulatedMac {
   readonly homeFolder: string;
   readonly chatDbPath: string;
   readonly osascriptPath: string;
+  readonly addressBookPath: string;
   readonly #options: MacOptions;
   readonly #socketPath: string;
   readonly #recordPath: string;
@@ -47,6 +49,7 @@ export class SimulatedMac {
     this.#options = options;
     this.homeFolder = join(dir, 'home');
     this.chatDbPath = join(this.homeFolder, 'Library/Messages/chat.db');
+    this.addressBookPath = join(this.homeFolder, 'Library/Application Support/AddressBook');
     this.osascriptPath = join(dir, 'bin/osascript');
     this.#recordPath = join(dir, 'osascript-calls.jsonl');
     // A socket's path may hold about 100 bytes only, wherever the folder is.
@@ -69,6 +72,7 @@ export class SimulatedMac {
   /** Starts Messages. `isReborn`: as after one that was killed, with -wal and -shm created again. */
   async start({ isReborn = false }: { readonly isReborn?: boolean } = {}): Promise<void> {
     mkdirSync(this.homeFolder, { recursive: true, mode: 0o700 });
+    if (this.#options.hasPeople === true && !existsSync(this.addressBookPath)) writeAddressBook(this.addressBookPath);
     this.#install('osascript');
     this.#install('open');
     const settings: ProcessSettings = {

@@ -1,6 +1,7 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
+import type { Contact } from '../domain/ports/contacts.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { PermissionsAnswer } from '../domain/status.ts';
 
@@ -44,6 +45,12 @@ const conversation: Conversation = {
   participants: ['+15550100'],
   last_message_at: '2026-01-31T09:30:12Z',
 };
+const contact: Contact = {
+  name: 'Ana Silva',
+  addresses: ['+15550100', 'ana@example.com'],
+  nickname: null,
+  organization: null,
+};
 const webhook = {
   id: '4d1f0a5e-0c5f-4a0c-9a39-3a1f6f0f2c11',
   url: 'https://example.net/hook',
@@ -78,6 +85,7 @@ export const examples = {
   searchHit: { message: received, highlights: [[8, 13]] },
   provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
   conversation,
+  contact,
   event: eventOf('message.received'),
   eventOf,
   webhook,
@@ -151,5 +159,6 @@ export const examples = {
       },
     ],
     ...permissions,
+    contacts: { state: 'loaded', message: null },
   },
 } as const;

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { rowOffset } from '../domain/offset.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
+import { contactsHealthSchema } from './contacts.ts';
 import { includeParameter } from './include.ts';
 import { limit } from './query.ts';
 import { shapeOf } from './shape.ts';
@@ -41,6 +42,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         )
         .readonly(),
       permissions,
+      contacts: contactsHealthSchema,
     })
     .meta({ id: 'Status' }),
 );

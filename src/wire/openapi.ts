@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { contactSchema } from './contacts.ts';
 import { conversationSchema } from './conversation.ts';
 import { messageDetailsSchema } from './details.ts';
 import { diagnosticsSchema } from './diagnostics.ts';
@@ -19,6 +20,7 @@ import { deliverySchema, webhookBody, webhookSchema, webhookStatusSchema, webhoo
 type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMAS = {
+  Contact: contactSchema,
   Conversation: conversationSchema,
   Delivery: deliverySchema,
   Diagnostics: diagnosticsSchema,
@@ -59,6 +61,7 @@ export function openApi(version: string): Json {
       { name: 'Service', description: 'The service itself' },
       { name: 'Messages', description: 'Reading and sending' },
       { name: 'Conversations', description: 'One-to-one and groups' },
+      { name: 'Contacts', description: 'Who an address belongs to' },
       { name: 'Events', description: 'Live or resumed' },
       { name: 'Webhooks', description: 'Events delivered to you' },
     ],

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { ROW_EVENT_TYPES } from '../domain/event.ts';
 import { namesOf, type ProblemName } from '../domain/problems.ts';
+import { contactQuery } from './contacts.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
 import { examples } from './examples.ts';
@@ -14,7 +15,7 @@ import { webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
-  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Events' | 'Webhooks';
+  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Contacts' | 'Events' | 'Webhooks';
   readonly summary: string;
   readonly description?: string;
   readonly query?: z.ZodObject;
@@ -205,6 +206,17 @@ export const OPERATIONS = {
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
     problems: ['conversation_not_found', ...CHAT_DB],
     mistakes: [INCLUDE_MISTAKE],
+  },
+  listContacts: {
+    tag: 'Contacts',
+    summary: 'People of the Address Book, by name',
+    description: 'A send takes an address or a conversation id, never a name: choose one of the addresses.',
+    query: contactQuery,
+    answers: {
+      200: { description: 'Those that match.', schema: 'Contact', isList: true, example: [examples.contact] },
+    },
+    problems: ['contacts_disabled'],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
   },
   listEvents: {
     tag: 'Events',

@@ -31,6 +31,7 @@ export const ROUTES = {
   listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
   searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },
+  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'] },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },

@@ -31,8 +31,8 @@ const chats: ChatNames = {
 
 let gateway: HttpGateway;
 beforeEach(async () => {
-  const contacts = { ...noContacts, named: (name: string) => CONTACTS.filter((one) => one.name === name) };
-  gateway = await HttpGateway.start({ searchNames: { contacts, chats }, settings: { rateLimitPerMinute: 1_000_000 } });
+  const contacts = { ...noContacts, named: async (name: string) => CONTACTS.filter((one) => one.name === name) };
+  gateway = await HttpGateway.start({ contacts, chats, settings: { rateLimitPerMinute: 1_000_000 } });
 });
 afterEach(() => gateway.close());
 

@@ -17,6 +17,7 @@ const NOT_PROVOKED_HERE = [
   '400 incomplete_body',
   '400 attachment_changed',
   '403 scope_missing',
+  '404 contacts_disabled',
   '404 search_disabled',
   '408 request_timeout',
   '500 internal_error',
@@ -88,7 +89,7 @@ const send = (body = 'Hello', key?: string) =>
 
 describe('a problem reads as its example in the OpenAPI document', () => {
   test('of access control and routing', async () => {
-    expectProblem('invalid_request', 'getConversation', await service.get('/conversations/x?limit=%zz'));
+    expectProblem('invalid_request', 'listWebhooks', await service.get('/webhooks?limit=%zz'));
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }));
     expectProblem('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
     expectProblem('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
@@ -112,8 +113,10 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['getStatus', '/status?as=me'],
       ['listMessages', '/messages?limit=0&include=all'],
       ['getMessage', '/messages/1?include=all'],
-      ['listConversations', '/conversations?limit=0'],
-      ['listEvents', '/events'],
+      ['listConversations', '/conversations?limit=0&include=all'],
+      ['getConversation', '/conversations/x?include=all'],
+      ['listContacts', '/contacts?limit=0'],
+      ['listEvents', '/events?include=all'],
       ['sendMessage', '/messages', { recipient: '' }],
       ['registerWebhook', '/webhooks', { url: 'example.net', events: ['all'] }],
       ['replayWebhook', '/webhooks/x/replay', { after: 'all' }],

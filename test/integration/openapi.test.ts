@@ -170,6 +170,9 @@ describe('real answers are as the document says', () => {
     await ask('getConversation', 200, { id: conversation });
     await ask('getConversation', 404, { id: 'any;-;nobody' });
     await ask('searchMessages', 404, {}, undefined, '?q=hello');
+    await ask('listConversations', 200, {}, undefined, '?include=details,contacts');
+    await ask('listContacts', 200, {}, undefined, '?q=ana');
+    await ask('listContacts', 400, {}, undefined, '?limit=0');
     await ask('listEvents', 200, {}, undefined, '?after=0');
     await ask('listEvents', 400);
     await ask('listEvents', 410, {}, undefined, '?after=999999');

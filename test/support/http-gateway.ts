@@ -73,6 +73,7 @@ const STATUS: StatusReport = {
   newest_event: { row_id: 7, age_s: null },
   webhooks: [],
   permissions: [],
+  contacts: { state: 'off', message: null },
 };
 
 /** A reader that knows one message and one conversation, and keeps what it was asked. */
@@ -250,10 +251,11 @@ export class HttpGateway {
           sender: this.sender,
           webhooks: this.webhooks,
           feed: NO_FEED,
+          contacts: noContacts,
           attachments: { open: async () => undefined },
           status: () => STATUS,
           search: this.search,
-          searchNames: { contacts: noContacts, chats: CHAT_NAMES },
+          chats: CHAT_NAMES,
           ...options,
         },
         find: () => undefined,

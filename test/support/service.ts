@@ -101,6 +101,7 @@ export class Service {
       },
       send: { ...this.#options.settings?.send, ...settings.send },
       webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
+      contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
     };
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

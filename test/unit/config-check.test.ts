@@ -52,6 +52,11 @@ describe('what is not written', () => {
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
       webhooks: { allowedHosts: [] },
+      contacts: {
+        isEnabled: true,
+        addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
+        callingCode: '',
+      },
     });
   });
 

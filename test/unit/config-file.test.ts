@@ -122,6 +122,9 @@ describe('the first launch', () => {
       'confirm_ms',
       'attachment_roots',
       'allowed_hosts',
+      'enabled',
+      'address_book_path',
+      'calling_code',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

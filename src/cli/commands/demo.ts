@@ -27,12 +27,13 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const reading = found.state === 'absent' ? createConfig(folder, environment, settingsOf(mac, options.port)) : found;
     if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
     for (const warning of reading.warnings) log.warn(warning);
-    const { server, backend } = reading.config;
+    const { server, backend, contacts } = reading.config;
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port },
       // Whatever was edited or moved: the demo never touches a real Mac.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
+      contacts: { ...contacts, addressBookPath: mac.addressBookPath },
     };
     await mac.start();
     try {
@@ -55,6 +56,7 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
     ['backend.chat_db_path', mac.chatDbPath],
     ['backend.osascript_path', mac.osascriptPath],
     ['backend.poll_interval_ms', POLL_INTERVAL_MS],
+    ['contacts.address_book_path', mac.addressBookPath],
   ]);
 }
 

@@ -51,7 +51,8 @@ export async function askService(
 
   await pauseMs(1000);
   const status = await answered(client.status());
-  if (!isPosternError(status)) findings.push(...eventFindings(status), ...webhookFindings(status.webhooks));
+  if (!isPosternError(status))
+    findings.push(...eventFindings(status), ...webhookFindings(status.webhooks), ...contactFindings(status));
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
   else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
 
@@ -142,6 +143,14 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
           'Look at the receiver. Its last deliveries: GET /api/v1/webhooks/{id}/deliveries',
         );
   });
+}
+
+/** A service before 0.2 knows nothing of them; one that nobody asked for names has not looked. */
+function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
+  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
+  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
+  const action = 'Switch on Full Disk Access for Postern; a damaged file is made again when Contacts is opened.';
+  return [finding('warning', 'contacts', contacts.message, `${action} To do without names: contacts.enabled = false`)];
 }
 
 const LOCAL_NETWORK =

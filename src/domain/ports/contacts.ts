@@ -26,11 +26,11 @@ export interface Contacts {
   ready(): Promise<void> | undefined;
   /** What is known now; another object after each load. */
   readonly names: NameLookup;
-  /** Those whose name, nickname, organization or address holds each word of `text`, by name. Call it when ready. */
-  search(text: string, limit: number): readonly Contact[];
-  /** Those of exactly this name or nickname, whatever its case; a name is unambiguous when there is one. */
-  named(name: string): readonly Contact[];
-  /** One form for all spellings of an address. */
+  /** Those whose name, nickname, organization or address holds each word of `text`, by name. */
+  search(text: string, limit: number): Promise<readonly Contact[]>;
+  /** Those of exactly this name or nickname, case and accents aside; a name is unambiguous when there is one. */
+  named(name: string): Promise<readonly Contact[]>;
+  /** One form for all spellings of an address: equal results are the same address. */
   canonical(address: string): string;
   health(): ContactsHealth;
 }

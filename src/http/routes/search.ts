@@ -14,13 +14,13 @@ import { searchQueryOf } from '../search-query.ts';
 export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
   return {
     async searchMessages({ query: given, caller }) {
-      const { search: index, searchNames: names, reader } = caller;
+      const { search: index, reader } = caller;
       // Before the mistakes in a question that nothing can answer.
       if (!index.status().isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
       const typed = parseSearch(q ?? '', conversationId !== undefined);
-      const { query, mistakes } = await searchQueryOf(typed, conversationId, names);
+      const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
       // Decision B9: a conversation that is not known has no messages.
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };

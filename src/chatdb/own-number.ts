@@ -1,0 +1,35 @@
+import { toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+
+/** The own number is looked for in so many of the newest rows. */
+const RECENT_ROWS = 1000;
+const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
+
+/**
+ * The telephone number that the person's messages come to or were sent from last; undefined when there is none, or
+ * while chat.db cannot be read.
+ */
+export function ownNumber(connection: Connection): string | undefined {
+  try {
+    return connection.read(({ database }) => {
+      const { schema } = database;
+      const sources = ['destination_caller_id', 'account'].filter((name) => schema.hasColumn('message', name));
+      const recent = `FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`;
+      const queries = sources.map(
+        (name) => `SELECT ${name} ${recent} AND ${name} LIKE '%+%' GROUP BY ${name} ORDER BY max(ROWID) DESC LIMIT 10`,
+      );
+      if (schema.hasColumn('chat', 'last_addressed_handle')) {
+        queries.push("SELECT last_addressed_handle FROM chat WHERE last_addressed_handle LIKE '+%' LIMIT 10");
+      }
+      for (const sql of queries) {
+        for (const [address] of database.all(sql)) {
+          const number = COMPLETE.exec(toText(address))?.[1];
+          if (number !== undefined) return number;
+        }
+      }
+      return undefined;
+    });
+  } catch {
+    return undefined; // health says why
+  }
+}

@@ -1,0 +1,56 @@
+/** Calling codes of one and two digits (ITU-T E.164); every other has three. */
+const SHORT_CODES = new Set(
+  (
+    '1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 ' +
+    '81 82 84 86 90 91 92 93 94 95 98'
+  ).split(' '),
+);
+/** What is dialled before a number within a country, where it is not 0. Italy keeps its 0 abroad too. */
+const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
+/** With this many digits such a number has its trunk prefix; others may begin with the same digit by themselves. */
+const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
+/** Old prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
+const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
+const EXTENSION = /[;,#]|\s*(?:ext|x)[.:\s]*(?=\d)/i;
+/** A shorter number without `+` is a short code, the same in every country. */
+const MIN_DIGITS = 7;
+const MAX_LENGTH = 320;
+
+/** The calling code of a complete number; undefined for any other text. */
+export function callingCodeOf(address: string): string | undefined {
+  const digits = /^\+(\d{7,15})$/.exec(address)?.[1];
+  if (digits === undefined) return undefined;
+  return [1, 2].map((length) => digits.slice(0, length)).find((code) => SHORT_CODES.has(code)) ?? digits.slice(0, 3);
+}
+
+/**
+ * One form for all spellings of an address: `+` and all digits of a complete number, the digits of a short code, an
+ * e-mail address in lower case. undefined for what could be several numbers: an incomplete one while `home`, the
+ * calling code of this country, is not known.
+ */
+export function canonicalAddress(address: string, home: string | undefined): string | undefined {
+  if (address.length > MAX_LENGTH) return undefined;
+  const text = address.normalize('NFKC').trim();
+  if (text.includes('@')) return text.toLowerCase();
+  const [number = ''] = text.replace(/^tel:/i, '').split(EXTENSION, 1);
+  // A name, as short messages of companies have it, or a number in letters.
+  if (/\p{L}/u.test(number)) return text.toLowerCase();
+  const dialled = number.replace(/\(0\)/g, '').replace(/[^\d+]/g, '');
+  const digits = dialled.replaceAll('+', '');
+  if (digits === '') return undefined;
+  if (dialled.startsWith('+')) return complete(digits);
+  if (digits.length < MIN_DIGITS) return digits;
+  const exit = home === '1' && digits.startsWith('011') ? 3 : digits.startsWith('00') ? 2 : 0;
+  if (exit > 0) return complete(digits.slice(exit));
+  return home === undefined ? undefined : complete(home + withoutTrunkPrefix(digits, home));
+}
+
+function complete(digits: string): string {
+  return `+${digits.replace(MOBILE, '$1$2')}`;
+}
+
+function withoutTrunkPrefix(digits: string, home: string): string {
+  const prefix = TRUNK_PREFIXES[home] ?? '0';
+  const length = DIGITS_WITH_PREFIX[home] ?? digits.length;
+  return digits.length === length && digits.startsWith(prefix) ? digits.slice(prefix.length) : digits;
+}

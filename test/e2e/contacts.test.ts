@@ -1,0 +1,148 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/simulator/address-book.ts';
+import { waitFor } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+const ANA = '+15550100';
+const NOBODY = '+15559999';
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+let group: string;
+
+interface Item {
+  readonly id: string;
+  readonly names?: Readonly<Record<string, string>>;
+  readonly details?: unknown;
+}
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  writeAddressBook(mac.addressBookPath);
+  await mac.command({ do: 'receive', from: ANA, text: 'Hello' });
+  await mac.command({ do: 'receive', from: NOBODY, text: 'Who is this?' });
+  const participants = [ANA, 'cho@example.com', NOBODY];
+  const made = await mac.command<{ guid: string }>({ do: 'group', identifier: 'chat1', participants, name: 'Garden' });
+  group = made.guid;
+  service = await Service.start({
+    chatDbPath: mac.chatDbPath,
+    osascriptPath: mac.osascriptPath,
+    settings: { contacts: { address_book_path: mac.addressBookPath } },
+  });
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+const items = async (path: string): Promise<readonly Item[]> => (await service.get(path)).json as readonly Item[];
+
+test('the Address Book is not opened before somebody asks for names', async () => {
+  expect((await items('/messages')).some((message) => 'names' in message)).toBe(false);
+  await items('/conversations?include=details');
+  expect((await service.get('/status')).json).toMatchObject({ contacts: { state: 'not_loaded', message: null } });
+  expect(existsSync(`${addressBookFile(mac.addressBookPath)}-shm`)).toBe(false);
+});
+
+describe('include=contacts', () => {
+  test('adds the known names to messages, and nothing else', async () => {
+    const plain = await items('/messages?order=asc');
+    const named = await items('/messages?order=asc&include=contacts');
+    expect(named.map(({ names: _, ...rest }) => rest)).toEqual(plain);
+    expect(named.map(({ names }) => names)).toEqual([{ [ANA]: 'Ana Silva' }, {}]);
+    expect((await service.get('/messages/1?include=contacts')).json).toEqual(named[0]);
+    const both = await items('/messages?order=asc&include=contacts,details&limit=1');
+    expect(both[0]).toMatchObject({ names: { [ANA]: 'Ana Silva' }, details: { kind: 'message' } });
+  });
+
+  test('adds them to conversations, and stays in the link to the next page', async () => {
+    const answer = await service.get('/conversations?include=contacts&limit=1');
+    expect(answer.headers.get('link')).toBe('</api/v1/conversations?limit=1&offset=1&include=contacts>; rel="next"');
+    const named = await items('/conversations?include=contacts');
+    expect(named.find(({ id }) => id === group)?.names).toEqual({
+      [ANA]: 'Ana Silva',
+      'cho@example.com': 'Cho Tanaka',
+    });
+    const one = await service.get(`/conversations/${encodeURIComponent(group)}?include=contacts`);
+    expect(one.json).toEqual(named.find(({ id }) => id === group));
+  });
+
+  test('works on every way an event takes', async () => {
+    const receiver = await Receiver.start();
+    const [plain, named] = [await service.socket(), await service.socket('&include=contacts')];
+    try {
+      const hook = { url: receiver.url, events: ['message.received', 'reaction.added'], include: ['contacts'] };
+      expect((await service.post('/webhooks', hook)).status).toBe(201);
+      const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'Live' });
+      const { row: reaction } = await mac.command<{ row: number }>({ do: 'react', to: row, from: ANA, type: 2000 });
+      for (const id of [row, reaction].map(String)) {
+        const fits = ({ data }: { data: { id: string } }): boolean => data.id === id;
+        expect((await named.event(fits)).data.names).toEqual({ [ANA]: 'Ana Silva' });
+        expect((await plain.event(fits)).data).not.toHaveProperty('names');
+        const delivered = await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === id));
+        expect(delivered.event.data).toMatchObject({ names: { [ANA]: 'Ana Silva' } });
+        const [polled] = await items(`/events?after=${Number(id) - 1}&limit=1&include=contacts`);
+        expect(polled).toMatchObject({ data: { id, names: { [ANA]: 'Ana Silva' } } });
+      }
+    } finally {
+      await Promise.all([plain.close(), named.close(), receiver.close()]);
+    }
+  });
+});
+
+describe('GET /contacts', () => {
+  test('finds people by name, and shows namesakes apart', async () => {
+    expect((await service.get('/contacts?q=silva')).json).toEqual([
+      { name: 'Ana Silva', addresses: [ANA, 'ana@example.com'], nickname: null, organization: null },
+    ]);
+    expect(await items('/contacts?q=john+smith')).toEqual([]);
+    expect(await items('/contacts?q=john%20smith')).toMatchObject([
+      { addresses: ['+15550120'] },
+      { addresses: ['+15550121'] },
+    ]);
+    expect(await items('/contacts?limit=2')).toHaveLength(2);
+  });
+
+  test.each(['/contacts?limit=0', '/contacts?q=a&q=b', `/contacts?q=${'x'.repeat(201)}`])(
+    'refuses %s',
+    async (path) => {
+      expect((await service.get(path)).status).toBe(400);
+    },
+  );
+});
+
+test('a send takes no name', async () => {
+  await service.post('/messages', { recipient: 'Ana Silva', body: 'Hi' });
+  expect(mac.calls).not.toEqual([]);
+  expect(mac.calls.every(({ values }) => values.RECIPIENT !== ANA)).toBe(true);
+});
+
+test('a person whose name changes has the other one after a restart too, and nothing of it is kept', async () => {
+  const [first = ''] = readdirSync(`${mac.addressBookPath}/Sources`).sort();
+  const source = AddressBookSource.open(addressBookFile(mac.addressBookPath, first));
+  source.sqlite.exec("UPDATE ZABCDRECORD SET ZFIRSTNAME = 'Anna' WHERE ZFIRSTNAME = 'Ana'");
+  source.close();
+  await service.stop();
+  for (const name of readdirSync(service.configFolder)) {
+    if (name.endsWith('.sock')) continue;
+    expect(service.stateFile(name).includes('Silva')).toBe(false);
+  }
+  rmSync(`${mac.addressBookPath}/Sources/8B1F5A52-0C5E-4D1C-9C57-2F6C1D0B7A03`, { recursive: true });
+  await service.launch();
+  expect(await items('/messages?order=asc&limit=1&include=contacts')).toMatchObject([
+    { names: { [ANA]: 'Anna Silva' } },
+  ]);
+  expect(service.output).not.toContain('Silva');
+});
+
+test('switched off, nobody has a name and the list of people is 404', async () => {
+  service.configure({ contacts: { enabled: false, address_book_path: mac.addressBookPath } });
+  await service.stop();
+  await service.launch();
+  expect(await items('/messages?order=asc&limit=1&include=contacts')).toMatchObject([{ names: {} }]);
+  const refused = await service.get('/contacts?q=ana');
+  expect([refused.status, (refused.json as { code: string }).code]).toEqual([404, 'contacts_disabled']);
+  expect((await service.get('/status')).json).toMatchObject({ contacts: { state: 'off' } });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from '@jest/globals';
+import { callingCodeOf, canonicalAddress } from '../../src/contacts/canonical-address.ts';
+
+describe('an address', () => {
+  test.each([
+    // Home, as somebody typed it, the one form.
+    ['1', '(817) 555-0100', '+18175550100'],
+    ['1', '1 817 555 0100', '+18175550100'],
+    ['1', '011 46 70 123 45 67', '+46701234567'],
+    ['1', '+1 817.555.0100 ext. 5', '+18175550100'],
+    ['1', '817-555-0100x12', '+18175550100'],
+    ['1', '817-555-0100,,12#', '+18175550100'],
+    ['46', '070-123 45 67', '+46701234567'],
+    ['46', '+46 (0)70 123 45 67', '+46701234567'],
+    ['46', '0046 70 123 45 67', '+46701234567'],
+    ['46', '+46 70 123 45 67;ext=5', '+46701234567'],
+    ['45', '20 12 34 56', '+4520123456'],
+    ['39', '06 1234 5678', '+390612345678'],
+    ['39', '347 123 4567', '+393471234567'],
+    ['7', '8 912 345-67-89', '+79123456789'],
+    ['36', '06 30 123 4567', '+36301234567'],
+    ['44', '020 7946 0123', '+442079460123'],
+    // No trunk prefix: the first digit belongs to the number.
+    ['7', '812 345-67-89', '+78123456789'],
+    // Old prefixes of mobile numbers.
+    ['1', '+52 1 55 1234 5678', '+525512345678'],
+    ['52', '+52 55 1234 5678', '+525512345678'],
+    ['54', '+54 9 11 2345-6789', '+541123456789'],
+    // Short codes are the same everywhere.
+    ['46', '741741', '741741'],
+    [undefined, '32665', '32665'],
+    // Without the home only complete numbers are known.
+    [undefined, '+46 70 123 45 67', '+46701234567'],
+    [undefined, '070-123 45 67', undefined],
+    // Marks that copying leaves, and other digits.
+    ['46', '\u202a+46 70 123 45 67\u202c', '+46701234567'],
+    ['81', '０９０－１２３４－５６７８', '+819012345678'],
+    ['1', 'tel:+1-817-555-0100', '+18175550100'],
+    // What is no number.
+    ['1', ' Ana@Example.COM ', 'ana@example.com'],
+    ['1', '1-800-FLOWERS', '1-800-flowers'],
+    ['1', 'urn:biz:0f7c', 'urn:biz:0f7c'],
+    ['1', 'PARCELS', 'parcels'],
+    ['1', '--', undefined],
+    ['1', '', undefined],
+    ['1', '1'.repeat(1_000_000), undefined],
+  ])('in the country +%s, %j is %j', (home, address, expected) => {
+    expect(canonicalAddress(address, home)).toBe(expected);
+  });
+
+  test('that differs in its country is another one, whatever its last digits', () => {
+    expect(canonicalAddress('20 12 34 56', '45')).not.toBe(canonicalAddress('+46 8 20 12 34 56', '45'));
+    expect(canonicalAddress('+14155550134', '1')).not.toBe(canonicalAddress('+94155550134', '1'));
+  });
+});
+
+test.each([
+  ['+18175550100', '1'],
+  ['+79123456789', '7'],
+  ['+46701234567', '46'],
+  ['+358401234567', '358'],
+  ['ana@example.com', undefined],
+  ['8175550100', undefined],
+])('the calling code of %s is %s', (address, code) => {
+  expect(callingCodeOf(address)).toBe(code);
+});

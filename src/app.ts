@@ -162,6 +162,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       permissions,
       contacts,
+      search: disabledSearch,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const owner: Caller = {

@@ -3,8 +3,10 @@ import type { MessageLog } from './domain/ports/feed.ts';
 import type { Clock } from './domain/ports/host.ts';
 import type { PermissionReport, Permissions } from './domain/ports/permissions.ts';
 import type { BackendHealth } from './domain/ports/reading.ts';
+import type { SearchIndex } from './domain/ports/search.ts';
 import type { WebhookRegistry } from './domain/ports/webhooks.ts';
-import type { StatusReport, WebhookSummary } from './domain/status.ts';
+import type { SearchStatus } from './domain/search.ts';
+import type { SearchReport, StatusReport, WebhookSummary } from './domain/status.ts';
 
 export interface StatusParts {
   readonly version: string;
@@ -20,6 +22,7 @@ export interface StatusParts {
   readonly webhooks: WebhookRegistry;
   readonly permissions: Permissions;
   readonly contacts: Contacts;
+  readonly search: SearchIndex;
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -56,7 +59,8 @@ export class Status {
   }
 
   report(): StatusReport {
-    const { version, clock, publisher, webhooks, permissions, contacts } = this.#parts;
+    const { version, clock, publisher, webhooks, permissions, contacts, search } = this.#parts;
+    const index = search.status();
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -68,6 +72,7 @@ export class Status {
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
       permissions: permissions.known,
       contacts: contacts.health(),
+      ...(index.isEnabled && { search: searchReport(index) }),
     };
   }
 
@@ -92,4 +97,14 @@ export class Status {
       last_error: last?.error ?? null,
     };
   }
+}
+
+function searchReport({ isComplete, indexedRows, totalRows, indexedFrom, problem }: SearchStatus): SearchReport {
+  return {
+    state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
+    indexed_rows: indexedRows,
+    total_rows: totalRows,
+    indexed_from: indexedFrom ?? null,
+    problem: problem ?? null,
+  };
 }

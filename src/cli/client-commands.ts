@@ -52,6 +52,24 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         (await import('./commands/messages.ts')).messages(command.args[0], command.optsWithGlobals(), context),
       ),
     );
+  connected(program.command('search'))
+    .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
+    .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
+    .option('--limit <number>', 'maximum number (20)', count)
+    .option('--status', 'show how far the index is; on a terminal until it is complete')
+    .addHelpText(
+      'after',
+      examples(
+        'postern search dinner saturday',
+        `postern search '"see you" from:me after:2026-01-31 -work'`,
+        'postern search --status',
+      ),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./commands/search.ts')).search(command.args, command.optsWithGlobals(), context),
+      ),
+    );
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .option('--after <row>', 'start with everything after this row id; 0 for all', rowId)

@@ -5,11 +5,13 @@ import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
+import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { eventSocket } from './event-socket.ts';
 import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
+import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
@@ -18,9 +20,11 @@ export type { Event, EventType } from '../domain/event.ts';
 export type { Include } from '../domain/include.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
+export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
 export type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 export { isPosternError, PosternError } from './postern-error.ts';
+export type { SearchFilter, SearchResults } from './search-results.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
 /** Waits before reconnecting; the last one repeats. */
@@ -128,6 +132,12 @@ export class PosternClient {
       yield* this.#listed<Message>(page, 'guid');
       next = page.next;
     }
+  }
+
+  /** One page of what is found, newest first; the `cursor` of a page leads to the next one. */
+  async search(q: string, filter: SearchFilter = {}): Promise<SearchResults> {
+    const page = await this.#request('GET', `search${queryOf({ q, ...filter })}`);
+    return searchResults(this.#listed<SearchHit>(page, 'highlights'), page);
   }
 
   /** Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. */
@@ -280,7 +290,8 @@ export class PosternClient {
     });
     const { status, text } = response;
     if (status < 200 || status > 299) throw refusal(status, text, response.header('retry-after'), this.#place);
-    return { status, text, next: /<([^>]+)>;\s*rel="next"/.exec(response.header('link') ?? '')?.[1] };
+    const { header } = response;
+    return { status, text, header, next: /<([^>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
   }
 
   #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {

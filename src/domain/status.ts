@@ -12,6 +12,18 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_error: string | null;
 }
 
+/** How the index of search is doing. */
+export interface SearchReport {
+  readonly state: 'building' | 'complete' | 'failing';
+  readonly indexed_rows: number;
+  /** How many rows there may be to index: reactions are among them, and are left out. */
+  readonly total_rows: number;
+  /** Messages from this instant on can be found; null when complete, and before the first. */
+  readonly indexed_from: string | null;
+  /** Why it is not kept up to date; null when it is. */
+  readonly problem: string | null;
+}
+
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
@@ -27,6 +39,8 @@ export interface StatusReport {
   readonly permissions: readonly PermissionReport[];
   /** Names of people. */
   readonly contacts: ContactsHealth;
+  /** Absent while search is switched off. */
+  readonly search?: SearchReport | undefined;
 }
 
 /** Answer of `POST /api/v1/permissions/check`: the same, asked again in the agent's own name. */

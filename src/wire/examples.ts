@@ -160,5 +160,12 @@ export const examples = {
     ],
     ...permissions,
     contacts: { state: 'loaded', message: null },
+    search: {
+      state: 'building',
+      indexed_rows: 520_000,
+      total_rows: 1_000_000,
+      indexed_from: '2021-03-04T05:06:07Z',
+      problem: null,
+    },
   },
 } as const;

@@ -19,6 +19,14 @@ const permissions = z
   )
   .readonly();
 
+const search = z.object({
+  state: z.enum(['building', 'complete', 'failing']),
+  indexed_rows: z.int(),
+  total_rows: z.int().meta({ description: 'Rows of chat.db that may have to be indexed; reactions are left out.' }),
+  indexed_from: z.string().nullable(),
+  problem: z.string().nullable(),
+});
+
 /** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
   z
@@ -43,6 +51,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         .readonly(),
       permissions,
       contacts: contactsHealthSchema,
+      search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
     })
     .meta({ id: 'Status' }),
 );

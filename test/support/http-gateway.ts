@@ -65,7 +65,8 @@ const NO_FEED: EventFeed = {
   }),
 };
 
-const STATUS: StatusReport = {
+/** Of a service that just started. */
+export const STATUS: StatusReport = {
   version: '0.0.0',
   uptime_s: 1,
   backend: { connected: true, message: null },

@@ -1,0 +1,35 @@
+import type { SearchHit } from '../domain/search.ts';
+import type { Included } from './postern-client.ts';
+
+export interface SearchFilter extends Included {
+  readonly conversation_id?: string;
+  readonly limit?: number;
+  /** Of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+export interface SearchResults {
+  readonly hits: readonly SearchHit[];
+  /** Absent on the last page. */
+  readonly cursor?: string | undefined;
+  /** False while the index is being built: older messages are not found yet. */
+  readonly isComplete: boolean;
+  /** The day (YYYY-MM-DD) from which on messages are found, when it is not complete. */
+  readonly from?: string | undefined;
+}
+
+/** What an answer to a search says, beside its hits, in its headers. */
+export function searchResults(
+  hits: readonly SearchHit[],
+  { next, header }: { readonly next: string | undefined; header(name: string): string | null | undefined },
+): SearchResults {
+  const completeness = header('postern-search-complete') ?? 'true';
+  const from = /;\s*from=([\d-]+)/.exec(completeness)?.[1];
+  const cursor = next === undefined ? null : new URL(next, 'http://localhost').searchParams.get('cursor');
+  return {
+    hits,
+    isComplete: !completeness.startsWith('false'),
+    ...(cursor !== null && { cursor }),
+    ...(from !== undefined && { from }),
+  };
+}

@@ -62,6 +62,8 @@ export interface Host {
   readonly homeFolder: string;
   /** Programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
+  /** Called once the configuration folder is this process's alone, before anything else is opened. */
+  readonly onLocked?: () => Promise<void>;
   /** Asks to be stopped and started again (exit code 75). */
   restart(): void;
 }
@@ -79,6 +81,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   const closers = new Cleanup(log);
   try {
     closers.add('lock', lockFolder(config.dir));
+    await host.onLocked?.();
     assertRestored(config.dir);
     const state = openStateDatabase(join(config.dir, 'state.db'));
     closers.add('state', () => state.close());

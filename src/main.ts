@@ -62,7 +62,9 @@ async function run(argv: readonly string[]): Promise<number> {
     if (error.code === 'commander.help') return EXIT.usage;
     context.stderr(
       `postern: ${usageMistake(error, program)}`,
-      `${commandIn(program)} --help lists commands and options.`,
+      `${commandsIn(program)
+        .map((command) => command.name())
+        .join(' ')} --help lists commands and options.`,
     );
     return EXIT.usage;
   }
@@ -74,10 +76,14 @@ function leaveSignals(): void {
 }
 
 function usageMistake({ code, message }: CommanderError, program: Command): string {
-  const [first = '', second = ''] = program.args;
   if (code === 'commander.excessArguments') {
-    const isCommand = program.commands.some((command) => command.name() === first);
-    return isCommand ? `${first} takes no ${second}.` : `there is no command ${first}.`;
+    const command = commandsIn(program).at(-1) ?? program;
+    if (command === program) return `there is no command ${program.args[0] ?? ''}.`;
+    const surplus = command.args[command.registeredArguments.length] ?? '';
+    const hint = command.registeredArguments.some((argument) => argument.name() === 'text')
+      ? ' Put the text in quotes.'
+      : '';
+    return `unexpected argument ${surplus}.${hint}`;
   }
   return message
     .replace(/^error: /, '')
@@ -85,17 +91,15 @@ function usageMistake({ code, message }: CommanderError, program: Command): stri
     .replace(/\.?$/, '.');
 }
 
-/** The command that was meant, with its parents. */
-function commandIn(program: Command): string {
-  let command = program;
-  let names = [program.name()];
+/** The program, the command that was meant, and what is between them. */
+function commandsIn(program: Command): readonly Command[] {
+  const commands = [program];
   for (const name of program.args) {
-    const child = command.commands.find((one) => one.name() === name);
+    const child = commands.at(-1)?.commands.find((one) => one.name() === name);
     if (child === undefined) break;
-    command = child;
-    names = [...names, name];
+    commands.push(child);
   }
-  return names.join(' ');
+  return commands;
 }
 
 function isCommanderError(error: unknown): error is CommanderError {

@@ -14,6 +14,8 @@ export interface ServiceOptions {
   readonly supervised: boolean;
   readonly platform: string;
   readonly homeFolder: string;
+  /** Called once the folder is this process's alone. */
+  readonly onLocked?: () => Promise<void>;
   /** Called once it answers. */
   readonly onStart?: (url: string) => void;
 }
@@ -36,7 +38,7 @@ export async function runService(
   config: Config,
   log: ProcessLog,
   context: Context,
-  { supervised, platform, homeFolder, onStart }: ServiceOptions,
+  { supervised, platform, homeFolder, onLocked, onStart }: ServiceOptions,
 ): Promise<number> {
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
@@ -51,6 +53,7 @@ export async function runService(
       version: context.version,
       platform,
       homeFolder,
+      ...(onLocked && { onLocked }),
       run: commandRunner(context.environment.env),
       restart: () => ending.want(EXIT.startAgain),
     });

@@ -50,10 +50,11 @@ export function configFolder(option: string | undefined, environment: Environmen
   return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
 }
 
-/** Where the demo lives when it is not told: beside the real configuration, never in it. */
+/** The folder of the demo: the one that was named, else beside the real configuration, never in it. */
 export function demoFolder(option: string | undefined, environment: Environment): string {
+  if (option !== undefined) return resolve(option);
   return join(
-    dirname(configFolder(option, environment)),
+    dirname(configFolder(undefined, environment)),
     environment.platform === 'darwin' ? 'Postern Demo' : 'postern-demo',
   );
 }

@@ -23,7 +23,7 @@ export function lockFolder(folder: string): () => void {
     if (isAppError(error)) throw error;
     if (errorCode(error) !== 'SQLITE_BUSY') throw unusable(folder, path, error);
     throw new AppError('already_running', `another Postern runs with ${folder}.`, {
-      hint: 'Stop that one first, or give this one a folder of its own with --config-dir.',
+      hint: 'Stop that one first, or give this one a folder of its own with --config-dir DIR.',
       cause: error,
     });
   }

@@ -362,7 +362,7 @@ describe('the configuration', () => {
     mkdirSync(folder, { mode: 0o700 });
     const port = await freePort();
     writeFileSync(join(folder, 'config.toml'), `[server]\nport = ${port}\n[auth]\napi_key = "k"\n`, { mode: 0o600 });
-    const place = ['--demo', '--config-dir', join(root, 'postern')];
+    const place = ['--demo', '--config-dir', folder];
     expect(await postern(['status', ...place])).toMatchObject({
       exitCode: 69,
       stderr: expect.stringContaining('postern doctor --demo finds out'),

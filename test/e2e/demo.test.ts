@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -57,6 +57,25 @@ describe('the demo', () => {
     expect(text).toContain(`\nchat_db_path = "${folder}/`);
     expect(text).toContain(`\nport = ${port}\n`);
     expect(text).toContain(`\nosascript_path = "${folder}/`);
+  });
+
+  test('a second demo in its folder is refused and leaves it alone, so that its sends go on working', async () => {
+    const osascript = (): string => readFileSync(join(folder, 'bin/osascript'), 'utf8');
+    const before = osascript();
+    const place = ['--config-dir', folder, '--port', String(await freePort())];
+    const second = await sh(process.execPath, [MAIN, 'demo', ...place]).catch((error: unknown) => error);
+    expect(second).toMatchObject({ code: 69, stderr: expect.stringContaining(`another Postern runs with ${folder}.`) });
+    expect(osascript()).toBe(before);
+    const sent = ['send', '--config-dir', folder, '+15550100', 'Still here?'];
+    expect((await sh(process.execPath, [MAIN, ...sent])).stdout).toMatch(/^Sent to \+15550100 as message \d+/);
+  });
+
+  test('a demo does not move into the folder of a real service', async () => {
+    const real = join(folder, '../real');
+    await sh(process.execPath, [MAIN, 'serve', '--config-dir', real]);
+    const refused = await sh(process.execPath, [MAIN, 'demo', '--config-dir', real]).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('is not the configuration of a demo') });
+    expect(readdirSync(real)).toEqual(['config.toml']);
   });
 
   test('prints lines that work when they are pasted: watch, list, send', async () => {

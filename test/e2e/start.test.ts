@@ -201,7 +201,10 @@ test('on macOS a port is taken also when only lsof can tell, and the exit code i
 describe('a command line that means nothing', () => {
   test.each([
     [['sevre'], 'there is no command sevre.'],
-    [['serve', 'twice'], 'serve takes no twice.'],
+    [['serve', 'twice'], 'postern: unexpected argument twice.\npostern serve --help'],
+    [['send', '+15550100', 'a', 'b'], 'unexpected argument b. Put the text in quotes.'],
+    [['send', '--demo', '+15550100', 'a', 'b'], 'unexpected argument b. Put the text in quotes.'],
+    [['webhooks', 'deliveries', 'a', 'b'], 'postern: unexpected argument b.\npostern webhooks deliveries --help'],
     [['--prot', '1'], "unknown option '--prot'"],
     [['--config-dir'], 'argument missing.'],
     [['--config-dir', ''], 'It is empty.'],

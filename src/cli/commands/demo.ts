@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { socketOf } from '../../config/address.ts';
 import { demoFolder } from '../../config/environment.ts';
@@ -5,7 +6,7 @@ import { configPath, createConfig, readConfig } from '../../config/file.ts';
 import type { Config } from '../../config.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
-import { type CommonOptions, type Context, quoted } from '../context.ts';
+import { type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
 export interface DemoOptions extends CommonOptions {
@@ -26,6 +27,13 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? createConfig(folder, environment, settingsOf(mac, options.port)) : found;
     if (reading.state !== 'usable') return refuseConfig(reading, false, log, context);
+    if (found.state === 'usable' && !existsSync(mac.homeFolder)) {
+      context.stderr(
+        `Postern does not start: ${found.path} is not the configuration of a demo.`,
+        '  Give the demo a folder of its own: postern demo --dir DIR',
+      );
+      return EXIT.config;
+    }
     for (const warning of reading.warnings) log.warn(warning);
     const { server, backend, contacts } = reading.config;
     const config: Config = {
@@ -35,12 +43,13 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
       contacts: { ...contacts, addressBookPath: mac.addressBookPath },
     };
-    await mac.start();
     try {
       return await runService(config, log, context, {
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
+        // The Mac of a demo that runs already is left alone.
+        onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, folder, whereabouts(url, config, options, context))),
       });
     } finally {

@@ -1,3 +1,4 @@
+import { folded } from '../domain/folded.ts';
 import type { ChatNames } from '../domain/ports/search.ts';
 import { TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -42,9 +43,4 @@ export class ChatDbNames implements ChatNames {
       ({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined,
     );
   }
-}
-
-/** Without case and accents, as search compares. */
-function folded(name: string): string {
-  return name.trim().normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

@@ -11,7 +11,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .action(runs(async (command) => (await import('./commands/status.ts')).status(command.optsWithGlobals(), context)));
   connected(program.command('send'))
     .description('Send a message.')
-    .argument('<recipient>', 'a phone number, an e-mail address or a conversation id', nonEmpty)
+    .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
     .argument('[text]', 'the text; - reads it from stdin')
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
     .option('--idempotency-key <key>', 'a repeated key does not send again within a day', nonEmpty)
@@ -19,6 +19,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
       'after',
       examples(
         "postern send +15550100 'On my way'",
+        "postern send 'Ana Silva' 'On my way'",
         'uptime | postern send ana@example.com -',
         'postern send +15550100 --attach photo.jpg',
       ),

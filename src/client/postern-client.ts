@@ -3,6 +3,7 @@ import type { Diagnostics } from '../domain/diagnostics.ts';
 import type { Event, EventType } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
+import type { Contact } from '../domain/ports/contacts.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { SearchHit } from '../domain/search.ts';
@@ -19,6 +20,7 @@ export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } fr
 export type { Event, EventType } from '../domain/event.ts';
 export type { Include } from '../domain/include.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
+export type { Contact } from '../domain/ports/contacts.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
@@ -114,6 +116,11 @@ export class PosternClient {
 
   conversation(id: string, included: Included = {}): Promise<Conversation> {
     return this.#one('GET', `conversations/${encodeURIComponent(id)}${queryOf(included)}`, 'participants');
+  }
+
+  /** People of the Address Book in whom each word of `q` occurs. */
+  contacts(filter: { readonly q?: string; readonly limit?: number } = {}): Promise<Contact[]> {
+    return this.#list(`contacts${queryOf(filter)}`, 'addresses');
   }
 
   messages(filter: MessageFilter = {}): Promise<Message[]> {

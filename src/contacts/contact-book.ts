@@ -1,7 +1,7 @@
+import { folded } from '../domain/folded.ts';
 import type { Contact, NameLookup } from '../domain/ports/contacts.ts';
 import type { Person } from './address-book-file.ts';
 import { canonicalAddress } from './canonical-address.ts';
-import { folded } from './folded.ts';
 
 /** What is more is left out, so that memory has a bound: some 20 MB. */
 export const MAX_CONTACTS = 100_000;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { folded } from '../domain/folded.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
-import { folded } from './folded.ts';
 
 /** So many are compared before other work runs: a few milliseconds. */
 const SLICE = 1000;

@@ -84,6 +84,10 @@ describe('the console', () => {
     await thread.getByText('Is <b>this</b> the console?').waitFor();
     await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
+    // The name takes the place of the address, which the list and a title still show.
+    await page.locator('#conversation-list button[title="Ana Silva"]', { hasText: 'any;-;+15550100' }).waitFor();
+    await thread.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
+    await page.locator('#event-list b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
     await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
     await page.locator('#event-list li', { hasText: /reacted with .+ to message \d+/ }).waitFor();
     await page.getByText('No events yet.').waitFor({ state: 'hidden' });

@@ -94,7 +94,7 @@ describe('the demo', () => {
       await eventually(() => expect(lines).toContain(' ← '));
       const sent = (await paste(send)) as { id: string; body: string };
       expect(sent.body).toBe('Hello');
-      await eventually(() => expect(lines).toContain(' → +15550100  Hello\n'));
+      await eventually(() => expect(lines).toContain(' → Ana Silva (+15550100)  Hello\n'));
       await eventually(() => {
         expect(lines).toContain(`reacted with`);
         expect(lines).toContain(`to message ${sent.id}`);

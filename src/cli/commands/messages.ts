@@ -1,4 +1,3 @@
-import type { PosternClient } from '../../client/postern-client.ts';
 import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -6,7 +5,8 @@ import { messageText, whoIn } from '../output/event-line.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { conversationIdOf } from '../recipient.ts';
+import { type ConnectionOptions, withService } from '../service-connection.ts';
 
 export interface MessagesOptions extends ConnectionOptions {
   readonly since?: string;
@@ -32,8 +32,10 @@ export function messages(
   return withService(options, context, async ({ client }) => {
     const filter = {
       limit: Math.min(limit, PAGE),
+      // With --json it is what the service answers without being asked for more.
+      ...(options.json !== true && { include: 'contacts' as const }),
       ...(since !== undefined && { since }),
-      ...(conversation !== undefined && { conversation_id: await conversationId(client, conversation) }),
+      ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
     };
     const found: Message[] = [];
     for await (const message of client.allMessages(filter)) {
@@ -49,17 +51,4 @@ export function messages(
 function rowOf(message: Message): readonly string[] {
   const { id, timestamp, is_from_me: isOwn } = message;
   return [id, shownTime(timestamp, systemClock.now()), isOwn ? '→' : '←', whoIn(message), messageText(message)];
-}
-
-/** A whole conversation id as it is; else that of the latest conversation with this address or name. */
-async function conversationId(client: PosternClient, given: string): Promise<string> {
-  if (given.includes(';')) return given;
-  const known = await client.conversations({ limit: PAGE });
-  const found = known.find(({ id, display_name: name }) => id.endsWith(`;${given}`) || name === given);
-  if (found !== undefined) return found.id;
-  throw new Refusal(
-    EXIT.refusedInput,
-    `There is no conversation with ${given} among the latest ${PAGE}.`,
-    'postern conversations lists them; a whole id, such as "iMessage;-;+15550100", always works.',
-  );
 }

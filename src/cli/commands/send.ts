@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { Message } from '../../domain/message.ts';
 import { type ClientContext, EXIT } from '../context.ts';
-import { json, oneLine } from '../output/text.ts';
+import { json, oneLine, printable } from '../output/text.ts';
+import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
 export interface SendOptions extends ConnectionOptions {
@@ -27,14 +28,16 @@ export function send(
         'Give a text, - to read it from stdin, or --attach FILE.',
       );
     }
+    const to = await recipientOf(client, recipient);
+    if (to.id !== recipient && options.json !== true) context.stderr(printable(`To ${to.shown}.`));
     const message = await client.send({
-      recipient,
+      recipient: to.id,
       body: text === '-' ? await textFrom(context.input()) : (text ?? ''),
       // The service asks for absolute paths: it has another current folder.
       ...(attach.length > 0 && { attachments: attach.map((path) => resolve(path)) }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
-    context.stdout(options.json === true ? json(message, 2) : outcome(message, recipient));
+    context.stdout(options.json === true ? json(message, 2) : outcome(message, to.shown));
     return EXIT.ok;
   });
 }

@@ -25,7 +25,12 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
       if (!isLineDown) stderr(printable(`${reason} Reconnecting; nothing will be missed.`));
       isLineDown = true;
     };
-    for await (const event of client.listen({ after: last, signal, onReconnect })) {
+    for await (const event of client.listen({
+      after: last,
+      signal,
+      onReconnect,
+      ...(options.json !== true && { include: 'contacts' }),
+    })) {
       isLineDown = false;
       last = Number(event.data.id);
       if (options.type?.includes(event.type) ?? true) await context.writeLine(lineOf(event, options, context));

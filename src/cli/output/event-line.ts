@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Event } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
+import type { Names } from '../../domain/names.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import { oneLine } from './text.ts';
 import { shownTime } from './time.ts';
@@ -21,10 +22,18 @@ export function messageText({ body, attachments, status }: Message): string {
 }
 
 /** Who wrote it, or to whom; and in which group. */
-export function whoIn({ sender, conversation_id: id, is_from_me: isOwn }: Message | Reaction): string {
+export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
   const [, style = '', counterpart = id] = id.split(/;([+-]);/);
-  if (isOwn) return oneLine(counterpart) || '?';
-  return oneLine(style === '+' ? `${sender} in ${counterpart}` : sender || counterpart) || '?';
+  if (isOwn) return oneLine(withName(counterpart, names)) || '?';
+  const who = withName(sender || (style === '+' ? '' : counterpart), names);
+  return oneLine(style === '+' ? `${who} in ${counterpart}` : who) || '?';
+}
+
+/** The address stays visible: people may have the same name. */
+export function withName(address: string, names: Names): string {
+  // Not by the prototype: an address can be any text.
+  const name = Object.hasOwn(names, address) ? names[address] : undefined;
+  return name === undefined ? address : `${name} (${address})`;
 }
 
 function reactionText(type: Event['type'], reaction: Reaction): string {

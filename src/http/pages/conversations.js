@@ -1,5 +1,5 @@
 import { call } from './api.js';
-import { copyOf, element, timeOf } from './elements.js';
+import { copyOf, element, personOf, timeOf } from './elements.js';
 import { openConversation } from './thread.js';
 
 /** There are so many colours in console.css. */
@@ -9,10 +9,11 @@ const list = element('conversation-list');
 const buttonOf = (id) => [...list.querySelectorAll('button')].find((button) => button.dataset.id === id);
 
 /** What a person calls it. */
-export const nameOf = ({ display_name, participants, id }) => display_name ?? (participants.join(', ') || id);
+export const nameOf = ({ display_name, participants, id, names }) =>
+  display_name ?? (participants.map((address) => personOf(address, names)).join(', ') || id);
 
 export async function showConversations() {
-  const conversations = await call('conversations?limit=50');
+  const conversations = await call('conversations?limit=50&include=contacts');
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
   const current = list.querySelector('[aria-current="true"]')?.dataset.id;
   list.replaceChildren(...conversations.map((conversation) => itemOf(conversation, current)));

@@ -11,6 +11,9 @@ export function say(id, text, isBad = false) {
   line.dataset.tone = isBad ? 'bad' : 'good';
 }
 
+/** The name of an address, if the Address Book has one. */
+export const personOf = (address, names = {}) => (Object.hasOwn(names, address) ? names[address] : address);
+
 /** The hour alone for what happened today. */
 export function timeOf(iso) {
   const time = new Date(iso);

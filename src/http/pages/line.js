@@ -34,6 +34,7 @@ export class Line {
     const url = new URL('ws', API);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', currentKey());
+    url.searchParams.set('include', 'contacts');
     url.searchParams.set('after', String(this.#lastRowId)); // nothing is missed over a pause or a broken line
     const socket = new WebSocket(url);
     this.#socket = socket;

@@ -1,5 +1,5 @@
 import { noteMessage } from './conversations.js';
-import { copyOf, element, say, timeOf } from './elements.js';
+import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { showHealth } from './health.js';
 import { Line } from './line.js';
 import { addMessage } from './thread.js';
@@ -54,7 +54,9 @@ function take({ type, data }) {
   item.dataset.type = type;
   item.hidden = !isWanted(type);
   item.querySelector('code').textContent = type;
-  item.querySelector('b').textContent = data.is_from_me ? 'me' : data.sender;
+  const who = item.querySelector('b');
+  who.textContent = data.is_from_me ? 'me' : personOf(data.sender, data.names);
+  who.title = data.sender;
   item.querySelector('span').textContent = isMessage ? messageText(data) : reactionText(type, data);
   time.textContent = timeOf(data.timestamp);
   time.dateTime = data.timestamp;

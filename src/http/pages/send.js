@@ -26,7 +26,7 @@ async function send(button, recipient, body) {
     const { id, status, conversation_id: conversation } = message;
     say('send-result', id === '' ? 'handed to Messages; its row has not appeared yet' : `row ${id}, ${status}`);
     if (conversation !== '' && conversation !== openedConversation()) {
-      await choose(await call(`conversations/${encodeURIComponent(conversation)}`));
+      await choose(await call(`conversations/${encodeURIComponent(conversation)}?include=contacts`));
     }
   } catch (error) {
     say('send-result', error.message, true);

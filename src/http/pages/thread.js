@@ -1,5 +1,5 @@
 import { bytesOf, call } from './api.js';
-import { copyOf, element, say, timeOf } from './elements.js';
+import { copyOf, element, personOf, say, timeOf } from './elements.js';
 
 const list = element('message-list');
 let openId = '';
@@ -15,7 +15,7 @@ export async function openConversation(id, name) {
   element('recipient').value = id;
   list.replaceChildren();
   try {
-    const messages = await call(`messages?limit=50&conversation_id=${encodeURIComponent(id)}`);
+    const messages = await call(`messages?limit=50&include=contacts&conversation_id=${encodeURIComponent(id)}`);
     if (openId !== id) return; // Another one was chosen meanwhile.
     for (const url of objectUrls) URL.revokeObjectURL(url);
     objectUrls = [];
@@ -43,7 +43,9 @@ function itemOf(message) {
   const time = item.querySelector('time');
   item.dataset.id = message.id;
   item.classList.toggle('mine', message.is_from_me);
-  item.querySelector('b').textContent = message.is_from_me ? 'me' : message.sender;
+  const who = item.querySelector('b');
+  who.textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
+  who.title = message.sender;
   time.textContent = timeOf(message.timestamp);
   time.dateTime = message.timestamp;
   item.querySelector('.state').textContent = message.is_from_me ? message.status : '';

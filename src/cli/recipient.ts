@@ -1,0 +1,101 @@
+import { isPosternError, type PosternClient } from '../client/postern-client.ts';
+import type { Conversation } from '../domain/conversation.ts';
+import { folded } from '../domain/folded.ts';
+import type { Contact } from '../domain/ports/contacts.ts';
+import { EXIT } from './context.ts';
+import { oneLine } from './output/text.ts';
+import { Refusal } from './service-connection.ts';
+
+/** Whom a command means. */
+export interface Recipient {
+  /** An address or a conversation id. */
+  readonly id: string;
+  /** The same for people: with the name, if it was found by that. */
+  readonly shown: string;
+}
+
+/** The contract's most for one page. */
+const PAGE = 200;
+const MAX_CANDIDATES = 20;
+const NUMBER = /^\+?[\d\s().-]{3,}$/u;
+
+/** A name must mean one person or conversation; addresses and ids stay as they are. Throws a Refusal otherwise. */
+export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
+  if (given.includes(';') || given.includes('@') || NUMBER.test(given)) return { id: given, shown: given };
+  const { conversations, groups, people } = await named(client, given);
+  return only(given, [...groups, ...people.flatMap((person) => addressesOf(person, conversations))]);
+}
+
+/** The id of the conversation that an id, an address or a name means. Throws a Refusal otherwise. */
+export async function conversationIdOf(client: PosternClient, given: string): Promise<string> {
+  if (given.includes(';')) return given;
+  const conversations = await client.conversations({ limit: PAGE });
+  const exact = conversations.find(({ id }) => id.endsWith(`;${given}`));
+  if (exact !== undefined) return exact.id;
+  const { groups, people } = await named(client, given, conversations);
+  const direct = people.flatMap((person) => {
+    const conversation = conversations.find((one) => person.addresses.includes(partyOf(one)));
+    return conversation === undefined
+      ? []
+      : [{ id: conversation.id, shown: `${person.name} (${partyOf(conversation)})` }];
+  });
+  const found = [...groups, ...direct];
+  if (found.length > 0) return only(given, found).id;
+  throw new Refusal(
+    EXIT.refusedInput,
+    `There is no conversation with ${given} among the latest ${PAGE}.`,
+    'postern conversations lists them; a whole id, such as "iMessage;-;+15550100", always works.',
+  );
+}
+
+async function named(client: PosternClient, given: string, known?: readonly Conversation[]) {
+  const conversations = known ?? (await client.conversations({ limit: PAGE }));
+  const wanted = folded(given.trim());
+  const isWanted = (name: string | null): boolean => name !== null && folded(name) === wanted;
+  const groups = conversations
+    .filter(({ id, display_name: name }) => isWanted(name) || id.endsWith(`;${given}`))
+    .map(({ id, display_name: name }) => ({ id, shown: name === null ? id : `${name} (${id})` }));
+  const people = (await contactsWith(client, given)).filter(
+    ({ name, nickname }) => isWanted(name) || isWanted(nickname),
+  );
+  return { conversations, groups, people };
+}
+
+/** Nobody where names are switched off. */
+async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
+  try {
+    return await client.contacts({ q: text, limit: PAGE });
+  } catch (error) {
+    if (isPosternError(error) && error.status === 404) return [];
+    throw error;
+  }
+}
+
+/** Of several addresses the one written to last; all of them where there was no conversation yet. */
+function addressesOf({ name, addresses }: Contact, conversations: readonly Conversation[]): readonly Recipient[] {
+  const latest = conversations.map(partyOf).find((party) => addresses.includes(party));
+  return (latest === undefined ? addresses : [latest]).map((id) => ({ id, shown: `${name} (${id})` }));
+}
+
+/** The address of a one-to-one conversation; "" of a group. */
+function partyOf({ id }: Conversation): string {
+  return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
+}
+
+function only(given: string, candidates: readonly Recipient[]): Recipient {
+  const [first, second] = candidates;
+  if (first === undefined) {
+    throw new Refusal(
+      EXIT.refusedInput,
+      `${given} is no address, and no person or conversation has this name.`,
+      'Use a phone number, an e-mail address, a name from Contacts, or an id from postern conversations.',
+    );
+  }
+  if (second === undefined) return first;
+  throw new Refusal(
+    EXIT.refusedInput,
+    `${given} means several:`,
+    ...candidates.slice(0, MAX_CANDIDATES).map(({ shown }) => `  ${oneLine(shown)}`),
+    'Use one of the addresses or ids.',
+  );
+}

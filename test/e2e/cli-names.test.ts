@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/simulator/address-book.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';
+import { Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+const ANA = '+15550100';
+const running: Running[] = [];
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  writeAddressBook(mac.addressBookPath);
+  const own = AddressBookSource.open(addressBookFile(mac.addressBookPath));
+  own.person({ first: 'Evil', last: '\u001b[31mRed\u202e', numbers: ['+15550199'] });
+  own.person({ first: 'Zoë', last: 'Two', numbers: ['+15550160', '+15550161'] });
+  own.close();
+  await mac.command({ do: 'group', identifier: 'chat1', participants: [ANA, 'cho@example.com'], name: 'Garden' });
+  await mac.command({ do: 'receive', from: ANA, text: 'Hello' });
+  await mac.command({ do: 'receive', from: '+15550111', text: 'From my other number' });
+  await mac.command({ do: 'receive', from: '+15550199', text: 'Red' });
+  service = await Service.start({
+    chatDbPath: mac.chatDbPath,
+    osascriptPath: mac.osascriptPath,
+    settings: { contacts: { address_book_path: mac.addressBookPath } },
+  });
+});
+afterEach(() => {
+  for (const { child } of running.splice(0)) child.kill('SIGKILL');
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+function run(...args: readonly string[]): Promise<Ended> {
+  return postern(['--config-dir', service.configFolder, ...args]);
+}
+
+const recipients = (): readonly (string | undefined)[] => mac.calls.map(({ values }) => values.RECIPIENT);
+
+describe('names are shown beside the addresses', () => {
+  test('by messages and conversations', async () => {
+    expect((await run('messages')).stdout).toMatch(/^1 .* ← {2}Ana Silva \(\+15550100\) +Hello$/m);
+    const { stdout } = await run('conversations');
+    expect(stdout).toMatch(/any;-;\+15550100 +Ana Silva +\+15550100$/m);
+    expect(stdout).toMatch(/Garden +Ana Silva \(\+15550100\), Cho Tanaka \(cho@example.com\)$/m);
+  });
+
+  test('by tail, for reactions too', async () => {
+    const tail = startPostern(['tail', '--config-dir', service.configFolder, '--after', '0']);
+    running.push(tail);
+    await mac.command({ do: 'react', to: 1, from: ANA, type: 2000 });
+    await eventually(() => {
+      expect(tail.stdout).toMatch(/ ← Ana Silva \(\+15550100\) {2}Hello$/m);
+      expect(tail.stdout).toMatch(/ ← Ana Silva \(\+15550100\) {2}reacted with love to message 1$/m);
+    });
+  });
+
+  test('but never as something that commands the terminal', async () => {
+    const { stdout } = await run('messages', '+15550199');
+    expect(stdout).toContain('Evil [31mRed (+15550199)');
+  });
+
+  test('and --json is the answer of the service, as before', async () => {
+    for (const command of ['messages', 'conversations'])
+      expect((await run(command, '--json')).stdout).not.toContain('Silva');
+  });
+});
+
+describe('send takes a name', () => {
+  test('of one person, and says whom it means', async () => {
+    expect(await run('send', 'ana silva', 'Hi')).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^Sent to Ana Silva \(\+15550100\) as message \d+ \(/),
+      stderr: 'To Ana Silva (+15550100).\n',
+    });
+    expect(recipients().at(-1)).toBe(ANA);
+  });
+
+  test('of a person with several addresses: the one written to last, or the nickname', async () => {
+    expect((await run('send', 'Benji', 'Hi')).stderr).toBe('To Ben Okafor (+15550111).\n');
+    expect(recipients().at(-1)).toBe('+15550111');
+  });
+
+  test('of a group', async () => {
+    const { exitCode, stderr } = await run('send', 'garden', 'Hi all');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'To Garden (any;+;chat1).\n' });
+  });
+
+  test.each([
+    ['John Smith', ['  John Smith (+15550120)', '  John Smith (+15550121)']],
+    // With none of them was there a conversation yet.
+    ['Zoe Two', ['  Zoë Two (+15550160)', '  Zoë Two (+15550161)']],
+  ])('but not %s, which means several: they are listed and nothing is sent', async (name, candidates) => {
+    const before = recipients().length;
+    const { exitCode, stdout, stderr } = await run('send', name, 'Hi');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 65, stdout: '' });
+    expect(stderr.split('\n').slice(0, 3)).toEqual([`${name} means several:`, ...candidates]);
+    expect(recipients()).toHaveLength(before);
+  });
+
+  test('but not one that nobody has', async () => {
+    const before = recipients().length;
+    const { exitCode, stderr } = await run('send', 'Nobody At All', 'Hi');
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 65,
+      stderr: expect.stringContaining('Nobody At All is no address, and no person or conversation has this name.'),
+    });
+    expect(recipients()).toHaveLength(before);
+  });
+});
+
+test('messages takes the name of a person or a group', async () => {
+  expect((await run('messages', 'ANA SILVA')).stdout).toContain('Hello');
+  expect((await run('messages', 'Ben Okafor')).stdout).toContain('From my other number');
+  expect((await run('messages', 'garden')).stdout).toContain('Hi all');
+  const { exitCode, stderr } = await run('messages', 'John Smith');
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 65,
+    stderr: expect.stringContaining('no conversation with John Smith'),
+  });
+});
+
+test('names switched off leave addresses, and send takes those alone', async () => {
+  service.configure({ contacts: { enabled: false } });
+  await service.stop();
+  await service.launch();
+  expect((await run('messages', ANA)).stdout).toMatch(/ ← {2}\+15550100 +Hello$/m);
+  expect((await run('send', 'Ana Silva', 'Hi')).exitCode).toBe(65);
+  expect((await run('send', 'Garden', 'Hi')).exitCode).toBe(0);
+});

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import type { ClientContext } from './context.ts';
-import { count, examples, gathered, nonEmpty, type Runs, rowId } from './declaration.ts';
+import { count, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
 
 /** The commands that talk to a running service. */
 export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
@@ -73,9 +73,17 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     );
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
-    .option('--after <row>', 'start with everything after this row id; 0 for all', rowId)
+    .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
+    .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
-    .addHelpText('after', examples('postern tail', 'postern tail --type message.received --json | jq -r .data.body'))
+    .addHelpText(
+      'after',
+      examples(
+        'postern tail',
+        'postern tail --changes',
+        'postern tail --type message.received --json | jq -r .data.body',
+      ),
+    )
     .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
   declareWebhookCommands(program, context, runs);
 }
@@ -100,9 +108,15 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
   connected(webhooks.command('add'))
     .description('Register a webhook. It receives events from now on.')
     .argument('<url>', 'the URL that events are posted to')
-    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all)'))
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
     .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
-    .addHelpText('after', examples('postern webhooks add http://127.0.0.1:8080/hook --event message.received'))
+    .addHelpText(
+      'after',
+      examples(
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
+      ),
+    )
     .action(
       runs(async (command) =>
         (await import('./commands/webhooks.ts')).addWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -146,7 +160,7 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row.')
     .argument('<id>', ID, nonEmpty)
-    .requiredOption('--after <row>', 'the row id to go back to; 0 for all', rowId)
+    .requiredOption('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
     .addHelpText('after', examples('postern webhooks replay 3f2a --after 1200'))
     .action(
       runs(async (command) =>
@@ -169,7 +183,7 @@ function connected(command: Command): Command {
 }
 
 function eventTypes(flags: string, description: string): Option {
-  const option = new Option(flags, description).choices(ROW_EVENT_TYPES);
+  const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
   const check = option.parseArg;
   return option.argParser((value, before: readonly string[] | undefined) => {
     check?.(value, undefined as never);

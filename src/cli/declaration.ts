@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { decodeOffset } from '../domain/offset.ts';
 
 /** Makes the action of a command from what it runs, which says the exit code. */
 export type Runs = (start: (command: Command) => Promise<number>) => (...given: unknown[]) => Promise<void>;
@@ -31,9 +32,12 @@ export function secondsUpTo(limit: number): (value: string) => number {
   };
 }
 
-export function rowId(value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more.');
-  return Number(value);
+/** A row id, or the `offset` of an event. */
+export function rowOrOffset(value: string): string {
+  if (decodeOffset(value) === undefined) {
+    throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more, or an offset.');
+  }
+  return value;
 }
 
 export function count(value: string): number {

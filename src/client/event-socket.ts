@@ -1,4 +1,4 @@
-import type { Event } from '../domain/event.ts';
+import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
 
@@ -9,6 +9,9 @@ const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
 /** More than this is left with the service, which reads it again from its log. */
 const MAX_WAITING = 1000;
+
+/** With changes every event has an offset. */
+export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: string });
 
 interface Destination {
   readonly url: URL;
@@ -23,7 +26,7 @@ export async function* eventSocket(
   { url, socketPath, place }: Destination,
   clock: Clock,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Event, void> {
+): AsyncGenerator<SocketEvent, void> {
   const { default: WebSocket } = await import('ws');
   const connect = socketPath === undefined ? undefined : (await import('node:net')).connect;
   if (signal?.aborted) return;
@@ -32,7 +35,7 @@ export async function* eventSocket(
     // Not the scheme ws+unix: it cannot carry a path with a space or a colon.
     ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
   });
-  const waiting: Event[] = [];
+  const waiting: SocketEvent[] = [];
   let failure: PosternError | undefined;
   let isOver = false;
   let wake = (): void => {};
@@ -51,8 +54,10 @@ export async function* eventSocket(
   socket.on('ping', heard);
   socket.on('message', (data) => {
     heard();
-    const event = parsed((data as Buffer).toString('utf8')) as Event | undefined;
-    if (has(event?.data, 'id')) waiting.push(event as Event);
+    const event = parsed((data as Buffer).toString('utf8')) as SocketEvent | undefined;
+    // A range of changed messages alone has no id of its own.
+    const isEvent = has(event?.data, 'id') || has(event?.data, 'first_id');
+    if (isEvent && event !== undefined) waiting.push(event);
     else end(notPostern(200, place));
     if (waiting.length >= MAX_WAITING) socket.pause();
     wake();

@@ -1,6 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Diagnostics } from '../domain/diagnostics.ts';
-import type { Event, EventType } from '../domain/event.ts';
+import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
-import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import type { DeliveryRecord, Webhook, WebhookEventType, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { eventSocket } from './event-socket.ts';
 import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
@@ -17,14 +17,20 @@ import { fetchTransport, headerValue, socketTransport, type Transport } from './
 
 export type { Conversation } from '../domain/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
-export type { Event, EventType } from '../domain/event.ts';
+export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
 export type { Include } from '../domain/include.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Contact } from '../domain/ports/contacts.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
-export type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+export type {
+  DeliveryRecord,
+  Webhook,
+  WebhookEventType,
+  WebhookStatus,
+  WebhookTestResult,
+} from '../domain/webhook.ts';
 export { isPosternError, PosternError } from './postern-error.ts';
 export type { SearchFilter, SearchResults } from './search-results.ts';
 
@@ -71,11 +77,31 @@ export interface ConversationPage extends Included {
 }
 
 export interface ListenOptions extends Included {
-  /** Row id to go on after: nothing after it is missed. Default: from now on. */
-  readonly after?: number;
+  /** Row id or `offset` of an event to go on after: nothing after it is missed. Default: from now on. */
+  readonly after?: number | string;
+  /** Also edits, unsends, receipts and deletions of messages that were there before. */
+  readonly changes?: boolean;
   readonly signal?: AbortSignal;
   /** Told why there is no line, and when it is tried again. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
+}
+
+/** An event of those who ask for changes too. */
+export type TrackedEvent = (Event | ChangeEvent) & {
+  /** The position after this event, to go on from. */
+  readonly offset: string;
+};
+
+export interface TrackedOptions {
+  readonly after?: number | string | undefined;
+  readonly limit?: number;
+  readonly include?: Included['include'] | undefined;
+}
+
+export interface TrackedPage {
+  readonly events: TrackedEvent[];
+  /** Where the next page begins; there is always one. */
+  readonly offset: string;
 }
 
 /** The documented API, typed. Every method throws PosternError. */
@@ -168,7 +194,7 @@ export class PosternClient {
 
   addWebhook(webhook: {
     readonly url: string;
-    readonly events: readonly EventType[];
+    readonly events: readonly WebhookEventType[];
     readonly secret?: string;
     readonly include?: readonly Include[];
   }): Promise<Webhook> {
@@ -187,14 +213,27 @@ export class PosternClient {
     return this.#one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
-  /** Its events after the row id are delivered again, under the same delivery ids. */
-  replayWebhook(id: string, after: number): Promise<Webhook & WebhookStatus> {
-    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after });
+  /** Its events after the row id or offset are delivered again, under the same delivery ids. */
+  replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
+      after: isOffset(after) ? after : Number(after),
+    });
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000). */
   events(after: number, limit = 100, included: Included = {}): Promise<Event[]> {
     return this.#list(`events${queryOf({ after, limit, ...included })}`, 'data');
+  }
+
+  /**
+   * Events and changes after a row id or an offset, oldest first, at most `limit` (1000). Without `after` there are no
+   * events, and the present offset. Throws 410 when the offset is too old; `problem.latest` is the one to begin with.
+   */
+  async trackedEvents({ after, limit, include }: TrackedOptions = {}): Promise<TrackedPage> {
+    const answer = await this.#request('GET', `events${queryOf({ changes: true, after, limit, include })}`);
+    const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
+    if (offset === null) throw notPostern(answer.status, this.#place);
+    return { events: this.#listed<TrackedEvent>(answer, 'data'), offset };
   }
 
   /** The service's own account of itself. */
@@ -215,22 +254,31 @@ export class PosternClient {
   /**
    * Events as they happen, over a WebSocket that reconnects whenever it breaks and resumes after the
    * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
-   * when the service refuses for good: the key (401), or a row id that means nothing any more (410).
+   * when the service refuses for good: the key (401), or a position that means nothing any more (410).
    */
-  async *listen({ after, include, signal, onReconnect }: ListenOptions = {}): AsyncGenerator<Event, void> {
+  listen(options: ListenOptions & { readonly changes: true }): AsyncGenerator<TrackedEvent, void>;
+  listen(options?: ListenOptions & { readonly changes?: false }): AsyncGenerator<Event, void>;
+  async *listen(options: ListenOptions = {}): AsyncGenerator<Event | TrackedEvent, void> {
+    const { changes = false, signal, onReconnect } = options;
     const isAborted = (): boolean => signal?.aborted ?? false;
-    let last = after;
+    let last = options.after;
     let attempt = 0;
     while (!isAborted()) {
       let reason = 'The connection was closed.';
       let leastMs = 0;
       const sinceMs = this.#clock.monotonic();
       try {
-        // From here on by row id, so that nothing is missed when the very first line breaks.
+        // From here on by position, so that nothing is missed when the very first line breaks.
+        if (changes && !isOffset(last)) {
+          const page = await this.trackedEvents({ ...options, after: last, limit: 1 });
+          last = page.offset;
+          yield* page.events;
+        }
         last ??= (await this.status()).newest_event.row_id;
-        const to = { url: this.#lineUrl(last, include), socketPath: this.#socketPath, place: this.#place };
+        const url = this.#lineUrl({ ...options, after: last });
+        const to = { url, socketPath: this.#socketPath, place: this.#place };
         for await (const event of eventSocket(to, this.#clock, signal)) {
-          last = Number(event.data.id);
+          last = 'offset' in event ? event.offset : (event.data as { readonly id: string }).id;
           yield event;
         }
       } catch (error) {
@@ -247,11 +295,12 @@ export class PosternClient {
     }
   }
 
-  #lineUrl(after: number, include: Included['include']): URL {
+  #lineUrl({ after, changes, include }: ListenOptions): URL {
     const url = new URL('ws', this.#base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
     url.searchParams.set('after', String(after));
+    if (changes === true) url.searchParams.set('changes', 'true');
     if (include !== undefined) url.searchParams.set('include', String(include));
     return url;
   }
@@ -324,6 +373,11 @@ function slowAnswerMs(path: string): number | undefined {
 /** Trying again would only be told the same. */
 function isFinal({ status }: PosternError): boolean {
   return status >= 200 && status < 500 && status !== 408 && status !== 429;
+}
+
+/** A row id says nothing of changes; an offset does. */
+function isOffset(after: number | string | undefined): boolean {
+  return typeof after === 'string' && !/^\d+$/.test(after);
 }
 
 function queryOf(parameters: object): string {

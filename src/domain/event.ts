@@ -80,7 +80,3 @@ export interface PendingRow extends RowEntry {
   /** True for an own row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
 }
-
-export function isChangeEvent(event: Event | ChangeEvent): event is ChangeEvent {
-  return (CHANGE_EVENT_TYPES as readonly string[]).includes(event.type);
-}

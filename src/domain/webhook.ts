@@ -1,12 +1,15 @@
-import type { EventType } from './event.ts';
+import { CHANGE_EVENT_TYPES, type EventType } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import type { Offset } from './offset.ts';
+
+/** What a webhook may subscribe to. */
+export type WebhookEventType = EventType | (typeof CHANGE_EVENT_TYPES)[number];
 
 /** A registered webhook as the contract shows it; the secret is write-only. */
 export interface Webhook {
   readonly id: string;
   readonly url: string;
-  readonly events: readonly EventType[];
+  readonly events: readonly WebhookEventType[];
   readonly created_at: string;
 }
 
@@ -18,13 +21,18 @@ export interface StoredWebhook extends Webhook {
   readonly offset: Offset;
 }
 
+/** True for a webhook that asks for changes of existing rows (decision I2). */
+export function wantsChanges({ events }: Pick<Webhook, 'events'>): boolean {
+  return events.some((type) => (CHANGE_EVENT_TYPES as readonly string[]).includes(type));
+}
+
 /** What became of one event at one webhook; never the body. */
 export interface DeliveryRecord {
   /** The `X-Webhook-Delivery` id; the same event has the same id at a webhook forever (decision F2). */
   readonly id: string;
   /** When it ended, ISO 8601 UTC. */
   readonly at: string;
-  readonly event: EventType | 'webhook.test' | 'gone';
+  readonly event: WebhookEventType | 'webhook.test' | 'gone';
   readonly row_id: number;
   readonly outcome: 'delivered' | 'dropped' | 'gone';
   readonly attempts: number;
@@ -47,7 +55,7 @@ export interface WebhookHealth {
 export interface WebhookStatus extends WebhookHealth {
   /** Row id up to which it is done; a little ahead of the stored one while rows are skipped (decision F4). */
   readonly row_id: number;
-  /** Row ids published that it is not done with yet. */
+  /** Row ids, and changes if it asks for them, that are published and that it is not done with yet. */
   readonly behind: number;
 }
 

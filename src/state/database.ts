@@ -1,5 +1,5 @@
 import { AppError, errorCode, isAppError } from '../domain/errors.ts';
-import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { claimPrivateFile } from './private-file.ts';
 
@@ -178,11 +178,14 @@ function assertComplete(database: Sqlite): void {
     if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);
   }
   for (const [url, events] of database.prepare('SELECT url, events FROM webhook').all()) {
-    const isKnown = (event: unknown): boolean => (ROW_EVENT_TYPES as readonly unknown[]).includes(event);
-    if (!URL.canParse(String(url)) || !(JSON.parse(String(events)) as unknown[]).every(isKnown)) {
+    if (!URL.canParse(String(url)) || !(JSON.parse(String(events)) as unknown[]).every(isEventType)) {
       throw new Error('a webhook in it is damaged');
     }
   }
+}
+
+function isEventType(name: unknown): boolean {
+  return ([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as readonly unknown[]).includes(name);
 }
 
 function columnsOf(database: Sqlite): readonly string[] {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { EventType } from '../domain/event.ts';
 import { type Include, includeSet } from '../domain/include.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
-import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookEventType } from '../domain/webhook.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** Decision F1. */
@@ -136,7 +135,7 @@ function toWebhook(row: Row): StoredWebhook {
   return {
     id: String(row[0]),
     url: String(row[1]),
-    events: JSON.parse(String(row[2])) as EventType[],
+    events: JSON.parse(String(row[2])) as WebhookEventType[],
     created_at: String(row[5]),
     secret: row[3] === null ? null : String(row[3]),
     include: includeSet(JSON.parse(String(row[4])) as Include[]),

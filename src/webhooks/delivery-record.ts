@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { LogEntry } from '../domain/event.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
@@ -14,6 +15,13 @@ export function deliveryId(webhookId: string, guid: string): string {
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex', 0, 16);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** What of an entry its delivery id is made from: the guid of a new row, the number of a change (decision I3). */
+export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
+  if (change !== undefined) return `change ${generation}.${change}`;
+  // A database need not give rows a guid (decision B1), and without one all of its events would have the same id.
+  return guid || `row ${rowId}`;
 }
 
 /** The record of a delivery that ended. */

@@ -1,12 +1,12 @@
-import { type EventType, isChangeEvent, type LogEntry } from '../domain/event.ts';
+import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Offset } from '../domain/offset.ts';
-import type { EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
+import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
-import type { DeliveryRecord, StoredWebhook } from '../domain/webhook.ts';
+import { type DeliveryRecord, type StoredWebhook, type WebhookEventType, wantsChanges } from '../domain/webhook.ts';
 import type { EventJson } from '../wire/event-json.ts';
-import { deliveryId, goneRecord, postRecord } from './delivery-record.ts';
+import { deliveryId, deliveryName, goneRecord, postRecord } from './delivery-record.ts';
 import type { Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 
@@ -26,7 +26,7 @@ export interface DeliveryWorkerParts {
 export class DeliveryWorker {
   readonly webhook: StoredWebhook;
   readonly #parts: DeliveryWorkerParts;
-  readonly #types: ReadonlySet<EventType>;
+  readonly #types: ReadonlySet<WebhookEventType>;
   readonly #consumer: EventConsumer;
   #sending: Sending | undefined;
   #isStopped = false;
@@ -34,20 +34,23 @@ export class DeliveryWorker {
   constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.webhook = webhook;
     this.#parts = parts;
-    this.#types = new Set(webhook.events);
+    const changes = wantsChanges(webhook);
+    // A range of changed messages comes with either of the other two (decision I3).
+    this.#types = new Set([...webhook.events, ...(changes ? (['messages.changed'] as const) : [])]);
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
-    this.#consumer = feed.consume<DeliveryRecord>({
+    const task: ConsumerTask<DeliveryRecord> = {
       name: `webhook/${id}`,
       storedOffset() {
-        const offset = store.get(id)?.offset ?? feed.lastPublished();
+        const offset = store.get(id)?.offset ?? feed.lastPublished({ changes });
         progress.move(id, offset);
         return offset;
       },
       handle: (entry) => this.#handle(entry),
       gone: (first, last) => goneRecord(id, first, last, clock),
       progress: (offset, record) => progress.note(id, offset, record),
-    });
+    };
+    this.#consumer = feed.consume(task, { changes });
   }
 
   start(): void {
@@ -91,15 +94,12 @@ export class DeliveryWorker {
 
   async #handle(entry: LogEntry): Promise<Handled<DeliveryRecord>> {
     const { id: webhookId, url, secret, include } = this.webhook;
-    if (isChangeEvent(entry.event)) return { isDone: true };
     const { type } = entry.event;
     if (!this.#types.has(type)) return { isDone: true };
     const { poster, json, ready, clock } = this.#parts;
     await ready(include);
     if (this.#isStopped) return { isDone: false };
-    // A database need not give rows a guid (decision B1), and without one all of its events would have the same
-    // delivery id.
-    const id = deliveryId(webhookId, entry.guid || `row ${entry.rowId}`);
+    const id = deliveryId(webhookId, deliveryName(entry));
     this.#sending = poster.send({ url, secret, id, event: type, json: json(entry, include), retry: true });
     const result = await this.#sending.result;
     this.#sending = undefined;

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { IncludeSet } from '../domain/include.ts';
-import { isAfter, type Offset } from '../domain/offset.ts';
+import { type ClientOffset, isAfter } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import {
+  type DeliveryRecord,
+  type StoredWebhook,
+  type WebhookStatus,
+  type WebhookTestResult,
+  wantsChanges,
+} from '../domain/webhook.ts';
 import type { EventJson } from '../wire/event-json.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
 import { deliveryId, postRecord } from './delivery-record.ts';
@@ -62,7 +68,9 @@ export class Dispatcher implements WebhookRegistry {
     const { store, feed, poster } = this.#parts;
     const message = poster.refusal(webhook.url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
-    const stored = store.add(webhook, feed.lastPublished());
+    // The feed begins to detect changes when the first one asks for them.
+    const start = wantsChanges(webhook) ? feed.resolve(undefined, { changes: true }) : feed.lastPublished();
+    const stored = store.add(webhook, start);
     this.#open(stored);
     return stored;
   }
@@ -81,8 +89,12 @@ export class Dispatcher implements WebhookRegistry {
   status(id: string): WebhookStatus {
     const { store, feed } = this.#parts;
     this.#progress.flush();
-    const { rowId } = this.#workers.get(id)?.offset ?? this.#existing(id).offset;
-    return { ...store.health(id), row_id: rowId, behind: Math.max(0, feed.lastPublished().rowId - rowId) };
+    const webhook = this.#existing(id);
+    const { rowId, change } = this.#workers.get(id)?.offset ?? webhook.offset;
+    const changes = wantsChanges(webhook);
+    const last = feed.lastPublished({ changes });
+    const behind = Math.max(0, last.rowId - rowId) + (changes ? Math.max(0, last.change - change) : 0);
+    return { ...store.health(id), row_id: rowId, behind };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
@@ -126,17 +138,22 @@ export class Dispatcher implements WebhookRegistry {
     };
   }
 
-  replay(id: string, after: Offset): StoredWebhook {
+  replay(id: string, after: ClientOffset): StoredWebhook {
     const webhook = this.#existing(id);
-    const offset = this.#workers.get(id)?.offset ?? webhook.offset;
-    if (isAfter(after, offset)) {
-      const message = `"after" must be a row id from 0 to ${offset.rowId}, where the webhook is now.`;
+    const now = this.#workers.get(id)?.offset ?? webhook.offset;
+    // A row id says nothing of changes: those that the webhook has had are not repeated.
+    const start =
+      'generation' in after
+        ? this.#parts.feed.resolve(after, { changes: wantsChanges(webhook) })
+        : { rowId: after.rowId, change: now.change };
+    if (isAfter(start, now)) {
+      const message = `"after" must be a row id from 0 to ${now.rowId}, where the webhook is now, or an offset before it.`;
       throw invalidRequest([{ pointer: '/after', message }]);
     }
     this.#progress.flush();
-    this.#parts.store.advance(id, after);
-    this.#workers.get(id)?.seek(after);
-    return { ...webhook, offset: after };
+    this.#parts.store.advance(id, start);
+    this.#workers.get(id)?.seek(start);
+    return { ...webhook, offset: start };
   }
 
   /**

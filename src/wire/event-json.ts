@@ -1,8 +1,9 @@
 import type { MessageDetails } from '../domain/details.ts';
-import { type ChangeEvent, type Event, isChangeEvent, type LogEntry } from '../domain/event.ts';
+import type { ChangeEvent, Event, LogEntry } from '../domain/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import { messageWithNames, reactionWithNames } from '../domain/names.ts';
+import { encodeOffset } from '../domain/offset.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 
 /** The JSON of an event with what a client asked to have included. */
@@ -18,7 +19,7 @@ export interface EventParts {
 interface Serialized {
   /** The names that were used, if any. */
   readonly names: NameLookup | undefined;
-  readonly texts: WeakMap<LogEntry, string>;
+  readonly texts: WeakMap<LogEntry['event'], string>;
 }
 
 /** Serialises each event once for each combination of includes, however many webhooks and sockets are sent it. */
@@ -29,19 +30,20 @@ export function eventSerializer(parts: EventParts): EventJson {
     const names = include.has('contacts') ? parts.names() : undefined;
     const known = serialized.get(include);
     if (known !== undefined && known.names === names) return known;
-    const made = { names, texts: new WeakMap<LogEntry, string>() };
+    const made = { names, texts: new WeakMap<LogEntry['event'], string>() };
     serialized.set(include, made);
     return made;
   }
 
-  return (entry, include) => {
+  return ({ event, offset, generation }, include) => {
     const { names, texts } = textsOf(include);
-    let text = texts.get(entry);
+    let text = texts.get(event);
     if (text === undefined) {
-      text = JSON.stringify(include === NO_INCLUDES ? entry.event : withParts(entry.event, include, names, parts));
-      texts.set(entry, text);
+      text = JSON.stringify(include === NO_INCLUDES ? event : withParts(event, include, names, parts));
+      texts.set(event, text);
     }
-    return text;
+    // The last member of the envelope, for readers with changes (decision I2).
+    return generation === undefined ? text : `${text.slice(0, -1)},"offset":"${encodeOffset(offset, generation)}"}`;
   };
 }
 
@@ -51,10 +53,10 @@ function withParts(
   names: NameLookup | undefined,
   parts: EventParts,
 ): object {
-  if (isChangeEvent(event)) return event;
-  const { type, data } = event;
-  if ('associated_message_type' in data) return { type, data: names ? reactionWithNames(data, names) : data };
+  if (event.type === 'message.removed' || event.type === 'messages.changed') return event;
+  const { data } = event;
+  if ('associated_message_type' in data) return { ...event, data: names ? reactionWithNames(data, names) : data };
   const details = include.has('details') ? parts.details(data) : undefined;
   const message = details === undefined ? data : { ...data, details };
-  return { type, data: names ? messageWithNames(message, names) : message };
+  return { ...event, data: names ? messageWithNames(message, names) : message };
 }

@@ -1,9 +1,11 @@
 import type { Conversation } from '../domain/conversation.ts';
-import type { Event, EventType } from '../domain/event.ts';
+import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Message } from '../domain/message.ts';
+import { encodeOffset } from '../domain/offset.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { PermissionsAnswer } from '../domain/status.ts';
+import type { WebhookEventType } from '../domain/webhook.ts';
 
 const received: Message = {
   id: '1204',
@@ -64,7 +66,9 @@ const permissions: PermissionsAnswer = {
   ],
 };
 
-function eventOf(type: EventType): Event {
+const offsetOf = (change: number): string => encodeOffset({ rowId: 1206, change }, 1);
+
+function eventOf(type: WebhookEventType): (Event | ChangeEvent) & { readonly offset?: string } {
   switch (type) {
     case 'message.received':
       return { type, data: received };
@@ -72,8 +76,16 @@ function eventOf(type: EventType): Event {
       return { type, data: sent };
     case 'reaction.added':
       return { type, data: reaction };
-    default:
+    case 'reaction.removed':
       return { type, data: { ...reaction, id: '1207', associated_message_type: 3000 } };
+    case 'message.updated':
+      return { type, data: { ...received, body: 'Are you here yet?' }, changes: ['edited'], offset: offsetOf(17) };
+    case 'message.removed': {
+      const { id, guid, conversation_id } = received;
+      return { type, data: { id, guid, conversation_id }, offset: offsetOf(18) };
+    }
+    default:
+      return { type, data: { first_id: '12', last_id: '1204', count: 1068 }, offset: offsetOf(19) };
   }
 }
 
@@ -87,6 +99,7 @@ export const examples = {
   conversation,
   contact,
   event: eventOf('message.received'),
+  offset: offsetOf(16),
   eventOf,
   webhook,
   registration: { url: webhook.url, events: webhook.events, secret: 'shared secret' },

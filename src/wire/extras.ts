@@ -1,10 +1,7 @@
 import * as z from 'zod';
-import { rowOffset } from '../domain/offset.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { contactsHealthSchema } from './contacts.ts';
-import { includeParameter } from './include.ts';
-import { limit } from './query.ts';
 import { shapeOf } from './shape.ts';
 
 const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
@@ -66,30 +63,3 @@ export const statusQuery = z.object({
 
 /** Answer of `POST /permissions/check` (decision H). */
 export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));
-
-/** The offset that a client goes on from, in a query. */
-export const afterParameter = z
-  .string({ error: 'The parameter after is required: a row id, 0 for everything.' })
-  .refine((text) => /^\d+$/.test(text), 'The parameter after must be a row id, a whole number of 0 or more.')
-  // Beyond 2^53 there are no rows.
-  .transform((text) => rowOffset(Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
-  .meta({ type: 'integer', minimum: 0, description: 'Row id; 0 for everything.' });
-
-/** Parameters of `GET /events` (decision G4). */
-export const eventsQuery = z.object({ after: afterParameter, limit: limit(100, 1000), include: includeParameter });
-
-/** Parameters of the WebSocket beside its key (decision G3, decision H). */
-export const webSocketQuery = z.object({ after: afterParameter.optional(), include: includeParameter });
-
-/** Body of `POST /webhooks/{id}/replay` (decision H). */
-export const replayBody = z
-  .object(
-    {
-      after: z
-        .int({ error: 'The row id must be a whole number of 0 or more.' })
-        .min(0, 'The row id must be 0 or more.')
-        .transform(rowOffset),
-    },
-    { error: 'The body must be a JSON object.' },
-  )
-  .meta({ id: 'Replay' });

@@ -51,7 +51,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   403: 'The host name, the web page or the key of the request is not allowed.',
   404: 'Not found.',
   409: 'Conflict with the present state.',
-  410: 'That row id is above every row.',
+  410: 'That row id is above every row, or the offset is too old.',
   413: 'The body is over 1 MiB.',
   415: 'The body is not JSON.',
   416: 'Range not satisfiable.',

@@ -1,12 +1,13 @@
 import * as z from 'zod';
-import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
+import type { WebhookEventType } from '../domain/webhook.ts';
 import { contactSchema } from './contacts.ts';
 import { conversationSchema } from './conversation.ts';
 import { messageDetailsSchema } from './details.ts';
 import { diagnosticsSchema } from './diagnostics.ts';
-import { eventSchema } from './event.ts';
+import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
 import { examples } from './examples.ts';
-import { permissionsSchema, replayBody, statusSchema } from './extras.ts';
+import { permissionsSchema, statusSchema } from './extras.ts';
 import { healthSchema } from './health.ts';
 import { messageSchema, sendBody } from './message.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
@@ -15,11 +16,21 @@ import { problemSchema } from './problem.ts';
 import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
-import { deliverySchema, webhookBody, webhookSchema, webhookStatusSchema, webhookTestSchema } from './webhook.ts';
+import {
+  deliverySchema,
+  replayBody,
+  WEBHOOK_EVENT_TYPES,
+  webhookBody,
+  webhookSchema,
+  webhookStatusSchema,
+  webhookTestSchema,
+} from './webhook.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMAS = {
+  AnyEvent: anyEventSchema,
+  ChangeEvent: changeEventSchema,
   Contact: contactSchema,
   Conversation: conversationSchema,
   Delivery: deliverySchema,
@@ -66,7 +77,7 @@ export function openApi(version: string): Json {
       { name: 'Webhooks', description: 'Events delivered to you' },
     ],
     paths: paths(),
-    webhooks: Object.fromEntries(ROW_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
+    webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
       schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
@@ -123,11 +134,14 @@ function operationOf(id: RouteId, path: string): Json {
   };
 }
 
-function answerOf({ description, schema, isList, example, type, headers }: OperationAnswer): Json {
+function answerOf({ description, schema, isList, example, examples: several, type, headers }: OperationAnswer): Json {
   const reference = { $ref: `#/components/schemas/${schema}` };
   const content = {
     ...(schema !== undefined && {
-      'application/json': { schema: isList === true ? { type: 'array', items: reference } : reference, example },
+      'application/json': {
+        schema: isList === true ? { type: 'array', items: reference } : reference,
+        ...(several === undefined ? { example } : { examples: several }),
+      },
     }),
     ...(type !== undefined && { [type]: { schema: { type: 'string' } } }),
   };
@@ -144,7 +158,8 @@ function answerOf({ description, schema, isList, example, type, headers }: Opera
   };
 }
 
-function webhookOf(type: string): Json {
+function webhookOf(type: WebhookEventType): Json {
+  const isChange = (CHANGE_EVENT_TYPES as readonly string[]).includes(type);
   return {
     operationId: `on_${type.replace('.', '_')}`,
     tags: ['Webhooks'],
@@ -169,8 +184,8 @@ function webhookOf(type: string): Json {
       required: true,
       content: {
         'application/json': {
-          schema: { $ref: '#/components/schemas/Event' },
-          example: examples.eventOf(type as (typeof ROW_EVENT_TYPES)[number]),
+          schema: { $ref: `#/components/schemas/${isChange ? 'AnyEvent' : 'Event'}` },
+          example: examples.eventOf(type),
         },
       },
     },

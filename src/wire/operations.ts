@@ -1,17 +1,18 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
-import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
 import { namesOf, type ProblemName } from '../domain/problems.ts';
 import { contactQuery } from './contacts.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
+import { eventsQuery, webSocketQuery } from './event.ts';
 import { examples } from './examples.ts';
-import { eventsQuery, replayBody, statusQuery, webSocketQuery } from './extras.ts';
+import { statusQuery } from './extras.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RouteId } from './routes.ts';
 import { searchParameters } from './search.ts';
-import { webhookBody } from './webhook.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
@@ -35,6 +36,8 @@ export interface OperationAnswer {
   readonly schema?: string;
   readonly isList?: boolean;
   readonly example?: unknown;
+  /** Several, by name, in place of one. */
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
   /** Content type besides JSON, or in place of it. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -220,12 +223,37 @@ export const OPERATIONS = {
   },
   listEvents: {
     tag: 'Events',
-    summary: 'Events after a row id, in row id order',
+    summary: 'Events after a row id or an offset, oldest first',
+    description:
+      'With `changes=true` also changes of messages that were there before, each event with its `offset`, and a `Link` ' +
+      'to go on from. `after` may then be missing: the answer is empty, and its `Link` has the present offset.',
     query: eventsQuery,
-    answers: { 200: { description: 'One page.', schema: 'Event', isList: true, example: [examples.event] } },
-    problems: ['after_unknown', ...CHAT_DB],
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'AnyEvent',
+        isList: true,
+        examples: {
+          rows: { summary: 'New rows', value: [examples.event] },
+          changes: {
+            summary: 'With changes=true',
+            value: [
+              { ...examples.event, offset: examples.offset },
+              ...CHANGE_EVENT_TYPES.map((type) => examples.eventOf(type)),
+            ],
+          },
+        },
+        headers: { Link: 'With `changes=true`: `<…>; rel="next"`, always.' },
+      },
+    },
+    problems: ['changes_disabled', 'after_unknown', 'offset_expired', ...CHAT_DB],
     mistakes: [
-      { pointer: '?after', message: 'The parameter after is required: a row id, 0 for everything.' },
+      {
+        pointer: '?after',
+        message:
+          'The parameter after must be a row id, a whole number of 0 or more, or an offset that the service gave.',
+      },
+      { pointer: '?changes', message: 'The parameter changes must be true or false.' },
       INCLUDE_MISTAKE,
     ],
   },
@@ -233,13 +261,22 @@ export const OPERATIONS = {
     tag: 'Events',
     summary: 'A WebSocket that is sent every event',
     description:
-      'The key is a query parameter. With `after`, everything since that row id comes first, without gap or repeat.',
+      'The key is a query parameter. With `after`, everything since that row id or offset comes first, without gap or ' +
+      'repeat. With `changes=true` also changes of messages that were there before, and every event has its `offset`.',
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
       ...webSocketQuery.shape,
     }),
     answers: { 101: { description: 'Switched to WebSocket.' } },
-    problems: ['bad_handshake', 'after_unknown', 'upgrade_required', ...CHAT_DB, 'shutting_down'],
+    problems: [
+      'bad_handshake',
+      'changes_disabled',
+      'after_unknown',
+      'offset_expired',
+      'upgrade_required',
+      ...CHAT_DB,
+      'shutting_down',
+    ],
     mistakes: [INCLUDE_MISTAKE],
   },
   listWebhooks: {
@@ -250,12 +287,15 @@ export const OPERATIONS = {
   registerWebhook: {
     tag: 'Webhooks',
     summary: 'Register a webhook',
+    description:
+      '`message.updated` and `message.removed` are changes of messages that were there before. With either the webhook ' +
+      'also gets `messages.changed`, and its events have an `offset`.',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-    problems: ['too_many_webhooks', ...STATE_DB, 'shutting_down'],
+    problems: ['changes_disabled', 'too_many_webhooks', ...STATE_DB, 'shutting_down'],
     mistakes: [
       { pointer: '/url', message: 'The url must be a complete http or https address.' },
-      { pointer: '/events/0', message: `An event must be one of ${ROW_EVENT_TYPES.join(', ')}.` },
+      { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
     ],
   },
   getWebhook: {
@@ -284,13 +324,18 @@ export const OPERATIONS = {
   },
   replayWebhook: {
     tag: 'Webhooks',
-    summary: 'Redeliver everything after a row id',
+    summary: 'Redeliver everything after a row id or an offset',
     body: { schema: replayBody, example: { after: 1200 } },
     answers: {
       202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
     },
-    problems: ['webhook_not_found', ...STATE_DB],
-    mistakes: [{ pointer: '/after', message: 'The row id must be a whole number of 0 or more.' }],
+    problems: ['changes_disabled', 'webhook_not_found', 'offset_expired', ...STATE_DB],
+    mistakes: [
+      {
+        pointer: '/after',
+        message: '"after" must be a row id, a whole number of 0 or more, or an offset that the service gave.',
+      },
+    ],
   },
   getMetrics: {
     tag: 'Service',

@@ -1,10 +1,14 @@
 import * as z from 'zod';
-import { ROW_EVENT_TYPES } from '../domain/event.ts';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { includeSet } from '../domain/include.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { includedPart } from './include.ts';
+import { afterMember } from './offset.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
+
+/** What a webhook may subscribe to. */
+export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
 /** The contract's Webhook, without its write-only secret. */
 export const webhookSchema = shapeOf<Webhook>()(
@@ -12,7 +16,7 @@ export const webhookSchema = shapeOf<Webhook>()(
     .object({
       id: z.string(),
       url: z.string(),
-      events: z.array(z.enum(ROW_EVENT_TYPES)).readonly(),
+      events: z.array(z.enum(WEBHOOK_EVENT_TYPES)).readonly(),
       created_at: z.iso.datetime({ precision: 0 }),
     })
     .meta({ id: 'Webhook' }),
@@ -27,10 +31,14 @@ export const webhookBody = z
         .meta({ format: 'uri' }),
       events: list(
         'The events',
-        z.enum(ROW_EVENT_TYPES, { error: `An event must be one of ${ROW_EVENT_TYPES.join(', ')}.` }),
+        z.enum(WEBHOOK_EVENT_TYPES, { error: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` }),
         64,
       )
         .min(1, 'There must be at least one event.')
+        .refine(
+          (events) => !events.includes('messages.changed') || events.some((type) => /^message\.(upd|rem)/.test(type)),
+          'messages.changed comes with message.updated or message.removed: name one of them too.',
+        )
         .transform((events) => [...new Set(events)]),
       secret: text('The secret', 256)
         .refine((value) => value !== '', 'The secret must not be empty.')
@@ -42,6 +50,11 @@ export const webhookBody = z
   )
   .meta({ id: 'WebhookRegistration' });
 
+/** Body of `POST /webhooks/{id}/replay` (decision H). */
+export const replayBody = z
+  .object({ after: afterMember }, { error: 'The body must be a JSON object.' })
+  .meta({ id: 'Replay' });
+
 /** Answer of `GET /webhooks/{id}` (decision H). */
 export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
   z
@@ -51,7 +64,9 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
       consecutive_failures: z.int(),
       last_success_at: z.string().nullable(),
       row_id: z.int().meta({ description: 'Row id up to which delivery is done.' }),
-      behind: z.int().meta({ description: 'Number of published row ids that are still to be delivered.' }),
+      behind: z.int().meta({
+        description: 'Number of published row ids, and of changes if it asks for them, that are still to be delivered.',
+      }),
     })
     .meta({ id: 'WebhookStatus' }),
 );
@@ -62,7 +77,7 @@ export const deliverySchema = shapeOf<DeliveryRecord>()(
     .object({
       id: z.string().meta({ description: 'The X-Webhook-Delivery header of the request.' }),
       at: z.string(),
-      event: z.enum([...ROW_EVENT_TYPES, 'webhook.test', 'gone']),
+      event: z.enum([...WEBHOOK_EVENT_TYPES, 'webhook.test', 'gone']),
       row_id: z.int(),
       outcome: z.enum(['delivered', 'dropped', 'gone']),
       attempts: z.int(),

@@ -3,14 +3,13 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { isAppError } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import type { Offset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
+import { webSocketQuery } from '../wire/event.ts';
 import type { EventJson } from '../wire/event-json.ts';
-import { webSocketQuery } from '../wire/extras.ts';
 import { readQuery } from '../wire/query.ts';
-import { Client } from './client.ts';
+import { Client, type ClientParts } from './client.ts';
 import { openClientSocket } from './client-socket.ts';
 import { FrameCache } from './frame-batch.ts';
 
@@ -34,6 +33,9 @@ export interface HubParts {
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
+/** What one client asked for. */
+type Stream = Pick<ClientParts, 'frames' | 'join' | 'canLoseEvents'>;
+
 /**
  * The WebSocket clients. Publishing notes which of them may have something to read, and one pass soon after serves
  * them all: a batch of events is framed once for all clients at the same position.
@@ -47,6 +49,7 @@ export class Hub {
     maxPayload: MAX_FRAME_BYTES,
   });
   readonly #frames = new Map<IncludeSet, FrameCache>();
+  readonly #framesWithChanges = new Map<IncludeSet, FrameCache>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
   /** Clients whose reader threw `unavailable`. */
@@ -78,12 +81,20 @@ export class Hub {
    * G1, G3).
    */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void | Promise<void> {
-    const { after, include } = readQuery(webSocketQuery, query);
+    const { after, changes, include } = readQuery(webSocketQuery, query);
     const upgrade = (): void => {
       if (this.#closing !== undefined) throw problem('shutting_down');
-      if (after !== undefined) this.#parts.feed.resolve({ rowId: after.rowId });
-      const frames = this.#framesOf(include);
-      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, frames, after));
+      const { feed } = this.#parts;
+      const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
+      const stream: Stream = {
+        frames: this.#framesOf(include, changes),
+        canLoseEvents: after === undefined,
+        join: (onMore) =>
+          after === undefined || position === undefined
+            ? feed.live(onMore, { changes })
+            : feed.resume(position, onMore, { changes, backpressure: true }),
+      };
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, stream));
     };
     const ready = this.#parts.ready(include);
     return ready === undefined ? upgrade() : ready.then(upgrade);
@@ -95,15 +106,13 @@ export class Hub {
     return this.#closing;
   }
 
-  #welcome(webSocket: WebSocket, socket: Duplex, frames: FrameCache, after: Offset | undefined): void {
-    const { feed, log } = this.#parts;
+  #welcome(webSocket: WebSocket, socket: Duplex, stream: Stream): void {
+    const { log } = this.#parts;
     this.#accepted += 1;
     const number = this.#accepted;
     const client = new Client({
+      ...stream,
       socket: openClientSocket(webSocket, socket),
-      frames,
-      join: (onMore) => (after === undefined ? feed.live(onMore) : feed.resume(after, onMore, { backpressure: true })),
-      canLoseEvents: after === undefined,
       wake: (woken) => this.#wake(woken),
       onMissed: (missed) => {
         this.#missed += missed;
@@ -119,11 +128,13 @@ export class Hub {
     this.#cancelPing ??= this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
   }
 
-  #framesOf(include: IncludeSet): FrameCache {
-    let frames = this.#frames.get(include);
+  /** Clients with and without changes are sent other entries, and so have caches of their own. */
+  #framesOf(include: IncludeSet, changes: boolean): FrameCache {
+    const caches = changes ? this.#framesWithChanges : this.#frames;
+    let frames = caches.get(include);
     if (frames === undefined) {
       frames = new FrameCache((entry) => this.#parts.json(entry, include));
-      this.#frames.set(include, frames);
+      caches.set(include, frames);
     }
     return frames;
   }
@@ -156,7 +167,7 @@ export class Hub {
       if (next !== undefined) this.#wake(next);
       return;
     }
-    for (const frames of this.#frames.values()) frames.clear();
+    for (const caches of [this.#frames, this.#framesWithChanges]) for (const frames of caches.values()) frames.clear();
   }
 
   #serve(client: Client): void {

@@ -83,12 +83,15 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has the four events as webhooks', () => {
+  test('has every event as a webhook', () => {
     expect(Object.keys(document.webhooks)).toEqual([
       'message.received',
       'message.sent',
       'reaction.added',
       'reaction.removed',
+      'message.updated',
+      'message.removed',
+      'messages.changed',
     ]);
   });
 });

@@ -24,7 +24,9 @@ test('every command and every option of it is offered', () => {
 test('what an option takes is completed: files, folders, and the names there are', () => {
   expect(script).toContain(":folder:_files -/'");
   expect(script).toContain("'*--attach[a file to attach; may be repeated]:file:_files'");
-  expect(script).toContain(':type:(message.received message.sent reaction.added reaction.removed)');
+  expect(script).toContain(
+    ':type:(message.received message.sent reaction.added reaction.removed message.updated message.removed messages.changed)',
+  );
   expect(script).toContain("':shell:(zsh)'");
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { eventLine } from '../../src/cli/output/event-line.ts';
+import type { ChangeName } from '../../src/domain/event.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
 
@@ -59,6 +60,33 @@ test('a reaction says what and to which message', () => {
   );
   const removed = { ...reaction, emoji: '🎉', message_id: '' };
   expect(eventLine({ type: 'reaction.removed', data: removed }, nowMs)).toContain('took 🎉 back from a message');
+});
+
+const updated = (changes: readonly ChangeName[], data: Partial<Message> = {}): string =>
+  eventLine({ type: 'message.updated', data: { ...message, ...data }, changes }, nowMs);
+
+test('a change says what happened to which message, at the time it is told', () => {
+  expect(updated(['edited'], { body: 'Hello\nagain' })).toBe('03:04:06 ← +15550100  message 12 edited: Hello ⏎ again');
+  expect(updated(['unsent'], { body: '' })).toBe('03:04:06 ← +15550100  message 12 unsent');
+  expect(updated(['delivered', 'read'], { is_from_me: true })).toBe('03:04:06 → +15550100  message 12 delivered, read');
+  expect(updated(['attachment'], { body: '', attachments: ['/tmp/a.jpg'] })).toBe(
+    '03:04:06 ← +15550100  message 12 attachment changed: [a.jpg]',
+  );
+  expect(updated(['deleted'])).toBe('03:04:06 ← +15550100  message 12 deleted');
+});
+
+test('a removed message is named, and its conversation where that is known', () => {
+  const data = { id: '12', guid: 'G', conversation_id: 'any;-;+15550100' };
+  expect(eventLine({ type: 'message.removed', data }, nowMs)).toBe('03:04:06 · +15550100  message 12 removed');
+  const unknown = { id: '12', guid: '', conversation_id: '' };
+  expect(eventLine({ type: 'message.removed', data: unknown }, nowMs)).toBe('03:04:06 · ?  message 12 removed');
+});
+
+test('many changes are one line', () => {
+  const data = { first_id: '12', last_id: '9000', count: 3120 };
+  expect(eventLine({ type: 'messages.changed', data }, nowMs)).toBe(
+    '03:04:06 · 3120 messages changed, between 12 and 9000: read them again',
+  );
 });
 
 test('a row that belongs to no conversation and no sender is still a line', () => {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
 import type { NameLookup } from '../../src/domain/ports/contacts.ts';
 import { eventSerializer } from '../../src/wire/event-json.ts';
 
@@ -66,4 +66,28 @@ test('an address that is a word of JavaScript is an ordinary key', () => {
   const json = eventSerializer({ details: () => undefined, names: () => ({ nameOf: (address) => `at ${address}` }) });
   const text = json({ ...entry, event: { type: 'message.received', data: odd } }, includeSet(['contacts']));
   expect(text).toContain('"__proto__":"at __proto__"');
+});
+
+test('for readers with changes the offset is the last member, and without it nothing changes, to the byte', () => {
+  const json = eventSerializer({ details: () => details, names: () => ana });
+  const tracked = { ...entry, offset: { rowId: 7, change: 3 }, generation: 2 };
+  const offset = encodeOffset({ rowId: 7, change: 3 }, 2);
+  expect(json(entry, NO_INCLUDES)).toBe(JSON.stringify(entry.event));
+  expect(json(tracked, NO_INCLUDES)).toBe(JSON.stringify({ ...entry.event, offset }));
+  const updated = { type: 'message.updated', data: message, changes: ['edited', 'read'] } as const;
+  expect(json({ ...tracked, change: 3, event: updated }, NO_INCLUDES)).toBe(JSON.stringify({ ...updated, offset }));
+  const both = json({ ...tracked, change: 3, event: updated }, includeSet(['contacts', 'details']));
+  expect(JSON.parse(both)).toEqual({
+    ...updated,
+    data: { ...message, details, names: { '+15550100': 'Ana', '+15550102': 'Bo' } },
+    offset,
+  });
+});
+
+test('what is gone has nothing to include', () => {
+  const json = eventSerializer({ details: () => details, names: () => ana });
+  const all = includeSet(['contacts', 'details']);
+  const removed = { type: 'message.removed', data: { id: '7', guid: '', conversation_id: '' } } as const;
+  const many = { type: 'messages.changed', data: { first_id: '1', last_id: '9', count: 8 } } as const;
+  for (const event of [removed, many]) expect(json({ ...entry, event }, all)).toBe(JSON.stringify(event));
 });

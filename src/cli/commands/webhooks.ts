@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { PosternClient } from '../../client/postern-client.ts';
 import { errorCode } from '../../domain/errors.ts';
-import { type EventType, ROW_EVENT_TYPES } from '../../domain/event.ts';
-import type { Webhook } from '../../domain/webhook.ts';
+import { ROW_EVENT_TYPES } from '../../domain/event.ts';
+import { type Webhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Column, sayTable } from '../output/table.ts';
@@ -11,7 +11,7 @@ import { shownTime } from '../output/time.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
 export interface AddOptions extends ConnectionOptions {
-  readonly event?: readonly EventType[];
+  readonly event?: readonly WebhookEventType[];
   /** Like the key, the secret is never an argument. */
   readonly secretFile?: string;
 }
@@ -47,11 +47,18 @@ export function listWebhooks(options: ConnectionOptions, context: ClientContext)
       context.columns === undefined ? id : id.slice(0, SHORT_ID),
       stateOf(id),
       url,
-      events.length === ROW_EVENT_TYPES.length ? 'all' : events.join(', '),
+      shownEvents(events),
     ]);
     sayTable(context, WEBHOOKS, rows, 'No webhook is registered.');
     return EXIT.ok;
   });
+}
+
+/** What is not of a change is in `all`. */
+function shownEvents(events: Webhook['events']): string {
+  const isAll = ROW_EVENT_TYPES.every((type) => events.includes(type));
+  if (!isAll) return events.join(', ');
+  return wantsChanges({ events }) ? 'all, with changes' : 'all';
 }
 
 export function addWebhook(url: string, options: AddOptions, context: ClientContext): Promise<number> {

@@ -1,17 +1,36 @@
 import { basename } from 'node:path';
-import type { Event } from '../../domain/event.ts';
+import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Names } from '../../domain/names.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import { oneLine } from './text.ts';
 import { shownTime } from './time.ts';
 
-/** An event as one line: when, which way, who, what. */
-export function eventLine(event: Event, nowMs: number): string {
-  const { data } = event;
-  const arrow = data.is_from_me ? '→' : '←';
-  const what = 'body' in data ? messageText(data) : reactionText(event.type, data);
-  return `${shownTime(data.timestamp, nowMs)} ${arrow} ${whoIn(data)}  ${what}`;
+/** An event as one line: when, which way, who, what. A change has no time of its own and shows the present one. */
+export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
+  const now = shownTime(new Date(nowMs).toISOString(), nowMs);
+  switch (event.type) {
+    case 'message.received':
+    case 'message.sent':
+      return line(shownTime(event.data.timestamp, nowMs), event.data, messageText(event.data));
+    case 'reaction.added':
+    case 'reaction.removed':
+      return line(shownTime(event.data.timestamp, nowMs), event.data, reactionText(event.type, event.data));
+    case 'message.updated':
+      return line(now, event.data, updateText(event));
+    case 'message.removed': {
+      const { id, conversation_id: conversation } = event.data;
+      return `${now} · ${oneLine(conversation.split(/;[+-];/).at(-1) ?? '') || '?'}  message ${id} removed`;
+    }
+    default: {
+      const { first_id: first, last_id: last, count } = event.data;
+      return `${now} · ${count} messages changed, between ${first} and ${last}: read them again`;
+    }
+  }
+}
+
+function line(time: string, data: Message | Reaction, what: string): string {
+  return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
 /** What a message says, on one line, and what is attached to it. */
@@ -40,4 +59,10 @@ function reactionText(type: Event['type'], reaction: Reaction): string {
   const name = oneLine(reaction.emoji ?? reaction.reaction_type.replace('_', ' '));
   const target = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
   return type === 'reaction.removed' ? `took ${name} back from ${target}` : `reacted with ${name} to ${target}`;
+}
+
+function updateText({ data, changes }: Extract<ChangeEvent, { type: 'message.updated' }>): string {
+  const what = changes.map((name) => (name === 'attachment' ? 'attachment changed' : name)).join(', ');
+  const hasText = changes.includes('edited') || changes.includes('attachment') || changes.includes('restored');
+  return `message ${data.id} ${what}${hasText ? `: ${messageText(data)}` : ''}`;
 }

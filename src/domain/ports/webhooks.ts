@@ -1,5 +1,5 @@
 import type { IncludeSet } from '../include.ts';
-import type { Offset } from '../offset.ts';
+import type { ClientOffset, Offset } from '../offset.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus, WebhookTestResult } from '../webhook.ts';
 
 export interface NewWebhook {
@@ -38,7 +38,10 @@ export interface WebhookStore {
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
-  /** Registers it from the event published next; throws `conflict` when there are too many (decisions F1, F4). */
+  /**
+   * Registers it from the event published next; throws `conflict` when there are too many (decisions F1, F4), and 404
+   * `changes_disabled` when it asks for changes and the configuration has them off.
+   */
   add(webhook: NewWebhook): StoredWebhook;
   /** Resolves once nothing can be sent to it any more (decision F5); false when there was none. */
   remove(id: string): Promise<boolean>;
@@ -50,6 +53,9 @@ export interface WebhookRegistry {
   lastDelivery(id: string): DeliveryRecord | undefined;
   /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
-  /** Goes back to `after`, durably; throws `invalid` when that is ahead of where the webhook is. */
-  replay(id: string, after: Offset): StoredWebhook;
+  /**
+   * Goes back to `after`, durably; throws `invalid` when that is ahead of where the webhook is, and 410
+   * `offset_expired` as the feed does.
+   */
+  replay(id: string, after: ClientOffset): StoredWebhook;
 }

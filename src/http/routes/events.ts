@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncludeSet } from '../../domain/include.ts';
-import { isAfter } from '../../domain/offset.ts';
+import { encodeOffset, isAfter } from '../../domain/offset.ts';
+import { eventsQuery } from '../../wire/event.ts';
 import type { EventJson } from '../../wire/event-json.ts';
-import { eventsQuery } from '../../wire/extras.ts';
 import { readQuery } from '../../wire/query.ts';
+import { API } from '../../wire/routes.ts';
+import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
@@ -19,18 +21,29 @@ export interface EventSource {
 export function eventRoutes({ json, ready }: EventSource): Pick<Handlers, 'listEvents'> {
   return {
     async listEvents({ query, caller: { feed } }) {
-      const { after, limit, include } = readQuery(eventsQuery, query);
+      const { after, changes, limit, include } = readQuery(eventsQuery, query);
       await ready(include);
       const texts: string[] = [];
-      let position = feed.resolve({ rowId: after.rowId });
+      let position = feed.resolve(after, { changes });
+      // Taken first: if the log is begun again meanwhile, the next request is told so.
+      const generation = feed.changeGeneration();
       for (let wanted = limit; wanted > 0; wanted = limit - texts.length) {
         if (texts.length > 0) await nextTurn();
-        const page = feed.page(position, Math.min(wanted, BATCH_SIZE));
+        const page = feed.page(position, Math.min(wanted, BATCH_SIZE), { changes });
         texts.push(...page.entries.map((entry) => json(entry, include)));
         position = page.upTo;
-        if (!isAfter(feed.lastPublished(), position)) break;
+        if (!isAfter(feed.lastPublished({ changes }), position)) break;
       }
-      return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
+      const answer = { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
+      if (!changes) return answer;
+      // With changes there is always a position to go on from (decision I2).
+      const link = nextPage(`${API}/events`, [
+        ['changes', 'true'],
+        ['limit', String(limit)],
+        ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
+        ['after', encodeOffset(position, generation)],
+      ]);
+      return { ...answer, headers: { Link: link } };
     },
   };
 }

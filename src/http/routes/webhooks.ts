@@ -2,10 +2,9 @@ import { NO_INCLUDES } from '../../domain/include.ts';
 import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
-import { replayBody } from '../../wire/extras.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
-import { webhookBody } from '../../wire/webhook.ts';
+import { replayBody, webhookBody } from '../../wire/webhook.ts';
 import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
 

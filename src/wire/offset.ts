@@ -1,0 +1,36 @@
+import * as z from 'zod';
+import { type ClientOffset, decodeOffset } from '../domain/offset.ts';
+
+const MEANING = 'Row id, 0 for everything; or an `offset` that the service gave.';
+
+/** The offset that a client goes on from, in a query (decision I1). */
+export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
+
+/** The same in a body, where a row id is a number. */
+export const afterMember = z
+  .union([z.number().meta({ type: 'integer', minimum: 0 }), z.string()], { error: mistake('"after"') })
+  .transform(clientOffset('"after"'))
+  .meta({ description: MEANING });
+
+/** The parameter `changes`, of the WebSocket and of `GET /events` (decision I2). */
+export const changesParameter = z
+  .enum(['true', 'false'], { error: 'The parameter changes must be true or false.' })
+  .optional()
+  .transform((value) => value === 'true')
+  .meta({
+    description:
+      'true: also `message.updated`, `message.removed` and `messages.changed`, and every event has its `offset`.',
+  });
+
+function clientOffset(what: string) {
+  return (given: string | number, context: z.core.$RefinementCtx): ClientOffset => {
+    const offset = decodeOffset(String(given));
+    if (offset !== undefined) return offset;
+    context.issues.push({ code: 'custom', input: given, message: mistake(what) });
+    return z.NEVER;
+  };
+}
+
+function mistake(what: string): string {
+  return `${what} must be a row id, a whole number of 0 or more, or an offset that the service gave.`;
+}

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import type { AxeResults } from 'axe-core';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -19,7 +16,6 @@ const FOCUS = `(() => {
     isInView: bottom > 0 && right > 0 && top < innerHeight && left < innerWidth,
   };
 })()`;
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
@@ -43,14 +39,6 @@ async function tabTo(selector: string, key = 'Tab'): Promise<void> {
   throw new Error(`${selector} cannot be reached by keyboard`);
 }
 
-/** Faults that axe finds, in few words. */
-async function faults(): Promise<readonly unknown[]> {
-  const { page } = there();
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document)');
-  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]);
-}
-
 beforeAll(async () => {
   receiver = await Receiver.start();
   stage = await BrowserStage.open(folder);
@@ -72,7 +60,7 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
     await page.getByText('Wrong API key').waitFor();
-    expect(await faults()).toEqual([]);
+    expect(await there().faults()).toEqual([]);
     await page.keyboard.type(key);
     await page.keyboard.press('Enter');
     await page.locator('#conversation-list button:focus').waitFor();
@@ -133,9 +121,9 @@ describe('the console, with the keyboard alone', () => {
       async () => {
         const { page } = there();
         await page.emulateMedia({ colorScheme: scheme });
-        expect(await faults()).toEqual([]);
+        expect(await there().faults()).toEqual([]);
         await page.setViewportSize({ width: 390, height: 844 });
-        expect(await faults()).toEqual([]);
+        expect(await there().faults()).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
         await page.setViewportSize({ width: 1280, height: 800 });
       },

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** The browser itself must ask nobody anything. */
 const QUIET = [
   '--no-sandbox',
@@ -70,6 +73,13 @@ export class BrowserStage {
     return /^api_key = "(.+)"/m.exec(readFileSync(join(this.#folder, 'config.toml'), 'utf8'))?.[1] ?? '';
   }
 
+  /** Faults of the page that axe finds, in few words. */
+  async faults(): Promise<readonly unknown[]> {
+    await this.page.evaluate(AXE);
+    const { violations } = await this.page.evaluate<AxeResults>('axe.run(document)');
+    return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]);
+  }
+
   /** Ends the service; the browser stays before what it shows. */
   async stopService(): Promise<void> {
     const ended = once(this.#demo, 'exit');
@@ -83,7 +93,7 @@ export class BrowserStage {
 
   async close(): Promise<void> {
     await this.#browser.close();
-    this.#demo.kill('SIGINT');
+    if (this.#demo.exitCode === null) await this.stopService();
   }
 }
 

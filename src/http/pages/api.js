@@ -39,6 +39,18 @@ export async function call(path, { method = 'GET', body } = {}) {
   return response.status === 204 ? undefined : response.json();
 }
 
+/** One page of a list, with the path of the next one if there is one; throws a Refusal. */
+export async function pageOf(path, signal) {
+  const response = await ask(path, { signal });
+  const [, next] = /<([^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
+  return {
+    items: await response.json(),
+    headers: response.headers,
+    // Beneath this page's own API: a proxy may have added a folder.
+    next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
+  };
+}
+
 /** The bytes of an attachment; throws a Refusal. */
 export async function bytesOf(path) {
   return (await ask(path, {})).blob();

@@ -5,6 +5,7 @@ import { focusConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
 import { watchHealth } from './health.js';
 import { listen, offerFilter } from './live.js';
+import { offerSearch } from './search.js';
 import { offerSending } from './send.js';
 import { showWebhooks } from './webhooks.js';
 
@@ -55,6 +56,7 @@ element('sign-out').addEventListener('click', () => {
   location.reload();
 });
 offerSending();
+offerSearch();
 offerFilter();
 watchHealth();
 if (currentKey() !== '') void enter(currentKey());

@@ -26,15 +26,18 @@ export function focusConversations() {
   (list.querySelector('button') ?? element('recipient')).focus();
 }
 
-/** Opens one, and marks it in the list. */
-export async function choose(conversation, { isByKeyboard = false } = {}) {
+/** How the list calls a conversation; its id if it is not there. */
+export const shownName = (id) => buttonOf(id)?.title ?? id;
+
+/** Opens one, at a message of it if there is one, and marks it in the list. */
+export async function choose(conversation, { isByKeyboard = false, message } = {}) {
   for (const button of list.querySelectorAll('button')) {
     button.setAttribute('aria-current', String(button.dataset.id === conversation.id));
   }
   // On a phone the messages are below the list.
   element('thread').scrollIntoView({ block: 'nearest' });
   if (isByKeyboard) element('body').focus();
-  await openConversation(conversation.id, nameOf(conversation));
+  await openConversation(conversation.id, nameOf(conversation), message);
 }
 
 /** Puts the conversation of a new message first; one that is not in the list yet brings a new list. */

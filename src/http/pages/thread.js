@@ -1,37 +1,70 @@
 import { bytesOf, call } from './api.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
 
+const AT_ONCE = 50;
+
 const list = element('message-list');
+const toNewest = element('newest-messages');
 let openId = '';
+/** How often one was opened: only the last one is shown. */
+let openings = 0;
 let objectUrls = [];
 
 export const openedConversation = () => openId;
 
-/** Shows the newest messages of a conversation, and makes it the one that is written to. */
-export async function openConversation(id, name) {
+/** Shows the newest messages of a conversation, or those around one of it, and makes it the one that is written to. */
+export async function openConversation(id, name, wanted) {
   openId = id;
+  openings += 1;
+  const own = openings;
   element('thread-title').textContent = name;
   element('message-none').hidden = true;
   element('recipient').value = id;
   list.replaceChildren();
+  toNewest.hidden = true;
+  toNewest.onclick = () => void openConversation(id, name);
   try {
-    const messages = await call(`messages?limit=50&include=contacts&conversation_id=${encodeURIComponent(id)}`);
-    if (openId !== id) return; // Another one was chosen meanwhile.
+    const { messages, isNewest } = await read(id, wanted);
+    if (own !== openings) return; // Another one was chosen meanwhile.
     for (const url of objectUrls) URL.revokeObjectURL(url);
     objectUrls = [];
     // What came as an event in the meantime stays, behind those that were asked for.
     const known = new Set(messages.map((message) => message.id));
-    const later = [...list.children].filter((item) => !known.has(item.dataset.id));
-    list.replaceChildren(...messages.reverse().map(itemOf), ...later);
-    list.scrollTop = list.scrollHeight;
+    const later = isNewest ? [...list.children].filter((item) => !known.has(item.dataset.id)) : [];
+    list.replaceChildren(...messages.map(itemOf), ...later);
+    toNewest.hidden = isNewest;
+    if (wanted === undefined) list.scrollTop = list.scrollHeight;
+    else show(wanted);
   } catch (error) {
     say('send-result', error.message, true);
   }
 }
 
-/** Adds a message that has just come, if its conversation is open. */
+/** The newest messages, oldest first, if the wanted one is among them, else those from it on. */
+async function read(id, wanted) {
+  const path = `messages?limit=${AT_ONCE}&include=contacts&conversation_id=${encodeURIComponent(id)}`;
+  const newest = await call(path);
+  if (wanted === undefined || newest.length < AT_ONCE || newest.some((message) => message.id === wanted.id)) {
+    return { messages: newest.reverse(), isNewest: true };
+  }
+  // The time of a message is shown without its fraction of a second.
+  const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
+  const messages = await call(`${path}&order=asc&since=${encodeURIComponent(since)}`);
+  return { messages, isNewest: false };
+}
+
+function show({ id }) {
+  const item = [...list.children].find((one) => one.dataset.id === id);
+  if (item === undefined) return;
+  item.classList.add('found');
+  item.tabIndex = -1;
+  item.scrollIntoView({ block: 'nearest' });
+  item.focus();
+}
+
+/** Adds a message that has just come, if its conversation is open at its end. */
 export function addMessage(message) {
-  if (message.conversation_id !== openId) return;
+  if (message.conversation_id !== openId || !toNewest.hidden) return;
   if ([...list.children].some((item) => item.dataset.id === message.id)) return;
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   list.append(itemOf(message));

@@ -152,10 +152,11 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
 
 /** undefined for a conversation that is not known (decision B9: an empty list). */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
-  const { conversationId, order, sinceNs, cursor } = query;
+  const { conversationId, order, sinceNs, beforeNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
   const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
-  const list: List = { chatId, order, ...EVERYTHING, ...(since && { after: since }) };
+  const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
+  const list: List = { chatId, order, ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);
   return conversationId !== undefined && chatId === undefined ? undefined : rest;
 }

@@ -38,6 +38,30 @@ describe('a list of messages', () => {
     }
   });
 
+  test.each(['macos-13', 'macos-10.13'] as const)(
+    'before a time shows what is older, page by page (%s)',
+    async (schema) => {
+      const { fixture, reader } = open(schema);
+      const chat = fixture.chat('any;-;1');
+      // One database may have seconds and nanoseconds.
+      for (let second = 0; second < 6; second += 1) {
+        const ns = appleNs(`2026-01-01T00:00:0${second}Z`);
+        fixture.message({ chat, date: second === 1 ? ns / 1_000_000_000n : ns });
+      }
+      const beforeNs = BigInt(Date.parse('2026-01-01T00:00:04Z')) * 1_000_000n;
+      for (const conversationId of [undefined, 'any;-;1']) {
+        const query = { beforeNs, conversationId, limit: 3, offset: 0 };
+        const newest = await reader.listMessages({ ...query, order: 'desc' });
+        expect(newest.items.map(({ id }) => id)).toEqual(['4', '3', '2']);
+        const older = await reader.listMessages({ ...query, order: 'desc', cursor: newest.next });
+        expect(older.items.map(({ id }) => id)).toEqual(['1']);
+        const sinceNs = beforeNs - 3_000_000_000n;
+        const between = await reader.listMessages({ ...query, sinceNs, order: 'asc' });
+        expect(between.items.map(({ id }) => id)).toEqual(['3', '4']);
+      }
+    },
+  );
+
   test.each(['', 'x', '5', '5.', '.5', '1.2.3', "1' OR 1.1", `${'9'.repeat(40)}.1`])(
     'refuses the cursor %j',
     async (cursor) => {

@@ -18,6 +18,8 @@ export interface MessageQuery {
   readonly conversationId?: string | undefined;
   /** Strictly after this instant, nanoseconds since the Unix epoch. */
   readonly sinceNs?: bigint | undefined;
+  /** Strictly before this one. */
+  readonly beforeNs?: bigint | undefined;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;

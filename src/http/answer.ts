@@ -13,7 +13,8 @@ export interface Answer {
 }
 
 export interface AnswerStream {
-  readonly bytes: number;
+  /** Absent where nobody knows it yet: the answer ends when reading does. */
+  readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
   /** In place of reading. */
   close(): Promise<void>;
@@ -41,7 +42,7 @@ export function inSlices(body: string | Buffer | undefined): AnswerStream | unde
 
 /** Adds the answer's own headers to those collected so far, and gives the text of its body. */
 export function complete(answer: Answer, headers: Headers): string | Buffer | undefined {
-  if (answer.stream !== undefined) headers['Content-Length'] = answer.stream.bytes;
+  if (answer.stream?.bytes !== undefined) headers['Content-Length'] = answer.stream.bytes;
   if (answer.body === undefined && answer.content === undefined) {
     Object.assign(headers, answer.headers);
     return undefined;

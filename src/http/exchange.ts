@@ -52,7 +52,7 @@ export class Exchange {
   readonly #output: ServerResponse | Duplex;
   readonly #startedAtMs: number;
   #isAbandoned = false;
-  #stopReading: (() => void) | undefined;
+  #abandonment: AbortController | undefined;
 
   constructor(
     context: ExchangeContext,
@@ -95,6 +95,13 @@ export class Exchange {
     return typeof value === 'string' ? value : undefined;
   }
 
+  /** Aborted when the connection closes before the answer is complete. */
+  get signal(): AbortSignal {
+    this.#abandonment ??= new AbortController();
+    if (this.#isAbandoned) this.#abandonment.abort();
+    return this.#abandonment.signal;
+  }
+
   send(answer: Answer): void {
     const { headers } = this;
     const text = complete(answer, headers);
@@ -109,7 +116,11 @@ export class Exchange {
       output.writeHead(answer.status, headers);
       const stream = answer.stream ?? inSlices(text);
       if (stream === undefined) output.end(text);
-      else void this.#pour(stream, output);
+      else {
+        // The first part may be long in coming.
+        if (stream.bytes === undefined) output.flushHeaders();
+        void this.#pour(stream, output);
+      }
     } else {
       endSocket(output, rawAnswer(answer.status, headers, text), this.#context.clock);
     }
@@ -118,15 +129,13 @@ export class Exchange {
 
   /** A client that goes away, or a file that shrinks meanwhile, ends the connection in the middle. */
   async #pour(stream: AnswerStream, response: ServerResponse): Promise<void> {
-    response.strictContentLength = true;
+    response.strictContentLength = stream.bytes !== undefined;
     try {
       if (this.method === 'HEAD' || stream.bytes === 0) {
         await stream.close();
         response.end();
       } else {
-        const controller = new AbortController();
-        this.#stopReading = () => controller.abort();
-        await pipeline(stream.read(), response, { signal: controller.signal });
+        await pipeline(stream.read(), response, { signal: this.signal });
       }
     } catch (error) {
       this.#context.log.debug('a client disconnected before the end of a response', { requestId: this.id, error });
@@ -137,7 +146,7 @@ export class Exchange {
   /** The connection is gone: whatever is still read for the answer is closed. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#stopReading?.();
+    this.#abandonment?.abort();
   }
 
   /** Answers with the problem that `error` is. */

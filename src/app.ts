@@ -25,7 +25,9 @@ import { HttpServer } from './http/server.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
+import { LazyMcpService } from './mcp/service.ts';
 import { Cleanup } from './runtime/cleanup.ts';
+import { localTimeZone } from './runtime/clock.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
@@ -180,6 +182,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       search: disabledSearch,
       chats: new ChatDbNames(connection),
     };
+    const mcp = new LazyMcpService({ clock, log, version, timeZone: () => localTimeZone() });
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
@@ -196,6 +199,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       }),
       counters,
       version,
+      mcp: { mcp, settings: config.mcp },
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),
       acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
@@ -205,6 +209,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('clients', async () => {
       await Promise.all([
         diagnostics.close(),
+        mcp.close(),
         http.close(REQUESTS_END_WITHIN_MS),
         permissions.close(),
         sender.close(),

@@ -30,6 +30,7 @@ export interface Config {
     /** "" takes that of the own number. */
     readonly callingCode: string;
   };
+  readonly mcp: { readonly allowOwnerKey: boolean };
 }
 
 export type Checked =
@@ -95,6 +96,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       addressBookPath: one(SETTINGS.addressBookPath),
       callingCode: one(SETTINGS.callingCode),
     },
+    mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
   };
   if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };

@@ -21,6 +21,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   simulator: ['domain', 'runtime'],
   client: ['domain', 'runtime'],
   http: ['domain', 'wire', 'runtime'],
+  mcp: ['domain', 'wire', 'runtime'],
   ws: ['domain', 'wire', 'runtime'],
   webhooks: ['domain', 'wire', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.
@@ -41,6 +42,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'sender',
     'webhooks',
     'http',
+    'mcp',
     'ws',
     'mac',
     'runtime',
@@ -62,7 +64,9 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   axios: ['webhooks'],
   'axios-retry': ['webhooks'],
   '@ltd/j-toml': ['config'],
-  zod: ['wire', 'config'],
+  // mcp: the protocol's package takes the inputs of tools as schemas.
+  zod: ['wire', 'config', 'mcp'],
+  '@modelcontextprotocol/server': ['mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
   commander: ['main', 'cli'],
@@ -80,7 +84,8 @@ interface Import {
 function sources(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.includes('node_modules'));
 }
 
 function imports(file: string): Import[] {

@@ -143,6 +143,14 @@ export const SETTINGS = {
     defaultValue: () => '',
     read: (written) => (typeof written === 'string' && /^(?:[1-9]\d{0,2})?$/.test(written) ? written : undefined),
   },
+  allowOwnerKey: {
+    name: 'mcp.allow_owner_key',
+    about:
+      'Whether /mcp accepts the api_key above. An agent that has it may read everything and send to everybody: "postern keys add" makes a key for it.',
+    allowed: 'true or false',
+    defaultValue: () => false,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
 } satisfies Readonly<Record<string, Setting>>;
 
 function integer(name: string, least: number, most: number, defaultValue: number, about: string) {

@@ -94,6 +94,12 @@ export const PROBLEMS = {
     example: { needs: 'the scope send' },
     extra: { needs: 'send' },
   },
+  owner_key_at_mcp: {
+    status: 403,
+    detail:
+      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everybody.",
+    hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
+  },
   not_found: { status: 404, detail: 'There is no such path.' },
   message_not_found: {
     status: 404,

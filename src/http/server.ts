@@ -23,6 +23,7 @@ import { contactRoutes } from './routes/contacts.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -59,6 +60,7 @@ export interface HttpServerParts extends EventSource {
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
+  readonly mcp: McpRouteParts;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: () => Metrics;
@@ -109,6 +111,7 @@ export class HttpServer implements ExchangeContext {
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...searchRoutes(),
       ...webSocketRoutes(),
+      ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
     this.#router = new Router(handlers, open);

@@ -75,6 +75,7 @@ export function openApi(version: string): Json {
       { name: 'Contacts', description: 'Who an address belongs to' },
       { name: 'Events', description: 'Live or resumed' },
       { name: 'Webhooks', description: 'Events delivered to you' },
+      { name: 'Agents', description: 'For programs that a model drives' },
     ],
     paths: paths(),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),

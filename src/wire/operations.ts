@@ -16,7 +16,7 @@ import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
-  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Contacts' | 'Events' | 'Webhooks';
+  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Contacts' | 'Events' | 'Webhooks' | 'Agents';
   readonly summary: string;
   readonly description?: string;
   readonly query?: z.ZodObject;
@@ -336,6 +336,25 @@ export const OPERATIONS = {
         message: '"after" must be a row id, a whole number of 0 or more, or an offset that the service gave.',
       },
     ],
+  },
+  callMcp: {
+    tag: 'Agents',
+    summary: 'One message of the Model Context Protocol',
+    description:
+      'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
+      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there.',
+    body: {
+      schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    },
+    answers: {
+      200: {
+        description: 'The answer, or a stream of messages that ends with it.',
+        type: 'application/json, text/event-stream',
+      },
+      202: { description: 'A notification was taken.' },
+    },
+    problems: ['owner_key_at_mcp', 'shutting_down'],
   },
   getMetrics: {
     tag: 'Service',

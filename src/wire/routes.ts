@@ -44,6 +44,7 @@ export const ROUTES = {
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
   runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
+  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 

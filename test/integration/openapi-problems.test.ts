@@ -101,6 +101,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('invalid_path', 'getMessage', await service.get('/messages/%zz'));
     expectProblem('not_found', undefined, await service.get('/nothing'));
     expectProblem('method_not_allowed', undefined, await service.request('PUT', '/conversations', {}));
+    expectProblem('owner_key_at_mcp', 'callMcp', await service.post('/../../mcp', {}));
     expectProblem('upgrade_required', 'openWebSocket', await service.get(`/ws?api_key=${KEY}`));
     const handshake = [`GET /api/v1/ws?api_key=${KEY} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`];
     expectProblem(

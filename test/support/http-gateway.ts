@@ -8,6 +8,7 @@ import type { Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
+import type { McpService } from '../../src/domain/ports/mcp.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/domain/ports/search.ts';
 import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
@@ -63,6 +64,13 @@ const NO_FEED: EventFeed = {
         : [],
     upTo: rowOffset(7),
   }),
+};
+
+const NO_MCP: McpService = {
+  answer: () => {
+    throw new Error('not used');
+  },
+  close: () => Promise.resolve(),
 };
 
 /** Of a service that just started. */
@@ -274,6 +282,7 @@ export class HttpGateway {
           changes: null,
           own_addresses: [],
         }),
+      mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
       acceptWebSocket: () => {
         throw new Error('not used');
       },

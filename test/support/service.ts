@@ -102,6 +102,7 @@ export class Service {
       send: { ...this.#options.settings?.send, ...settings.send },
       webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
       contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
+      mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
     };
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

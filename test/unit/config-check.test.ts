@@ -57,6 +57,7 @@ describe('what is not written', () => {
         addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
         callingCode: '',
       },
+      mcp: { allowOwnerKey: false },
     });
   });
 

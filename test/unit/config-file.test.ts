@@ -125,6 +125,7 @@ describe('the first launch', () => {
       'enabled',
       'address_book_path',
       'calling_code',
+      'allow_owner_key',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

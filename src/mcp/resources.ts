@@ -1,0 +1,88 @@
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
+import type { Caller } from '../domain/caller.ts';
+import type { Conversation } from '../domain/conversation.ts';
+import { fenced } from './text/fence.ts';
+import { Labels } from './text/labels.ts';
+import { oneLine } from './text/visible.ts';
+import { isGroup } from './tools/conversations.ts';
+import { asText } from './tools/messages-read.ts';
+import type { ToolContext } from './tools/tool.ts';
+
+const TEMPLATE = 'postern://conversations/{id}';
+const MAX_LISTED = 20;
+const MESSAGES = 20;
+/** Events that one subscription is told of at once. */
+const BATCH_SIZE = 200;
+
+function uriOf(id: string): string {
+  return `postern://conversations/${encodeURIComponent(id)}`;
+}
+
+/** `postern://conversations/{id}`: the newest messages of a conversation. */
+export function addConversationResource(server: McpServer, context: ToolContext): void {
+  const { reader } = context.caller;
+  const recent = async (): Promise<readonly Conversation[]> =>
+    (await reader.listConversations({ limit: MAX_LISTED, offset: 0 })).items;
+  const template = new ResourceTemplate(TEMPLATE, {
+    list: async () => {
+      const labels = new Labels(await context.names());
+      const resources = (await recent()).map((one) => ({ uri: uriOf(one.id), name: nameOf(one, labels) }));
+      return { resources };
+    },
+    complete: {
+      id: async (value) => (await recent()).map(({ id }) => id).filter((id) => id.includes(value)),
+    },
+  });
+  const about = {
+    title: 'Conversation',
+    description: `The newest ${MESSAGES} messages of a conversation.`,
+    mimeType: 'text/plain',
+  };
+  server.registerResource('conversation', template, about, async (uri, { id }) => {
+    const conversation = await reader.conversation(decoded(String(id)));
+    if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
+    const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
+    const { items } = await reader.listMessages(query);
+    const lines = await asText(items.toReversed(), conversation.id, context);
+    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
+    return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
+  });
+}
+
+function nameOf({ id, display_name: name, participants }: Conversation, labels: Labels): string {
+  if (isGroup(id) && name !== null) return `"${oneLine(name, 60).replaceAll('"', "'")}"`;
+  return participants.map((address) => labels.person(address)).join(', ') || oneLine(id);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Tells subscriptions of one key about conversations with something new, for as long as there is a subscription. */
+export function conversationEvents({ feed }: Caller): ServerEventBus {
+  return {
+    publish() {},
+    subscribe(listener) {
+      const reader = feed.live(() => {
+        for (;;) {
+          const { entries } = reader.take(BATCH_SIZE);
+          if (entries.length === 0) break;
+          const ids = new Set(
+            entries.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
+          );
+          for (const id of ids) listener({ kind: 'resource_updated', uri: uriOf(id) });
+        }
+      });
+      return () => reader.close();
+    },
+  };
+}

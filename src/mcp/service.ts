@@ -1,0 +1,33 @@
+import type { Clock, Log } from '../domain/ports/host.ts';
+import type { McpAnswer, McpRequest, McpService } from '../domain/ports/mcp.ts';
+import { problem } from '../domain/problems.ts';
+
+export interface McpParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  /** Name of the zone that times are shown in, as in `Europe/Berlin`. */
+  readonly timeZone: () => string;
+}
+
+/** Loads the protocol at its first request: a service that nobody asks over MCP is as small as before. */
+export class LazyMcpService implements McpService {
+  readonly #parts: McpParts;
+  #service: Promise<McpService> | undefined;
+  #isClosed = false;
+
+  constructor(parts: McpParts) {
+    this.#parts = parts;
+  }
+
+  async answer(request: McpRequest): Promise<McpAnswer> {
+    if (this.#isClosed) throw problem('shutting_down');
+    this.#service ??= import('./endpoint.ts').then(({ McpEndpoint }) => new McpEndpoint(this.#parts));
+    return (await this.#service).answer(request);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#service)?.close();
+  }
+}

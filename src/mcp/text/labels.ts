@@ -1,0 +1,65 @@
+import { oneLine } from './visible.ts';
+
+/** The owner's name for an address, undefined where there is none or several. */
+export type NameOf = (address: string) => string | undefined;
+
+/** What a name must not look like, because it could pass for somebody else. */
+const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
+const OWNER = 'me';
+const SHORT_DIGITS = 4;
+
+/**
+ * How people and groups are called within one answer: in full at their first mention, then as short as it stays
+ * clear who is meant.
+ */
+export class Labels {
+  readonly #nameOf: NameOf;
+  readonly #short = new Map<string, string>();
+  /** Short forms in use: nobody else gets them. */
+  readonly #taken = new Set([OWNER]);
+
+  constructor(nameOf: NameOf) {
+    this.#nameOf = nameOf;
+  }
+
+  person(address: string): string {
+    const shown = oneLine(address) || 'unknown';
+    const short = this.#short.get(address);
+    if (short !== undefined) return short;
+    const name = oneLine(this.#nameOf(address) ?? '', 60);
+    if (name === '') {
+      this.#keep(address, shortAddress(shown), shown);
+      return shown;
+    }
+    const full = `${name} (${shown})`;
+    this.#keep(address, LIKE_AN_ADDRESS.test(name) ? full : name, full);
+    return full;
+  }
+
+  /** A group's name is written by its members: always in quotes. */
+  group(id: string, name: string | null): string {
+    const short = this.#short.get(id);
+    if (short !== undefined) return short;
+    const shown = oneLine(id, 120);
+    if (name === null || name === '') {
+      this.#keep(id, shown, shown);
+      return shown;
+    }
+    const quoted = `"${oneLine(name, 60).replaceAll('"', "'")}"`;
+    const full = `${quoted} (${shown})`;
+    this.#keep(id, quoted, full);
+    return full;
+  }
+
+  /** `full` stays in use where `short` already means another. */
+  #keep(key: string, short: string, full: string): void {
+    const label = this.#taken.has(short) ? full : short;
+    this.#taken.add(label);
+    this.#short.set(key, label);
+  }
+}
+
+/** The last digits of a long number; an e-mail address stays whole. */
+function shortAddress(address: string): string {
+  return /^\+\d{8,}$/.test(address) ? `…${address.slice(-SHORT_DIGITS)}` : address;
+}

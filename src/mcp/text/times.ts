@@ -1,0 +1,29 @@
+/** Days and times of day as the owner of the Mac reads them. */
+export class LocalTime {
+  readonly zone: string;
+  readonly #day: Intl.DateTimeFormat;
+  readonly #time: Intl.DateTimeFormat;
+
+  constructor(zone: string) {
+    this.zone = zone;
+    const parts = { timeZone: zone, hourCycle: 'h23' } as const;
+    this.#day = new Intl.DateTimeFormat('en-GB', {
+      ...parts,
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+    });
+    this.#time = new Intl.DateTimeFormat('en-GB', { ...parts, hour: '2-digit', minute: '2-digit' });
+  }
+
+  /** `Sun 22 Nov 2026`. */
+  day(timestamp: string): string {
+    return this.#day.format(new Date(timestamp)).replace(',', '');
+  }
+
+  /** `14:05`. */
+  time(timestamp: string): string {
+    return this.#time.format(new Date(timestamp));
+  }
+}

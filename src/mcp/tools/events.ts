@@ -1,0 +1,206 @@
+import * as z from 'zod';
+import { AppError } from '../../domain/errors.ts';
+import type { Event, LogEntry } from '../../domain/event.ts';
+import { type ClientOffset, decodeOffset, type Offset } from '../../domain/offset.ts';
+import type { FeedReader } from '../../domain/ports/feed.ts';
+import { problem } from '../../domain/problems.ts';
+import { invalidCursor } from '../cursor.ts';
+import { fenced } from '../text/fence.ts';
+import { Labels } from '../text/labels.ts';
+import { DayLines, MAX_ANSWER } from '../text/lines.ts';
+import { groupNames } from './conversations.ts';
+import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+
+/** Taken from the feed at once: a few milliseconds' work. */
+const BATCH_SIZE = 200;
+/** Rows that one call looks through for what is of its conversation. */
+const MAX_ROWS = 5000;
+/** What one line may add to an answer. */
+const MAX_LINE = 2500;
+const DEFAULT_WAIT_S = 25;
+/** Clients give up after 60 s. */
+const MAX_WAIT_S = 50;
+const PROGRESS_MS = 5000;
+
+const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
+
+export const eventsPoll = tool({
+  name: 'events_poll',
+  title: 'Poll events',
+  description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
+  scope: 'events',
+  input: z.object({ after, limit: limit(50, 200) }),
+  output: textOutput,
+  async run({ after: text, limit: wanted }, context) {
+    const events = new EventReader(text, undefined, wanted, context);
+    try {
+      await events.read();
+      return await events.answer();
+    } finally {
+      events.close();
+    }
+  },
+});
+
+export const eventsWait = tool({
+  name: 'events_wait',
+  title: 'Wait for events',
+  description:
+    'Waits until something happens after `after`, at most `timeout_s` seconds. Nothing new is a normal answer: call again with after = next, so that nothing is missed.',
+  scope: 'events',
+  input: z.object({
+    after,
+    conversation_id: conversationId.optional(),
+    timeout_s: z.number().min(0).default(DEFAULT_WAIT_S).describe(`at most ${MAX_WAIT_S}`),
+  }),
+  output: textOutput,
+  async run({ after: text, conversation_id: id, timeout_s: seconds }, context) {
+    const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
+    if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
+    const events = new EventReader(text, conversation?.id, BATCH_SIZE, context);
+    const wait = new Wait(Math.min(seconds, MAX_WAIT_S), context);
+    try {
+      while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
+      return await events.answer();
+    } finally {
+      wait.end();
+      events.close();
+    }
+  },
+});
+
+type Entry = LogEntry & { readonly event: Event };
+
+/** Nobody here asks for changes. */
+function isOfRow(entry: LogEntry): entry is Entry {
+  return entry.change === undefined;
+}
+
+/** The events after an offset, as one call gives them. */
+class EventReader {
+  readonly #context: ToolContext;
+  readonly #conversation: string | undefined;
+  readonly #limit: number;
+  readonly #reader: FeedReader;
+  readonly #generation: number;
+  readonly #entries: Entry[] = [];
+  #upTo: Offset;
+  #wake: () => void = () => {};
+
+  constructor(text: string | undefined, conversation: string | undefined, wanted: number, context: ToolContext) {
+    const { feed } = context.caller;
+    const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
+    this.#context = context;
+    this.#conversation = conversation;
+    this.#limit = wanted;
+    this.#upTo = offset;
+    this.#reader = feed.resume(offset, () => this.#wake());
+    this.#generation = this.#reader.generation();
+  }
+
+  /** Takes what there is; true when there is something to answer, or when enough was looked through. */
+  async read(): Promise<boolean> {
+    for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
+      if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#reader.generation() !== this.#generation) throw replaced();
+      const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
+      this.#upTo = upTo;
+      this.#entries.push(...entries.filter(isOfRow).filter((entry) => this.#isWanted(entry)));
+      if (this.#entries.length >= this.#limit) return true;
+      if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
+    }
+    return true;
+  }
+
+  /** Resolves when there may be more to take. */
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      if (!this.#reader.isCaughtUp()) resolve();
+    });
+  }
+
+  async answer(): Promise<ToolAnswer> {
+    if (this.#entries.length === 0) {
+      const text = this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing yet; there are more events to look through.';
+      return { text, next: textOf(this.#upTo) };
+    }
+    const { caller, names, time, nonce } = this.#context;
+    const rows = this.#entries.map(({ event }) => event.data);
+    const groupName = await groupNames(rows, caller.reader);
+    const labels = new Labels(await names());
+    const lines = new DayLines({ labels, time, groupName, conversationId: this.#conversation });
+    let end = this.#upTo;
+    for (const [index, entry] of this.#entries.entries()) {
+      lines.event(entry.event);
+      const isLast = index === this.#entries.length - 1;
+      if (isLast || lines.length <= MAX_ANSWER - MAX_LINE) continue;
+      end = entry.offset;
+      break;
+    }
+    return { text: fenced(lines.text, nonce), next: textOf(end) };
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  #isWanted({ event }: Entry): boolean {
+    return this.#conversation === undefined || event.data.conversation_id === this.#conversation;
+  }
+}
+
+/** The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected. */
+class Wait {
+  /** Resolves when the time is up, or nobody waits for the answer any more. */
+  readonly over: Promise<void>;
+  isOver = false;
+  #finish: () => void = () => {};
+  readonly #cancels: (() => void)[] = [];
+
+  constructor(seconds: number, { clock, signals, progress }: ToolContext) {
+    this.over = new Promise((resolve) => {
+      this.#finish = () => {
+        this.isOver = true;
+        resolve();
+      };
+    });
+    this.#cancels.push(clock.after(seconds * 1000, this.#finish));
+    for (const signal of signals) {
+      signal.addEventListener('abort', this.#finish);
+      this.#cancels.push(() => signal.removeEventListener('abort', this.#finish));
+      if (signal.aborted) this.#finish();
+    }
+    let elapsedS = 0;
+    let cancelProgress = (): void => {};
+    const tell = (): void => {
+      elapsedS += PROGRESS_MS / 1000;
+      progress(elapsedS, seconds);
+      cancelProgress = clock.after(PROGRESS_MS, tell);
+    };
+    cancelProgress = clock.after(PROGRESS_MS, tell);
+    this.#cancels.push(() => cancelProgress());
+  }
+
+  end(): void {
+    for (const cancel of this.#cancels) cancel();
+  }
+}
+
+/** An offset without changes is a row id, which stays valid forever. */
+function textOf(offset: Offset): string {
+  return String(offset.rowId);
+}
+
+function offsetOf(text: string): ClientOffset {
+  const offset = decodeOffset(text);
+  if (offset === undefined) throw invalidCursor();
+  return offset;
+}
+
+function replaced(): AppError {
+  return new AppError('after_unknown', 'The Messages database was replaced.', {
+    status: 410,
+    hint: 'Call again without "after" to begin with what happens from now on.',
+  });
+}

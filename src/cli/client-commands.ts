@@ -86,6 +86,10 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     )
     .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
   declareWebhookCommands(program, context, runs);
+  connected(program.command('mcp'), { json: false })
+    .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
+    .addHelpText('after', examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
+    .action(runs(async (command) => (await import('./commands/mcp.ts')).mcp(command.optsWithGlobals(), context)));
 }
 
 function declareWebhookCommands(program: Command, context: ClientContext, runs: Runs): void {
@@ -174,12 +178,12 @@ function declareWebhookCommands(program: Command, context: ClientContext, runs: 
 }
 
 /** What every command takes that talks to the service. */
-function connected(command: Command): Command {
-  return command
+function connected(command: Command, { json = true } = {}): Command {
+  const made = command
     .option('--demo', 'the service of postern demo')
     .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
-    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty)
-    .option('--json', 'as JSON');
+    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty);
+  return json ? made.option('--json', 'as JSON') : made;
 }
 
 function eventTypes(flags: string, description: string): Option {

@@ -40,9 +40,20 @@ export async function withService(
   context: Context,
   work: (connection: Connection) => Promise<number>,
 ): Promise<number> {
-  try {
+  return reportRefusal(options, context, async () => {
     const { place, ...destination } = destinationOf(options, context);
-    return await work({ place, client: new PosternClient(destination) });
+    return work({ place, client: new PosternClient(destination) });
+  });
+}
+
+/** Runs `work`; a refusal becomes its sentences and its exit code. */
+export async function reportRefusal(
+  options: ConnectionOptions,
+  context: Context,
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
   } catch (error) {
     const refusal = refusalOf(error, options);
     if (refusal === undefined) throw error;
@@ -53,23 +64,49 @@ export async function withService(
 
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
+/**
+ * The service, and a key that was given for it: never the owner's in the configuration, which a program that a model
+ * drives must not have.
+ */
+export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
+  const { env } = context.environment;
+  const key = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  if (key !== undefined) return { ...placeOf(options, context, () => configurationOf(options, context)), key };
+  throw new Refusal(
+    EXIT.keyRefused,
+    'There is no key for the agent.',
+    'Make one with "postern keys add", then give it in the environment as POSTERN_API_KEY, or with --key-file FILE.',
+  );
+}
+
 /** An address that was named, else the Unix socket of the configuration. Never its port: another program could have taken that. */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
-  // A configuration that is named means its service, whatever the environment says.
-  const isConfigNamed = options.demo === true || options.configDir !== undefined;
-  const env = isConfigNamed ? {} : context.environment.env;
-  const givenUrl = options.url ?? (env.POSTERN_URL || undefined);
+  const env = environmentOf(options, context);
   const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
+  let config: Config | undefined;
+  const configuration = (): Config => {
+    config ??= configurationOf(options, context);
+    return config;
+  };
+  const place = placeOf(options, context, configuration);
+  return { ...place, key: givenKey ?? configuration().auth.apiKey };
+}
+
+/** A configuration that is named means its service, whatever the environment says. */
+function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
+  return options.demo === true || options.configDir !== undefined ? {} : environment.env;
+}
+
+function placeOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {
+  const givenUrl = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
     const name = options.url === undefined ? 'POSTERN_URL' : '--url';
     throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
   }
-  if (givenUrl !== undefined && givenKey !== undefined) return { url: givenUrl, key: givenKey, place: givenUrl };
-  const config = configurationOf(options, context);
-  const key = givenKey ?? config.auth.apiKey;
-  if (givenUrl !== undefined) return { url: givenUrl, key, place: givenUrl };
+  if (givenUrl !== undefined) return { url: givenUrl, place: givenUrl };
+  const config = configuration();
   const socket = trustedSocketOf(config);
-  if ('path' in socket) return { socketPath: socket.path, key, place: socket.path };
+  if ('path' in socket) return { socketPath: socket.path, place: socket.path };
   throw new Refusal(
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,

@@ -28,7 +28,9 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   installer: ['domain', 'client', 'config', 'mac', 'runtime', 'chatdb'],
   status: ['domain', 'events'],
   diagnostics: ['domain', 'chatdb', 'runtime'],
+  'reader-worker': ['domain', 'chatdb', 'search', 'runtime'],
   app: [
+    'reader-worker',
     'domain',
     'status',
     'diagnostics',

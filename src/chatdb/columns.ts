@@ -79,6 +79,7 @@ const message = {
 const entry = { ...message, associatedType: 'value', associatedGuid: 'value', associatedEmoji: 'value' } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
+export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 'value' });
 export const MESSAGE_COLUMNS = columnList(message);
 /** Those of a message first. */
 export const ENTRY_COLUMNS = columnList(entry);

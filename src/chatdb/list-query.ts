@@ -1,6 +1,7 @@
+import type { ListedRows } from '../domain/ports/search.ts';
 import { problem } from '../domain/problems.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import { INT_PARAM, instantAt, instantSql, KEY_COLUMNS, MESSAGE_COLUMNS } from './columns.ts';
+import { INT_PARAM, instantAt, instantSql, KEY_COLUMNS, LISTED_COLUMNS, MESSAGE_COLUMNS } from './columns.ts';
 import { type Instant, MAX_INTEGER, MAX_SECONDS, toNanoseconds } from './instants.ts';
 import {
   hasDatedJoins,
@@ -10,6 +11,7 @@ import {
   isNoReaction,
   LOWEST_CHAT,
   messageParts,
+  textBytes,
   UNINDEXED,
 } from './queries.ts';
 import { perSchema, type SchemaInfo } from './schema-info.ts';
@@ -60,6 +62,8 @@ export interface ListSql {
 export interface ListQueries {
   /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
+  /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
+  readonly listed: ListSql;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** The same for every row joined to it. */
@@ -70,6 +74,7 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   const isMessage = isNoReaction(schema);
   const columns = (chat: string): string => MESSAGE_COLUMNS.select(messageParts(schema, chat));
   const keys = (): string => KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
+  const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
   const all = (order: Order): ListSql => listSql(allSource(schema, isMessage), order, columns);
   const chat = (order: Order): ListSql =>
     listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, columns);
@@ -78,10 +83,14 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
       all: { asc: all('asc'), desc: all('desc') },
       chat: { asc: chat('asc'), desc: chat('desc') },
     },
+    listed: listSql(allSource(schema, `${isMessage} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
 });
+
+/** A row id that a number holds exactly. The `+` keeps SQLite off the row ids as an index. */
+const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
 /** Where the rows of a list come from. */
 interface Source {
@@ -151,6 +160,20 @@ export function listMessageRows(snapshot: Snapshot, list: List, limit: number, o
   return readList(snapshot, sql, list, limit, offset);
 }
 
+/** What stands in a list without its texts, and the cursor behind it. */
+export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
+  const { listed } = listQueriesOf(snapshot.database.schema);
+  const found = readList(snapshot, listed, list, limit, 0);
+  const { at } = LISTED_COLUMNS;
+  const rows = found.map((row) => ({
+    rowId: row[at.rowId] as number,
+    second: instantAt(row, at.date).seconds,
+    bytes: Number(row[at.bytes]),
+  }));
+  const end = found.at(-1);
+  return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(end, at) };
+}
+
 /** How many rows a list at an offset may have to read before its first. */
 export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
   const { hasSeconds, unindexed } = snapshot.dates(chatId);
@@ -215,7 +238,10 @@ function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
 
 /** The position of a row as the opaque text of `Page.next`. */
 export function cursorOf(row: Row): string {
-  const { at } = MESSAGE_COLUMNS;
+  return cursorAt(row, MESSAGE_COLUMNS.at);
+}
+
+function cursorAt(row: Row, at: { readonly rowId: number; readonly date: number }): string {
   return `${toNanoseconds(instantAt(row, at.date))}.${row[at.rowId] as number}`;
 }
 

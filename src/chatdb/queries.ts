@@ -245,6 +245,12 @@ export function messageParts(schema: SchemaInfo, chat: string) {
   };
 }
 
+/** Bytes of text and attributedBody, which SQLite knows without reading them. */
+export function textBytes(schema: SchemaInfo): string {
+  const blob = schema.hasColumn('message', 'attributedbody') ? 'ifnull(octet_length(m.attributedBody), 0)' : '0';
+  return `ifnull(octet_length(m.text), 0) + ${blob}`;
+}
+
 function reactionParts(schema: SchemaInfo) {
   return {
     associatedType: column(schema, 'associated_message_type', '0'),

@@ -36,6 +36,7 @@ export type ThreadAnswer =
 export interface ThreadError {
   readonly message: string;
   readonly stack?: string | undefined;
+  readonly code?: string | undefined;
   readonly app?: { readonly code: string; readonly options: AppErrorOptions };
 }
 
@@ -96,7 +97,7 @@ export class ReaderThread<Target> {
   }
 
   #start(): Worker {
-    const { path, home, script = new URL('./reader-worker.js', import.meta.url) } = this.#options;
+    const { path, home, script = new URL('../reader-worker.js', import.meta.url) } = this.#options;
     // What the main thread was started with (a debugger, a probe) is not for this one.
     const worker = new Worker(script, { name: 'reader', workerData: { path, home, sqliteLibrary }, execArgv: [] });
     let failure: unknown;
@@ -148,7 +149,7 @@ export class ReaderThread<Target> {
   }
 }
 
-function revived({ message, stack, app }: ThreadError): Error {
+function revived({ message, stack, code, app }: ThreadError): Error {
   if (app !== undefined) return new AppError(app.code, message, app.options);
-  return Object.assign(new Error(message), stack === undefined ? {} : { stack });
+  return Object.assign(new Error(message), stack !== undefined && { stack }, code !== undefined && { code });
 }

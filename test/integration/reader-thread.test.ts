@@ -40,7 +40,7 @@ function open() {
   const clock = new FakeClock();
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
-  const script = new URL('../../dist/src/chatdb/reader-worker.js', import.meta.url);
+  const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
   const thread = new ReaderThread<ListReader>({ path, home: '/home', clock, log, script });
   toClose.push(
     () => connection.close(),

@@ -1,3 +1,4 @@
+import type { Message } from '../message.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../search.ts';
 import type { Contacts } from './contacts.ts';
 import type { Page } from './reading.ts';
@@ -33,4 +34,30 @@ export interface ChatNames {
 export interface SearchNames {
   readonly contacts: Contacts;
   readonly chats: ChatNames;
+}
+
+/** A message that lists show, found without its text. */
+export interface ListedRow {
+  readonly rowId: number;
+  /** Seconds from 2001-01-01T00:00:00Z to its date. */
+  readonly second: number;
+  /** About as many bytes of text as it has. */
+  readonly bytes: number;
+}
+
+export interface ListedRows {
+  /** Newest first by date. */
+  readonly rows: readonly ListedRow[];
+  /** Where the next ones begin; absent at the end. */
+  readonly next?: string;
+}
+
+/** chat.db as the index reads it. Everything fails with AppError `chat_db_unavailable` while it cannot be read. */
+export interface IndexSource {
+  /** The messages that lists show, behind a place of an earlier answer. */
+  listed(after: string | undefined, limit: number): Promise<ListedRows>;
+  /** For each row id its message; undefined for what lists do not show: gone, deleted by the person, a reaction. */
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[];
+  /** Rows of all kinds. */
+  count(): Promise<number>;
 }

@@ -1,0 +1,74 @@
+import type { Message } from '../domain/message.ts';
+import type { IndexSource, ListedRows } from '../domain/ports/search.ts';
+import type { Connection } from './connection.ts';
+import { behindCursor, EVERYTHING, type List, listCost, listedRows } from './list-query.ts';
+import { toMessage } from './message.ts';
+import { isListed, isNoReaction, LOWEST_CHAT, messageParts } from './queries.ts';
+import { MESSAGE_COLUMNS } from './columns.ts';
+import type { ReaderThread } from './reader-thread.ts';
+import { perSchema } from './schema-info.ts';
+
+/** More than this is read by the thread. */
+const MAX_COST_AT_ONCE = 2000;
+
+const messageSql = perSchema(
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))} FROM message m
+    WHERE m.ROWID = ? AND ${isNoReaction(schema)} AND ${isListed(schema)}`,
+);
+
+/** What the index reads, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+export class IndexReader {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** undefined when it would take reading more than `maxCost` rows. */
+  listed(after: string | undefined, limit: number, maxCost = Number.POSITIVE_INFINITY): ListedRows | undefined {
+    return this.#connection.read((snapshot) => {
+      if (listCost(snapshot, undefined, 0) > maxCost) return undefined;
+      const all: List = { chatId: undefined, order: 'desc', ...EVERYTHING };
+      return listedRows(snapshot, after === undefined ? all : behindCursor(all, after), limit);
+    });
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#connection.read((snapshot) => {
+      const sql = messageSql(snapshot.database.schema);
+      return rowIds.map((rowId) => {
+        const row = snapshot.database.get(sql, rowId);
+        return row && toMessage(row, snapshot);
+      });
+    });
+  }
+
+  count(): number {
+    return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
+  }
+}
+
+/** Reads for the index: short ones at once, others in the reader thread. */
+export class ChatIndexSource implements IndexSource {
+  readonly #reader: IndexReader;
+  readonly #thread: ReaderThread<IndexReader> | undefined;
+
+  constructor(connection: Connection, thread?: ReaderThread<IndexReader>) {
+    this.#reader = new IndexReader(connection);
+    this.#thread = thread;
+  }
+
+  async listed(after: string | undefined, limit: number): Promise<ListedRows> {
+    const rows = this.#reader.listed(after, limit, this.#thread && MAX_COST_AT_ONCE) ?? this.#thread?.call('listed', after, limit);
+    return (await rows) ?? { rows: [] };
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#reader.messages(rowIds);
+  }
+
+  async count(): Promise<number> {
+    return this.#thread === undefined ? this.#reader.count() : this.#thread.call('count');
+  }
+}
+

@@ -1,0 +1,81 @@
+// The thread behind `ReaderThread`: a connection of its own, and everything that may take its time.
+import { parentPort, workerData } from 'node:worker_threads';
+import { Connection } from './chatdb/connection.ts';
+import { IndexReader } from './chatdb/index-source.ts';
+import { ListReader } from './chatdb/reader.ts';
+import type { ThreadAnswer, ThreadCall, ThreadError } from './chatdb/reader-thread.ts';
+import { errorCode, isAppError } from './domain/errors.ts';
+import type { Log } from './domain/ports/host.ts';
+import { sqliteLibrary } from './runtime/sqlite.ts';
+import type { Finder } from './search/finder.ts';
+
+const {
+  path,
+  home,
+  sqliteLibrary: ofMain,
+} = workerData as {
+  readonly path: string;
+  readonly home: string;
+  readonly sqliteLibrary: typeof sqliteLibrary;
+};
+// Two copies of SQLite in one process would drop each other's locks.
+if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
+
+/** Long lists read many pages twice; the memory is free again when the thread ends. */
+const CACHE_KIB = 32_768;
+
+/** The reader writes debug lines only, and the main thread has the log. */
+const log: Log = {
+  debug: (debug, fields = {}) => post({ debug, fields }),
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => log,
+};
+const connection = new Connection({ path, home, log, cacheKib: CACHE_KIB });
+const index = new IndexReader(connection);
+let finder: Finder | undefined;
+
+/** What the thread can be asked for. */
+export type ThreadMethods = ListReader & IndexReader & Pick<Finder, 'find'>;
+
+type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+const lists = new ListReader(connection);
+
+async function targetOf(method: string): Promise<unknown> {
+  if (method in lists) return lists;
+  if (method in index) return index;
+  // Loaded when somebody searches.
+  finder ??= new (await import('./search/finder.ts')).Finder(index);
+  return finder;
+}
+
+parentPort?.on('message', (call: ThreadCall) => {
+  if (call !== undefined) return void answer(call);
+  finder?.close();
+  connection.close();
+  parentPort?.close();
+});
+
+async function answer({ id, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
+  try {
+    const target = (await targetOf(method)) as Target;
+    // The main thread follows a replaced file by polling, this one before it reads.
+    connection.check();
+    post({ id, value: target[method]?.(...args) });
+  } catch (error) {
+    post({ id, error: plain(error) });
+  }
+}
+
+function post(answer: ThreadAnswer): void {
+  parentPort?.postMessage(answer);
+}
+
+function plain(error: unknown): ThreadError {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  if (!isAppError(error)) return { message, stack, code: errorCode(error) };
+  const { status, code, hint, mistakes, extra } = error;
+  return { message, app: { code, options: { status, mistakes, extra, ...(hint !== undefined && { hint }) } } };
+}

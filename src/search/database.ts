@@ -1,0 +1,92 @@
+import { rmSync } from 'node:fs';
+import { claimPrivateFile } from '../runtime/private-file.ts';
+import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+
+/** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
+const VERSION = 1;
+
+/**
+ * `doc` says which row a document is; NULL for one that was removed (`documents.ts`). `ft` keeps no text: only where
+ * each word stands. Its words are made by `tokens.ts`, and the tokenizer of SQLite but separates them.
+ */
+const SCHEMA = `
+  CREATE TABLE about (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    row_id INTEGER NOT NULL,
+    change INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    seen_row INTEGER NOT NULL,
+    seen_guid TEXT,
+    inode TEXT NOT NULL,
+    docs INTEGER NOT NULL DEFAULT 0,
+    shift INTEGER NOT NULL DEFAULT 0,
+    next TEXT,
+    reached INTEGER,
+    is_complete INTEGER NOT NULL DEFAULT 0,
+    checked_at INTEGER NOT NULL DEFAULT 0,
+    again_first INTEGER,
+    again_last INTEGER,
+    removed INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE TABLE doc (id INTEGER PRIMARY KEY, row INTEGER) STRICT;
+  ${fullTextTable('ft')}
+  INSERT INTO ft(ft, rank) VALUES ('pgsz', 1000), ('automerge', 0), ('crisismerge', 1000);
+`;
+
+function fullTextTable(name: string): string {
+  return `CREATE VIRTUAL TABLE ${name} USING fts5(body, content='', contentless_delete=1, detail=full, tokenize='ascii');`;
+}
+
+/** Why this SQLite cannot make the index; undefined when it can. */
+export function missingFullText(): string | undefined {
+  const probe = openSqlite(':memory:');
+  try {
+    probe.exec(fullTextTable('probe'));
+    return undefined;
+  } catch {
+    const version = String(probe.prepare('SELECT sqlite_version()').get()?.[0]);
+    return `SQLite ${version} here has no full-text index that rows can be deleted from (FTS5, 3.43 or newer); with Node it works`;
+  } finally {
+    probe.close();
+  }
+}
+
+/** Opens the index, and makes it again when it is of another version. `isNew`: there is nothing in it yet. */
+export function openIndex(path: string): { readonly sqlite: Sqlite; readonly isNew: boolean } {
+  const sqlite = open(path);
+  const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
+  if (version === VERSION) return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
+  sqlite.close();
+  deleteIndex(path);
+  const made = open(path);
+  made.transaction(() => {
+    made.exec(SCHEMA);
+    made.exec(`PRAGMA user_version = ${VERSION}`);
+  });
+  return { sqlite: made, isNew: true };
+}
+
+function open(path: string): Sqlite {
+  claimPrivateFile(path);
+  const sqlite = openSqlite(path);
+  try {
+    sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;
+      PRAGMA cache_size = -4096`);
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+/** For a program or thread that only asks. */
+export function openIndexForReading(path: string): Sqlite {
+  const sqlite = openSqlite(path, { readonly: true });
+  sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -4096');
+  return sqlite;
+}
+
+/** Everything of it, also what SQLite keeps beside it. */
+export function deleteIndex(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
+}

@@ -1,0 +1,81 @@
+import { basename } from 'node:path';
+import type { Message } from '../domain/message.ts';
+import type { SearchSender } from '../domain/search.ts';
+import { segment } from './tokens.ts';
+
+/** More of a text is not indexed: three times what Messages can send. */
+export const MAX_UNITS = 65_536;
+
+/** Begins what no text has: `tokensOf` takes it for a blank. */
+const PRIVATE = '\uE000';
+export const BY_ME = `${PRIVATE}me`;
+export const HAS_ATTACHMENT = `${PRIVATE}att`;
+/** No message has it. */
+export const NO_TAG = `${PRIVATE}none`;
+/** So that no phrase begins in one text and ends in the next. */
+const GAP = ` ${PRIVATE} `;
+
+/** SQLite's tokenizer takes ASCII as it is: the words in it need no help from us. */
+const PLAIN = /^[\x01-\x7f]*$/;
+const LONG_WORD = /[a-z\d]{65}/i;
+
+/** What the index has of a message: tags, the text, and the names of its files. */
+export function documentOf(message: Message): string {
+  const body = message.body.length > MAX_UNITS ? message.body.slice(0, MAX_UNITS) : message.body;
+  const text = PLAIN.test(body) && !LONG_WORD.test(body) ? body : segment(body);
+  const names = message.attachments.map((path) => GAP + segment(nameOf(path))).join('');
+  return `${tagsOf(message).join(' ')} ${text}${names}`;
+}
+
+export function nameOf(path: string): string {
+  return basename(path).slice(0, MAX_UNITS);
+}
+
+export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Message): readonly string[] {
+  const tags = [conversationTag(conversation_id), addressTag(sender)];
+  if (is_from_me) tags.push(BY_ME);
+  if (attachments.length > 0) tags.push(HAS_ATTACHMENT);
+  return tags;
+}
+
+/** The same for every prefix of a chat guid: macOS 26 changed those of existing chats. */
+export function conversationTag(id: string): string {
+  return `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`;
+}
+
+export function addressTag(address: string): string {
+  return `${PRIVATE}h${hash(addressKey(address))}`;
+}
+
+export function senderTags(sender: SearchSender): readonly string[] {
+  return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
+}
+
+/** Equal for spellings of one address: case, and how the digits of a number are grouped. */
+export function addressKey(address: string): string {
+  const text = address.trim().toLowerCase();
+  return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
+}
+
+/** Short; that two texts may have the same is seen when the message itself is read. FNV-1a, 32 bits. */
+function hash(text: string): string {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  return (value >>> 0).toString(36);
+}
+
+const APPLE_EPOCH_S = 978_307_200;
+
+/** Seconds from 2001 to the date of a message. */
+export function secondOf(message: Message): number {
+  return Date.parse(message.timestamp) / 1000 - APPLE_EPOCH_S;
+}
+
+export function secondOfMs(unixMs: number): number {
+  return Math.ceil(unixMs / 1000) - APPLE_EPOCH_S;
+}
+
+/** `YYYY-MM-DDTHH:MM:SSZ`. */
+export function isoOfSecond(second: number): string {
+  return new Date((second + APPLE_EPOCH_S) * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,51 @@
+import type { SearchQuery, SearchTerm } from '../domain/search.ts';
+import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from './document.ts';
+import { isUnspaced, tokensOf } from './tokens.ts';
+
+/** A term as the tokens that must follow each other, the last one perhaps only begun. */
+export interface Sequence {
+  readonly tokens: readonly string[];
+  readonly isBegun: boolean;
+}
+
+/** undefined for a term of signs alone, which every text contains. */
+export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
+  const tokens = tokensOf(text).map((token) => token.text);
+  const last = tokens.at(-1);
+  if (last === undefined) return undefined;
+  return { tokens, isBegun: kind === 'prefix' && !isUnspaced(last) };
+}
+
+export function sequencesOf(terms: readonly Pick<SearchTerm, 'kind' | 'text'>[]): readonly Sequence[] {
+  return terms.map(sequenceOf).filter((sequence) => sequence !== undefined);
+}
+
+export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
+  return sequencesOf(excluded.map((text) => ({ kind: 'word', text })));
+}
+
+/**
+ * The query in the language of FTS5, undefined when only dates and exclusions are asked for. Every token is a quoted
+ * string of letters and digits, so nothing that a person wrote is ever an operator.
+ */
+export function expressionOf(query: SearchQuery): string | undefined {
+  const wanted = [
+    ...sequencesOf(query.terms).map(quoted),
+    ...query.conversations.map((ids) => anyOf(ids.map(conversationTag))),
+    ...(query.senders.length > 0 ? [anyOf(query.senders.flatMap(senderTags))] : []),
+    ...(query.hasAttachment ? [anyOf([HAS_ATTACHMENT])] : []),
+  ];
+  if (wanted.length === 0) return undefined;
+  const excluded = excludedOf(query).map(quoted);
+  const all = wanted.join(' AND ');
+  return excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`;
+}
+
+function quoted({ tokens, isBegun }: Sequence): string {
+  return `"${tokens.join(' ')}"${isBegun ? ' *' : ''}`;
+}
+
+function anyOf(tags: readonly string[]): string {
+  const alternatives = tags.length === 0 ? [NO_TAG] : new Set(tags);
+  return `(${[...alternatives].map((tag) => `"${tag}"`).join(' OR ')})`;
+}

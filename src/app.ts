@@ -3,9 +3,10 @@ import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
 import { ChatDbNames } from './chatdb/chat-names.ts';
 import { Connection } from './chatdb/connection.ts';
+import { ChatIndexSource } from './chatdb/index-source.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ownNumber } from './chatdb/own-number.ts';
-import { ChatReader, type ListReader } from './chatdb/reader.ts';
+import { ChatReader } from './chatdb/reader.ts';
 import { ReaderThread } from './chatdb/reader-thread.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
 import { socketOf } from './config/address.ts';
@@ -26,13 +27,14 @@ import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { LazyMcpService } from './mcp/service.ts';
+import type { ThreadMethods } from './reader-worker.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { localTimeZone } from './runtime/clock.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
-import { disabledSearch } from './search/disabled.ts';
+import { openSearch } from './search/open.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
 import { assertRestored } from './state/backup.ts';
@@ -92,7 +94,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const connection = new Connection({ path: chatDbPath, home: host.homeFolder, log });
     closers.add('chat.db', () => connection.close());
     const thread = ReaderThread.isSupported
-      ? new ReaderThread<ListReader>({ path: chatDbPath, home: host.homeFolder, clock, log })
+      ? new ReaderThread<ThreadMethods>({ path: chatDbPath, home: host.homeFolder, clock, log })
       : undefined;
     closers.add('reader thread', () => thread?.close());
     const reader = new ChatReader(connection, thread);
@@ -155,6 +157,16 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
     const hub = new Hub({ feed, clock, log, json, ready });
 
+    const search = await openSearch(config.search.isEnabled, {
+      path: join(config.dir, 'search.db'),
+      source: new ChatIndexSource(connection, thread),
+      find: thread && ((path, query, page) => thread.call('find', path, query, page)),
+      feed,
+      messages: chatLog,
+      clock,
+      log,
+    });
+    closers.add('search', () => search.close());
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());
     const status = new Status({
@@ -167,7 +179,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       permissions,
       contacts,
-      search: disabledSearch,
+      search,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const owner: Caller = {
@@ -179,7 +191,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       contacts,
       status: () => status.report(),
-      search: disabledSearch,
+      search,
       chats: new ChatDbNames(connection),
     };
     const mcp = new LazyMcpService({ clock, log, version, timeZone: () => localTimeZone() });
@@ -196,6 +208,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         newestRow: status.newestRow(),
         newestEvent: feed.lastPublished().rowId,
         published: channel.published,
+        search: search.status(),
       }),
       counters,
       version,
@@ -248,6 +261,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     detector.start();
     clockWatch.start();
     webhooks.start();
+    search.start();
     return { url, close: () => closers.close() };
   } catch (error) {
     await closers.close();

@@ -31,6 +31,7 @@ export interface Config {
     readonly callingCode: string;
   };
   readonly mcp: { readonly allowOwnerKey: boolean };
+  readonly search: { readonly isEnabled: boolean };
 }
 
 export type Checked =
@@ -97,6 +98,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       callingCode: one(SETTINGS.callingCode),
     },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
+    search: { isEnabled: one(SETTINGS.isSearchEnabled) },
   };
   if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };

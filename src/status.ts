@@ -46,7 +46,10 @@ export class Status {
     const { database, publisher, clockWatch } = this.#parts;
     const backend = database.health();
     if (!backend.connected) return backend;
-    return { ...backend, message: backend.message ?? publisher.checkLag() ?? clockWatch.warning() };
+    return {
+      ...backend,
+      message: backend.message ?? publisher.checkLag() ?? clockWatch.warning() ?? this.#searchWarning(),
+    };
   }
 
   /** Highest row id in chat.db; null while it cannot be read. */
@@ -74,6 +77,11 @@ export class Status {
       contacts: contacts.health(),
       ...(index.isEnabled && { search: searchReport(index) }),
     };
+  }
+
+  #searchWarning(): string | null {
+    const { problem } = this.#parts.search.status();
+    return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
   }
 
   /** Asks macOS in this process's own name, which may show the person a dialog. */

@@ -1,10 +1,10 @@
 import type { Message } from '../domain/message.ts';
 import type { IndexSource, ListedRows } from '../domain/ports/search.ts';
+import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { behindCursor, EVERYTHING, type List, listCost, listedRows } from './list-query.ts';
 import { toMessage } from './message.ts';
 import { isListed, isNoReaction, LOWEST_CHAT, messageParts } from './queries.ts';
-import { MESSAGE_COLUMNS } from './columns.ts';
 import type { ReaderThread } from './reader-thread.ts';
 import { perSchema } from './schema-info.ts';
 
@@ -59,7 +59,8 @@ export class ChatIndexSource implements IndexSource {
   }
 
   async listed(after: string | undefined, limit: number): Promise<ListedRows> {
-    const rows = this.#reader.listed(after, limit, this.#thread && MAX_COST_AT_ONCE) ?? this.#thread?.call('listed', after, limit);
+    const rows =
+      this.#reader.listed(after, limit, this.#thread && MAX_COST_AT_ONCE) ?? this.#thread?.call('listed', after, limit);
     return (await rows) ?? { rows: [] };
   }
 
@@ -71,4 +72,3 @@ export class ChatIndexSource implements IndexSource {
     return this.#thread === undefined ? this.#reader.count() : this.#thread.call('count');
   }
 }
-

@@ -113,7 +113,7 @@ function exists(path: string): boolean {
 export function createConfig(
   folder: string,
   environment: Environment,
-  values: ReadonlyMap<string, string | number> = new Map(),
+  values: ReadonlyMap<string, string | number | boolean> = new Map(),
 ): ConfigReading {
   const path = configPath(folder);
   const draft = `${path}.${randomUUID()}`;

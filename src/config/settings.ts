@@ -151,6 +151,14 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
+  isSearchEnabled: {
+    name: 'search.enabled',
+    about:
+      'Whether messages can be searched. It makes search.db beside this file, an index of all messages (a tenth of the size of the database); false deletes it.',
+    allowed: 'true or false',
+    defaultValue: () => false,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
 } satisfies Readonly<Record<string, Setting>>;
 
 function integer(name: string, least: number, most: number, defaultValue: number, about: string) {

@@ -11,7 +11,10 @@ const USUAL: readonly string[] = [
 ];
 
 /** The text of a new config.toml: every setting with its meaning, and `values` by setting name. */
-export function configTemplate(values: ReadonlyMap<string, string | number>, environment: Environment): string {
+export function configTemplate(
+  values: ReadonlyMap<string, string | number | boolean>,
+  environment: Environment,
+): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];
   let section = '';
   for (const setting of Object.values<Setting>(SETTINGS)) {

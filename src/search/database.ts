@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs';
 import { claimPrivateFile } from '../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { deleteIndex } from './files.ts';
 
 /** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
 const VERSION = 1;
@@ -84,9 +84,4 @@ export function openIndexForReading(path: string): Sqlite {
   const sqlite = openSqlite(path, { readonly: true });
   sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -4096');
   return sqlite;
-}
-
-/** Everything of it, also what SQLite keeps beside it. */
-export function deleteIndex(path: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
 }

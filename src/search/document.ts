@@ -16,7 +16,7 @@ export const NO_TAG = `${PRIVATE}none`;
 const GAP = ` ${PRIVATE} `;
 
 /** SQLite's tokenizer takes ASCII as it is: the words in it need no help from us. */
-const PLAIN = /^[\x01-\x7f]*$/;
+const PLAIN = /^[\0-\x7f]*$/;
 const LONG_WORD = /[a-z\d]{65}/i;
 
 /** What the index has of a message: tags, the text, and the names of its files. */

@@ -44,9 +44,7 @@ export class Documents {
     this.#setRow = sqlite.prepare('INSERT OR REPLACE INTO doc (id, row) VALUES (?, ?)');
     this.#insertText = sqlite.prepare('INSERT OR REPLACE INTO ft (rowid, body) VALUES (?, ?)');
     this.#deleteText = sqlite.prepare('DELETE FROM ft WHERE rowid = ?');
-    this.#count = sqlite.prepare(
-      'UPDATE about SET docs = docs + ?, removed = removed + ?, shift = max(shift, ?)',
-    );
+    this.#count = sqlite.prepare('UPDATE about SET docs = docs + ?, removed = removed + ?, shift = max(shift, ?)');
     this.#merge = sqlite.prepare("INSERT INTO ft (ft, rank) VALUES ('merge', ?)");
     this.#totalChanges = sqlite.prepare('SELECT total_changes()');
     this.#between = sqlite.prepare(
@@ -100,7 +98,11 @@ export class Documents {
   }
 
   /** Which of the next `limit` documents, newest first, are of these rows; `end`: before which to go on, absent at the end. */
-  ofRows(rows: readonly number[], before: number, limit: number): { readonly found: readonly Place[]; readonly end?: number } {
+  ofRows(
+    rows: readonly number[],
+    before: number,
+    limit: number,
+  ): { readonly found: readonly Place[]; readonly end?: number } {
     const end = this.#skip.get(BigInt(before), limit)?.[0] as number | undefined;
     const found = this.#ofRows.all(BigInt(before), BigInt(end ?? 0), JSON.stringify(rows)).map(placeOf);
     return end === undefined ? { found } : { found, end };

@@ -77,7 +77,10 @@ export class Finder {
 }
 
 /** The ids between which the documents are: a document may stand behind its second, by as much as `shift`. */
-function boundsOf(sqlite: Sqlite, { fromMs, beforeMs }: SearchQuery): { readonly from: number; readonly before: number } {
+function boundsOf(
+  sqlite: Sqlite,
+  { fromMs, beforeMs }: SearchQuery,
+): { readonly from: number; readonly before: number } {
   const shift = Number(sqlite.prepare('SELECT shift FROM about').get()?.[0] ?? 0);
   return {
     from: fromMs === undefined ? 0 : Math.max(0, secondOfMs(fromMs)),
@@ -86,7 +89,13 @@ function boundsOf(sqlite: Sqlite, { fromMs, beforeMs }: SearchQuery): { readonly
 }
 
 /** Newest first. Bounds are bound as BigInt: FTS5 passes over everything newer when it is given a double. */
-function candidatesOf(sqlite: Sqlite, query: SearchQuery, from: number, before: number, limit: number): readonly Place[] {
+function candidatesOf(
+  sqlite: Sqlite,
+  query: SearchQuery,
+  from: number,
+  before: number,
+  limit: number,
+): readonly Place[] {
   const expression = expressionOf(query);
   const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
   const rows =

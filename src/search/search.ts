@@ -1,12 +1,14 @@
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Page } from '../domain/ports/reading.ts';
-import type { SearchIndex, SearchPage } from '../domain/ports/search.ts';
+import type { SearchPage } from '../domain/ports/search.ts';
 import { problem } from '../domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../domain/search.ts';
-import { deleteIndex, missingFullText } from './database.ts';
+import { missingFullText } from './database.ts';
 import { isoOfSecond } from './document.ts';
+import { deleteIndex } from './files.ts';
 import type { Found } from './finder.ts';
+import type { RunningSearch } from './open.ts';
 import { Pace } from './pace.ts';
 import { REPLACED, Session, type SessionParts } from './session.ts';
 
@@ -16,7 +18,7 @@ const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
   /** `Finder.find`, wherever it runs. */
-  find(path: string, query: SearchQuery, page: SearchPage): Promise<Found>;
+  readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
 }
 
 /** What a failure means: whether the file is of no use, how long to wait, and what to tell a person. */
@@ -27,7 +29,7 @@ interface Failure {
 }
 
 /** Search that is switched on: keeps the index up to date for as long as the service runs, whatever happens to it. */
-export class Search implements SearchIndex {
+export class Search implements RunningSearch {
   readonly #parts: SearchParts;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -55,11 +57,6 @@ export class Search implements SearchIndex {
     this.#pace.stop();
     this.#discard(undefined);
     await this.#ended;
-  }
-
-  /** Why the index is not kept up to date, null when it is. */
-  warning(): string | null {
-    return this.#problem === undefined ? null : `Search: ${this.#problem}.`;
   }
 
   status(): SearchStatus {
@@ -137,7 +134,8 @@ export class Search implements SearchIndex {
   async #recover(error: unknown): Promise<void> {
     const { isDamaged, retryMs, problem: told } = failureOf(error);
     const { path } = this.#parts;
-    if (told !== this.#problem && told !== undefined) this.#log.warn('the search index is not kept up to date', { reason: told, error });
+    if (told !== this.#problem && told !== undefined)
+      this.#log.warn('the search index is not kept up to date', { reason: told, error });
     this.#problem = told;
     if (isDamaged) {
       if (error !== REPLACED) this.#log.warn('the search index is made again', { error });
@@ -161,5 +159,9 @@ function failureOf(error: unknown): Failure {
     return { isDamaged: false, retryMs: SLOW_RETRY_MS, problem: `search.db cannot be written (${code})` };
   }
   if (code.startsWith('SQLITE_')) return { isDamaged: true, retryMs: 0 };
-  return { isDamaged: false, retryMs: SLOW_RETRY_MS, problem: 'the index cannot be kept up to date; the log has the cause' };
+  return {
+    isDamaged: false,
+    retryMs: SLOW_RETRY_MS,
+    problem: 'the index cannot be kept up to date; the log has the cause',
+  };
 }

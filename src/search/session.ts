@@ -6,8 +6,9 @@ import type { Clock, Log } from '../domain/ports/host.ts';
 import type { IndexSource } from '../domain/ports/search.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { About, type Position, type Progress } from './about.ts';
-import { deleteIndex, openIndex } from './database.ts';
+import { openIndex } from './database.ts';
 import { Documents, type Place } from './documents.ts';
+import { deleteIndex } from './files.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
 import { Walk } from './walk.ts';
@@ -16,7 +17,7 @@ export interface SessionParts {
   /** Of search.db. */
   readonly path: string;
   readonly source: IndexSource;
-  readonly feed: EventFeed;
+  readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
   readonly clock: Clock;
   readonly log: Log;
@@ -113,7 +114,7 @@ function openCurrent(parts: SessionParts): Sqlite {
   return openCurrent(parts);
 }
 
-function newestPosition(feed: EventFeed): Position {
+function newestPosition(feed: SessionParts['feed']): Position {
   return { ...feed.lastPublished({ changes: true }), generation: feed.changeGeneration() };
 }
 

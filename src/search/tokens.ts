@@ -63,7 +63,7 @@ function cut(word: string): string {
 const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
 const MARKS = /\p{M}/u;
 /** Letters that are accented in effect and have no decomposition. */
-const SPECIAL = /[ßæœøđłıӕё\u0640]/g;
+const SPECIAL = /[ßæœøđłıӕё]/g;
 const SPECIALS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -73,27 +73,24 @@ const SPECIALS: Readonly<Record<string, string>> = {
   ł: 'l',
   ı: 'i',
   ё: 'е',
-  '\u0640': '', // Arabic tatweel only stretches the word
 };
 /**
  * Accents of Latin and Greek, vowel signs and hamza of Arabic, points of Hebrew. The marks of other scripts make another
  * letter: ガ is not カ, and й is not и.
  */
 const ACCENTS = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}]\p{M}*)\p{M}/gu;
-/** Joiners, soft hyphens, variation selectors, the frame of a keycap. */
-const INVISIBLE = /\p{Cf}|\p{Variation_Selector}|\u20E3/gu;
+/** Joiners, soft hyphens, variation selectors, frames of keycaps, what stretches Arabic words, and signs in what a compatible form stood for. */
+const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
+/** Of a compatible form that is nothing but a mark. */
+const WITHOUT_BASE = /^\p{M}+/u;
 
 function fold(piece: string): string {
   const lower = piece.toLowerCase();
   if (ASCII.test(lower)) return lower;
-  let folded = (COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD')).replace(
-    INVISIBLE,
-    '',
-  );
-  if (MARKS.test(folded)) folded = folded.replace(ACCENTS, '');
-  folded = folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
-  // What a compatible form stood for may have had signs in it.
-  return folded.replace(/[^\p{L}\p{N}\p{M}]/gu, '');
+  let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');
+  folded = folded.replace(INVISIBLE, '');
+  if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTS, '');
+  return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
 }
 
 /** Ranges in order, those that touch or overlap as one. */

@@ -76,7 +76,9 @@ export class Walk {
     if (next === undefined) await this.#purge();
   }
 
-  async #list(from: string | null): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
+  async #list(
+    from: string | null,
+  ): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
     const { source, pace } = this.#parts;
     const rows: ListedRow[] = [];
     let next = from ?? undefined;
@@ -90,7 +92,11 @@ export class Walk {
   }
 
   /** Adds some of the rows, and says where to go on. */
-  #slice(rows: readonly ListedRow[], from: number, again: { readonly first: number; readonly last: number } | null): number {
+  #slice(
+    rows: readonly ListedRow[],
+    from: number,
+    again: { readonly first: number; readonly last: number } | null,
+  ): number {
     const { sqlite, documents, source } = this.#parts;
     const wanted: number[] = [];
     let bytes = 0;

@@ -1,7 +1,7 @@
 import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
-import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
+import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
 /** Each entry takes the schema one version further; `user_version` counts how many have been applied. */
 const MIGRATIONS = [

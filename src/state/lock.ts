@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError, errorCode, isAppError } from '../domain/errors.ts';
-import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
+import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
 /** A service that is just ending is waited for this long. */
 const WAIT_MS = 1000;

@@ -270,7 +270,10 @@ export class HttpGateway {
         find: () => undefined,
       },
       health: () => this.backend,
-      metrics: () => ({ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 }),
+      metrics: () => ({
+        ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 },
+        search: this.search.status(),
+      }),
       counters: new Counters(),
       version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),

@@ -126,6 +126,7 @@ describe('the first launch', () => {
       'address_book_path',
       'calling_code',
       'allow_owner_key',
+      'enabled',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

@@ -59,13 +59,14 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
 }
 
 /** In the file, so that every other command finds the simulated Mac there too. */
-function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number> {
-  return new Map<string, string | number>([
+function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number | boolean> {
+  return new Map<string, string | number | boolean>([
     ...(port === undefined ? [] : [['server.port', port] as const]),
     ['backend.chat_db_path', mac.chatDbPath],
     ['backend.osascript_path', mac.osascriptPath],
     ['backend.poll_interval_ms', POLL_INTERVAL_MS],
     ['contacts.address_book_path', mac.addressBookPath],
+    ['search.enabled', true],
   ]);
 }
 

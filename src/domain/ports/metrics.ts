@@ -1,3 +1,5 @@
+import type { SearchStatus } from '../search.ts';
+
 /** What `/metrics` shows besides counts (decision H). */
 export interface Metrics {
   readonly isConnected: boolean;
@@ -8,4 +10,5 @@ export interface Metrics {
   readonly clients: number;
   /** Since the start. */
   readonly missed: number;
+  readonly search: SearchStatus;
 }

@@ -26,6 +26,16 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
       gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.clients);
       total('postern_events_published_total', 'Events published since the start.', now.published);
       total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.missed);
+      if (now.search.isEnabled) {
+        const { isComplete, problem, indexedRows } = now.search;
+        gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
+        gauge(
+          'postern_search_failing',
+          'Whether the search index is not kept up to date.',
+          problem === undefined ? 0 : 1,
+        );
+        gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
+      }
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);

@@ -1,0 +1,64 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SearchHit } from '../../src/domain/search.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
+import { eventually } from '../support/eventually.ts';
+import { KEY, Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+
+const status = async () => (await service.get('/status')).json as StatusReport;
+const found = async (q: string): Promise<string[]> => {
+  const answer = await service.get(`/search?${new URLSearchParams({ q }).toString()}`);
+  return (answer.json as SearchHit[]).map(({ message }) => message.body);
+};
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  await mac.command({ do: 'receive', from: '+15550100', text: 'Dinner at the café tomorrow?' });
+  await mac.command({ do: 'receive', from: '+15550101', text: '明日は東京駅で会いましょう' });
+  service = await Service.start({
+    chatDbPath: mac.chatDbPath,
+    osascriptPath: mac.osascriptPath,
+    settings: { search: { enabled: true } },
+  });
+});
+afterAll(async () => {
+  await service.dispose();
+  await mac.dispose();
+});
+
+describe('search', () => {
+  test('finds what was there before and what comes, and says how far it is', async () => {
+    await eventually(async () => expect((await status()).search).toMatchObject({ state: 'complete', problem: null }));
+    expect(await found('cafe')).toEqual(['Dinner at the café tomorrow?']);
+    expect(await found('東京')).toEqual(['明日は東京駅で会いましょう']);
+    await mac.command({ do: 'receive', from: '+15550100', text: 'Bring the umbrella 👍🏽' });
+    await eventually(async () => expect(await found('umbrella 👍')).toEqual(['Bring the umbrella 👍🏽']));
+    const metrics = await fetch(`http://127.0.0.1:${service.port}/metrics`, { headers: { 'x-api-key': KEY } });
+    expect(await metrics.text()).toContain('postern_search_complete 1');
+    const file = join(service.configFolder, 'search.db');
+    for (const end of ['', '-wal', '-shm']) expect(statSync(file + end).mode & 0o777).toBe(0o600);
+    expect(service.output).not.toMatch(/dinner|umbrella|cafe/i);
+  });
+
+  test('goes on after a crash with what came meanwhile', async () => {
+    await service.stop('SIGKILL');
+    await mac.command({ do: 'receive', from: '+15550100', text: 'While you were out' });
+    await service.launch();
+    await eventually(async () => expect(await found('"while you were"')).toEqual(['While you were out']));
+  });
+
+  test('leaves nothing behind when it is switched off', async () => {
+    await service.stop('SIGTERM');
+    service.configure({ search: { enabled: false } });
+    await service.launch();
+    const file = join(service.configFolder, 'search.db');
+    expect(['', '-wal', '-shm'].filter((end) => existsSync(file + end))).toEqual([]);
+    expect((await status()).search).toBeUndefined();
+    expect((await service.get('/search?q=cafe')).status).toBe(404);
+  });
+});

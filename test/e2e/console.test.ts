@@ -65,7 +65,7 @@ describe('the console', () => {
     await page.fill('#key', key);
     await page.keyboard.press('Enter');
     await page.locator('#conversation-list button').first().waitFor();
-    expect(await page.isVisible('#door')).toBe(false);
+    expect(await page.isVisible('#sign-in')).toBe(false);
     expect(await page.textContent('#health')).toBe('connected');
     expect(await page.evaluate('Object.values(sessionStorage)')).toEqual([key]);
     expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);

@@ -18,7 +18,7 @@ async function enter(candidate) {
     const status = await call('status');
     await showConversations();
     keepKey();
-    show('rooms');
+    show('workspace');
     focusConversations();
     listen(status.newest_event.row_id, () => leave(CHANGED_KEY));
     await showWebhooks(status).catch((error) => say('webhook-result', error.message, true));
@@ -30,16 +30,17 @@ async function enter(candidate) {
 /** Back to the sign-in form. A key that was refused is forgotten; one that could not be checked is kept. */
 function leave(reason, isForgotten = true) {
   if (isForgotten) forgetKey();
-  show('door');
+  show('sign-in');
   say('key-error', reason, true);
   element('key').select();
 }
 
-function show(room) {
-  element('door').hidden = room !== 'door';
-  element('rooms').hidden = room !== 'rooms';
-  element('sign-out').hidden = room !== 'rooms';
-  if (room === 'door') {
+/** Shows one of the two views: the sign-in form or the workspace. */
+function show(view) {
+  element('sign-in').hidden = view !== 'sign-in';
+  element('workspace').hidden = view !== 'workspace';
+  element('sign-out').hidden = view !== 'workspace';
+  if (view === 'sign-in') {
     element('key').focus();
   } else {
     element('key').value = '';
@@ -60,4 +61,4 @@ offerSearch();
 offerFilter();
 watchHealth();
 if (currentKey() !== '') void enter(currentKey());
-else show('door');
+else show('sign-in');

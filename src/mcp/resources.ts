@@ -10,7 +10,7 @@ import { fenced } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
 import { oneLine } from './text/visible.ts';
 import { isGroup } from './tools/conversations.ts';
-import { asText } from './tools/messages-read.ts';
+import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';
 
 const TEMPLATE = 'postern://conversations/{id}';
@@ -48,7 +48,7 @@ export function addConversationResource(server: McpServer, context: ToolContext)
     if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
     const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
     const { items } = await reader.listMessages(query);
-    const lines = await asText(items.toReversed(), conversation.id, context);
+    const lines = await messageLines(items.toReversed(), conversation.id, context);
     const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
     return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
   });

@@ -1,13 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { noContacts } from '../../src/contacts/no-contacts.ts';
+import type { Contacts } from '../../src/domain/ports/contacts.ts';
 import { LazyMcpService } from '../../src/mcp/service.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { type Call, HttpGateway } from '../support/http-gateway.ts';
+import { type Call, HttpGateway, MESSAGE } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
 
 const gateways: HttpGateway[] = [];
-async function open(allowOwnerKey = true, settings = {}): Promise<HttpGateway> {
+type Options = Parameters<typeof HttpGateway.start>[0];
+
+async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
   const mcp = new LazyMcpService({ clock: systemClock, log: collectingLog(), version: '1.2.3', timeZone: () => 'UTC' });
-  const gateway = await HttpGateway.start({ mcp: { mcp, settings: { allowOwnerKey } }, settings });
+  const gateway = await HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
   gateways.push(gateway);
   return gateway;
 }
@@ -72,5 +76,67 @@ describe('the door of /mcp', () => {
       expect(answer.status).toBe(400);
       expect(answer.json).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } });
     }
+  });
+});
+
+/** The answer of a tool, as its client sees it. */
+async function call(gateway: HttpGateway, name: string, input: Record<string, unknown>) {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
+  const answer = await ask(gateway, message);
+  const data = /^data: (.*)$/m.exec(answer.text)?.[1] ?? '{}';
+  const { result } = JSON.parse(data) as { readonly result: { readonly structuredContent?: unknown } };
+  return result;
+}
+
+describe('searching', () => {
+  test('shows of a long message the part where the words are', async () => {
+    const gateway = await open();
+    const body = `${'before '.repeat(100)}kettle${' after'.repeat(100)}`;
+    const at = body.indexOf('kettle');
+    gateway.search.hits = [{ message: { ...MESSAGE, body }, highlights: [[at, at + 6]] }];
+    gateway.search.next = 'more';
+    const found = await call(gateway, 'messages_search', { query: 'kettle', limit: 5 });
+    const { text, next } = found.structuredContent as { readonly text: string; readonly next: string };
+    expect(text).toMatch(/\[7\] \d\d:\d\d \+15550100: ….*before kettle after.*…\n<\/messages-/);
+    expect(text.length).toBeLessThan(700);
+    expect(next).toBe('more');
+    expect(gateway.search.asked).toMatchObject([{ limit: 5, terms: [{ text: 'kettle' }] }]);
+  });
+
+  test('names every mistake in the question, and says when older messages are not indexed yet', async () => {
+    const gateway = await open();
+    const wrong = await call(gateway, 'messages_search', { query: 'has:car before:soon' });
+    expect(wrong).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/has:car.*before:soon/) }] });
+    gateway.search.hits = [];
+    gateway.search.state = { ...gateway.search.state, isComplete: false, indexedFrom: '2026-01-02T00:00:00Z' };
+    const none = await call(gateway, 'messages_search', { query: 'kettle' });
+    expect(none.structuredContent).toEqual({
+      text: 'Nothing found.\nOlder messages are still being indexed: found from 2026-01-02 on.',
+    });
+  });
+
+  test('and names of people are not offered where they are switched off', async () => {
+    const gateway = await open();
+    expect((await ask(gateway)).text).toContain('messages_search');
+    gateway.search.state = { ...gateway.search.state, isEnabled: false };
+    expect((await ask(gateway)).text).not.toMatch(/messages_search|contacts_resolve/);
+  });
+});
+
+test('an ambiguous name gives everybody it may mean, never one of them', async () => {
+  const person = (name: string, ...addresses: string[]) => ({ name, addresses, nickname: null, organization: null });
+  const people = [person('Ana Silva', '+15550100'), person('Ana Costa', 'ana@example.com')];
+  const contacts: Contacts = {
+    ...noContacts,
+    health: () => ({ state: 'loaded', message: null }),
+    named: async (name) => people.filter((one) => one.name === name),
+    search: async () => people,
+  };
+  const gateway = await open(true, {}, { contacts });
+  const one = await call(gateway, 'contacts_resolve', { name: 'Ana Silva' });
+  expect(one.structuredContent).toEqual({ text: 'Ana Silva: +15550100' });
+  const both = await call(gateway, 'contacts_resolve', { name: 'Ana' });
+  expect(both.structuredContent).toEqual({
+    text: 'Several people match; ask which one is meant:\nAna Silva: +15550100\nAna Costa: ana@example.com',
   });
 });

@@ -5,10 +5,10 @@ import type { SearchHit, SearchStatus } from '../../domain/search.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { searchParameters } from '../../wire/search.ts';
+import { searchQueryOf } from '../../wire/search-query.ts';
 import { parseSearch } from '../../wire/search-text.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
-import { searchQueryOf } from '../search-query.ts';
 
 /** Full-text search (decision J1). */
 export function searchRoutes(): Pick<Handlers, 'searchMessages'> {

@@ -6,9 +6,10 @@ import { parseInstant } from '../../wire/instant.ts';
 import { cursorText, invalidCursor, readCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
-import { DayLines, MAX_ANSWER, MAX_BODY } from '../text/lines.ts';
+import { DayLines, MAX_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { groupNames } from './conversations.ts';
+import { fittingPage } from './pages.ts';
 import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Of one whole message. */
@@ -37,23 +38,22 @@ export const messagesRead = tool({
     const conversation =
       query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
     if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
-    const render = input.format === 'json' ? asJson : asText;
-    for (let wanted = input.limit; ; ) {
-      const { items, next } = await context.caller.reader.listMessages({ ...query, offset: 0, limit: wanted });
-      const shown = query.order === 'desc' ? items.toReversed() : items;
-      const lines = await render(shown, conversation?.id, context);
-      if (lines.length > MAX_ANSWER && items.length > 1) {
-        wanted = Math.max(1, Math.floor((items.length * MAX_ANSWER * 0.9) / lines.length));
-        continue;
-      }
-      if (items.length === 0) return { text: 'No messages.' };
-      const older = query.order === 'desc' ? 'older' : 'newer';
-      const more = next === undefined ? '' : `\nThere are ${older} messages: call again with cursor = next.`;
-      return {
-        text: fenced(lines, context.nonce) + more,
-        ...(next !== undefined && { next: nextOf(query, next) }),
-      };
-    }
+    const { items, next, lines } = await fittingPage(
+      input.limit,
+      (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit }),
+      (page) => {
+        const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
+        return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
+      },
+    );
+    if (items.length === 0) return { text: 'No messages.' };
+    const text = fenced(lines, context.nonce);
+    if (next === undefined) return { text };
+    const others = query.order === 'desc' ? 'older' : 'newer';
+    return {
+      text: `${text}\nThere are ${others} messages: call again with cursor = next.`,
+      next: nextOf(query, next),
+    };
   },
 });
 
@@ -107,8 +107,8 @@ function queryBehind(text: string): Query {
   };
 }
 
-/** The lines of some messages, oldest first. */
-export async function asText(
+/** The lines of some messages. `conversation` is not repeated in them. */
+export async function messageLines(
   messages: readonly Message[],
   conversation: string | undefined,
   { caller, names, time }: ToolContext,
@@ -120,7 +120,7 @@ export async function asText(
 }
 
 /** One JSON object a line, in the fence all the same. */
-async function asJson(messages: readonly Message[]): Promise<string> {
+async function jsonLines(messages: readonly Message[]): Promise<string> {
   return messages
     .map((message) => {
       const body = beginning(message.body, MAX_BODY);

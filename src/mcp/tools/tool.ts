@@ -39,6 +39,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   /** The scope that a limited key needs; without it the tool is not there. undefined: every key has it. */
   readonly scope: Scope | undefined;
+  /** Absent: always. Where what it uses is switched off, the tool is not there. */
+  readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent where the answer is a file. */
   readonly output?: z.ZodObject;

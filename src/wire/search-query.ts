@@ -2,7 +2,7 @@ import type { Mistake } from '../domain/errors.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
 import type { SearchNames } from '../domain/ports/search.ts';
 import type { SearchQuery, SearchSender } from '../domain/search.ts';
-import type { TypedName, TypedSearch } from '../wire/search-text.ts';
+import type { TypedName, TypedSearch } from './search-text.ts';
 
 const NS_PER_MS = 1_000_000n;
 /** At most so many candidates are listed for an ambiguous name. */

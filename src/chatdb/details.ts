@@ -1,11 +1,18 @@
 import { basename } from 'node:path';
-import { type AttachmentDetails, type MessageDetails, type MessageKind, TRANSFER_STATES } from '../domain/details.ts';
+import {
+  type AttachmentDetails,
+  brief,
+  type MessageDetails,
+  type MessageKind,
+  type RepliedMessage,
+  TRANSFER_STATES,
+} from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, instantAt, toText } from './columns.ts';
 import { isoOf } from './instants.ts';
-import { toReaction } from './message.ts';
+import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -42,10 +49,12 @@ export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): Mess
   const row = snapshot.database.get(snapshot.queries.details, rowId);
   if (row === undefined) return undefined;
   const error = Number(row[at.error] ?? 0);
+  const replyTo = toText(row[at.replyTo]);
   return {
     service: toText(row[at.service]) || null,
     kind: kindOf(row),
-    reply_to_guid: toText(row[at.replyTo]) || null,
+    reply_to_guid: replyTo || null,
+    reply_to: replyTo === '' ? null : repliedMessage(snapshot, replyTo),
     edited_at: isoAt(row, at.edited),
     retracted_at: isoAt(row, at.retracted),
     delivered_at: isoAt(row, at.delivered),
@@ -54,6 +63,16 @@ export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): Mess
     attachments: attachmentsOf(snapshot, rowId),
     reactions: reactionsOn(snapshot, guid),
   };
+}
+
+/** null when it is not there, or could only be found by reading every message. */
+function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
+  if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
+  const rowId = snapshot.rowIdOf(wanted);
+  const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
+  if (message === undefined) return null;
+  const { id, guid, sender, body } = message;
+  return { id, guid, sender, body: brief(body) };
 }
 
 /** Those of the Message, in the same order (decision B5). */

@@ -64,6 +64,8 @@ export interface ListQueries {
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
   /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
   readonly listed: ListSql;
+  /** `MESSAGE_COLUMNS` of the messages of a chat but for scheduled ones, newest first. */
+  readonly latest: ListSql;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** The same for every row joined to it. */
@@ -84,6 +86,7 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
       chat: { asc: chat('asc'), desc: chat('desc') },
     },
     listed: listSql(allSource(schema, `${isMessage} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
+    latest: listSql(chatSource(schema, `${isMessage} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
@@ -172,6 +175,12 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
   }));
   const end = found.at(-1);
   return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(end, at) };
+}
+
+/** The newest message of a chat that is not scheduled. */
+export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
+  const sql = listQueriesOf(snapshot.database.schema).latest;
+  return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
 }
 
 /** How many rows a list at an offset may have to read before its first. */

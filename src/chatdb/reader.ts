@@ -4,8 +4,9 @@ import { NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
 import type { Connection } from './connection.ts';
+import { areDetailsWithin, withConversationDetails } from './conversation-details.ts';
 import { detailsOf, withDetails } from './details.ts';
-import { APPLE_EPOCH, fromUnixNs, isoOf, MAX_INTEGER } from './instants.ts';
+import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './instants.ts';
 import { behindCursor, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
 import { messageOf, toMessage } from './message.ts';
 import type { ReaderThread } from './reader-thread.ts';
@@ -39,12 +40,12 @@ export class ListReader {
     return this.#connection.read((snapshot) => messagePage(snapshot, query));
   }
 
-  conversation(id: string): Conversation | undefined {
-    return this.#connection.read((snapshot) => conversationOf(snapshot, id));
+  conversation(id: string, options: ReadOptions = {}): Conversation | undefined {
+    return this.#connection.read((snapshot) => conversationOf(snapshot, id, options));
   }
 
-  conversations({ limit, offset }: ConversationQuery): Page<Conversation> {
-    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, limit, offset)) ?? NOTHING;
+  conversations(query: ConversationQuery): Page<Conversation> {
+    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query)) ?? NOTHING;
   }
 
   /** undefined where it cannot be kept from one commit to the next. */
@@ -90,7 +91,7 @@ export class ChatReader implements MessageReader {
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
     const { limit, offset } = query;
-    if (offset + limit <= MAX_CONVERSATIONS_AT_ONCE) {
+    if (offset + limit <= MAX_CONVERSATIONS_AT_ONCE && this.#areDetailsFast(limit, query)) {
       const page = this.#conversationsAtOnce(query);
       if (page !== undefined) {
         if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
@@ -103,18 +104,27 @@ export class ChatReader implements MessageReader {
     return this.#thread?.call('conversations', query) ?? this.#lists.conversations(query);
   }
 
-  async conversation(id: string): Promise<Conversation | undefined> {
+  async conversation(id: string, options: ReadOptions = {}): Promise<Conversation | undefined> {
+    const areDetailsFast = this.#areDetailsFast(1, options);
     const found = this.#connection.read((snapshot) =>
-      costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE ? { conversation: conversationOf(snapshot, id) } : undefined,
+      areDetailsFast && costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE
+        ? { conversation: conversationOf(snapshot, id, options) }
+        : undefined,
     );
     if (found !== undefined) return found.conversation;
-    return this.#thread === undefined ? this.#lists.conversation(id) : this.#thread.call('conversation', id);
+    const { include = NO_INCLUDES } = options;
+    return this.#thread === undefined
+      ? this.#lists.conversation(id, { include })
+      : this.#thread.call('conversation', id, { include });
   }
 
-  #conversationsAtOnce({ limit, offset }: ConversationQuery): Page<Conversation> | undefined {
-    return this.#connection.read((snapshot) =>
-      conversationPage(snapshot, this.#recent, limit, offset, MAX_ROWS_AT_ONCE),
-    );
+  #areDetailsFast(chats: number, { include = NO_INCLUDES }: ReadOptions): boolean {
+    if (!include.has('details')) return true;
+    return this.#connection.read((snapshot) => areDetailsWithin(snapshot, chats, MAX_ROWS_AT_ONCE));
+  }
+
+  #conversationsAtOnce(query: ConversationQuery): Page<Conversation> | undefined {
+    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
   }
 
   /** Has the order of the conversations made again, once for all who wait for it. */
@@ -175,36 +185,45 @@ function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
 }
 
-function conversationOf(snapshot: Snapshot, id: string): Conversation | undefined {
+function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
   const [chat] = chatsOf(snapshot, id);
   if (chat === undefined) return undefined;
-  return toConversation(chat, isoOf(lastMessageAt(snapshot, chat.rowId) ?? APPLE_EPOCH));
+  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
 }
 
 /** undefined when it would take reading more than `maxRows`. */
 function conversationPage(
   snapshot: Snapshot,
   recent: RecentConversations,
-  limit: number,
-  offset: number,
+  query: ConversationQuery,
   maxRows = Number.POSITIVE_INFINITY,
 ): Page<Conversation> | undefined {
-  const listed = recent.page(snapshot, limit, offset, maxRows);
+  const listed = recent.page(snapshot, query.limit, query.offset, maxRows);
+  if (query.include?.has('details') === true && listed !== undefined) {
+    const rows = listed.reduce((sum, { chatId }) => sum + listCost(snapshot, chatId, 0), 0);
+    if (rows > maxRows) return undefined;
+  }
   return (
     listed && {
       items: listed.flatMap(({ chatId, last }) => {
         const chat = snapshot.chat(chatId);
-        return chat === undefined ? [] : [toConversation(chat, isoOf(last ?? APPLE_EPOCH))];
+        return chat === undefined ? [] : [toConversation(snapshot, chat, last, query)];
       }),
     }
   );
 }
 
-function toConversation(chat: Chat, lastMessageAt: string): Conversation {
-  return {
+function toConversation(
+  snapshot: Snapshot,
+  chat: Chat,
+  last: Instant | undefined,
+  { include = NO_INCLUDES }: ReadOptions,
+): Conversation {
+  const conversation = {
     id: chat.guid,
     display_name: chat.displayName,
     participants: chat.participants(),
-    last_message_at: lastMessageAt,
+    last_message_at: isoOf(last ?? APPLE_EPOCH),
   };
+  return include.has('details') ? withConversationDetails(snapshot, chat, conversation) : conversation;
 }

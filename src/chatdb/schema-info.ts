@@ -8,6 +8,8 @@ export interface SchemaInfo {
   hasColumn(table: string, column: string): boolean;
   /** True when an index begins with these columns, so that a search by them is fast. */
   hasIndex(table: string, ...columns: readonly string[]): boolean;
+  /** Names of the indexes that begin with these columns, partial ones too. */
+  indexes(table: string, ...columns: readonly string[]): readonly string[];
   /** True when no two rows can have the same in all of these columns together. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
 }
@@ -49,7 +51,7 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
     for (const [, name, unique, , partial] of sqlite.prepare(`PRAGMA index_list(${table})`).all()) {
       const quoted = `"${String(name).replaceAll('"', '""')}"`;
       const isUnique = unique !== 0 && partial !== 1;
-      indexes.push({ table, columns: names(sqlite, `PRAGMA index_info(${quoted})`, 2), isUnique });
+      indexes.push({ table, name: String(name), columns: names(sqlite, `PRAGMA index_info(${quoted})`, 2), isUnique });
     }
   }
   for (const [table, columns] of Object.entries(REQUIRED)) {
@@ -59,11 +61,13 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
   for (const [table, columns] of Object.entries(NEEDED)) {
     if (!columns.every((column) => tables.get(table)?.has(column))) tables.delete(table);
   }
+  const withColumns = (table: string, columns: readonly string[]): readonly Index[] =>
+    indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
   return {
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
-    hasIndex: (table, ...columns) =>
-      indexes.some((index) => index.table === table && columns.every((name, at) => index.columns[at] === name)),
+    hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,
+    indexes: (table, ...columns) => withColumns(table, columns).map(({ name }) => name),
     isUnique: (table, ...columns) =>
       indexes.some(
         (index) => index.table === table && index.isUnique && index.columns.every((name) => columns.includes(name)),
@@ -73,6 +77,7 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
 
 interface Index {
   readonly table: string;
+  readonly name: string;
   readonly columns: readonly string[];
   readonly isUnique: boolean;
 }

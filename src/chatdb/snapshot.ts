@@ -12,6 +12,7 @@ export interface Chat {
   readonly displayName: string | null;
   /** Which of the own addresses was used here last; "" when unknown. */
   readonly ownAddress: string;
+  readonly isGroup: boolean;
   /** Service named by the chat, null when it names none or `any`. */
   readonly service: string | null;
   /** Addresses without duplicates, in stored order (decision B12). */
@@ -137,6 +138,7 @@ export class Snapshot {
       guid,
       displayName: toText(row[at.displayName]) || null,
       ownAddress: toText(row[at.ownAddress]),
+      isGroup,
       service: service === '' || service.toLowerCase() === 'any' ? null : service,
       participants: () => {
         participants ??= this.#readParticipants(rowId);

@@ -33,7 +33,8 @@ export function declareClientCommands(program: Command, context: ClientContext, 
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
     .option('--limit <number>', 'maximum number (50)', count)
-    .addHelpText('after', examples('postern conversations --limit 5'))
+    .option('--unread', 'only those with unread messages')
+    .addHelpText('after', examples('postern conversations --limit 5', 'postern conversations --unread'))
     .action(
       runs(async (command) =>
         (await import('./commands/conversations.ts')).conversations(command.optsWithGlobals(), context),

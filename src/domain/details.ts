@@ -41,12 +41,54 @@ export interface AttachmentDetails {
   readonly path: string;
 }
 
+/** The message that a reply is to (decision K5). */
+export interface RepliedMessage {
+  readonly id: string;
+  readonly guid: string;
+  readonly sender: string;
+  /** At most 200 characters. */
+  readonly body: string;
+}
+
+/** The beginning of a conversation's newest message. */
+export interface LastMessage {
+  readonly id: string;
+  readonly sender: string;
+  readonly is_from_me: boolean;
+  /** At most 200 characters. */
+  readonly body: string;
+  readonly timestamp: string;
+}
+
+/** What `include=details` adds to a Conversation (decision K3). */
+export interface ConversationDetails {
+  /** Incoming messages that were not read; left out where the database cannot say. */
+  readonly unread_count?: number | undefined;
+  readonly is_group: boolean;
+  /** As stored (`iMessage`, `SMS`, `RCS`), null when the conversation names none. */
+  readonly service: string | null;
+  /** null when there is none. */
+  readonly last_message: LastMessage | null;
+}
+
+const BRIEF_CHARACTERS = 200;
+
+/** The beginning of a text; no character is cut in two. */
+export function brief(text: string): string {
+  if (text.length <= BRIEF_CHARACTERS) return text;
+  return Array.from(text.slice(0, 2 * BRIEF_CHARACTERS))
+    .slice(0, BRIEF_CHARACTERS)
+    .join('');
+}
+
 /** What `include=details` adds to a Message (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
 export interface MessageDetails {
   /** As stored (`iMessage`, `SMS`, `RCS`), null when the row names none. */
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
+  /** null for no reply, and when that message is not in the database. */
+  readonly reply_to: RepliedMessage | null;
   readonly edited_at: string | null;
   readonly retracted_at: string | null;
   readonly delivered_at: string | null;

@@ -9,12 +9,14 @@ export type Names = Readonly<Record<string, string>>;
 export function messageWithNames(message: Message, lookup: NameLookup): Message {
   const { sender, conversation_id, details } = message;
   const reactions = details?.reactions.map((reaction) => reaction.sender) ?? [];
-  return { ...message, names: namesOf([sender, partyOf(conversation_id), ...reactions], lookup) };
+  const repliedTo = details?.reply_to?.sender ?? '';
+  return { ...message, names: namesOf([sender, partyOf(conversation_id), repliedTo, ...reactions], lookup) };
 }
 
 export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Conversation {
-  const { id, participants } = conversation;
-  return { ...conversation, names: namesOf([partyOf(id), ...participants], lookup) };
+  const { id, participants, details } = conversation;
+  const sender = details?.last_message?.sender ?? '';
+  return { ...conversation, names: namesOf([partyOf(id), ...participants, sender], lookup) };
 }
 
 export function reactionWithNames(reaction: Reaction, lookup: NameLookup): Reaction {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Conversation } from '../domain/conversation.ts';
+import { conversationDetailsSchema } from './details.ts';
 import { includeParameter } from './include.ts';
 import { namesSchema } from './names.ts';
 import { limit, offset } from './query.ts';
@@ -13,6 +14,7 @@ export const conversationSchema = shapeOf<Conversation>()(
       display_name: z.string().nullable(),
       participants: z.array(z.string()).readonly(),
       last_message_at: z.iso.datetime({ precision: 0 }),
+      details: conversationDetailsSchema.optional(),
       names: namesSchema.optional(),
     })
     .meta({ id: 'Conversation' }),

@@ -1,9 +1,31 @@
 import * as z from 'zod';
-import { MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
+import { type ConversationDetails, MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
 const instant = z.iso.datetime({ precision: 0 }).nullable();
+
+const briefBody = z.string().meta({ description: 'At most 200 characters.' });
+
+/** `details` of a Conversation, when they were asked for (decision K3). */
+export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
+  z
+    .object({
+      unread_count: z.int().optional().meta({ description: 'Left out where the database cannot say.' }),
+      is_group: z.boolean(),
+      service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
+      last_message: z
+        .object({
+          id: z.string(),
+          sender: z.string(),
+          is_from_me: z.boolean(),
+          body: briefBody,
+          timestamp: z.iso.datetime({ precision: 0 }),
+        })
+        .nullable(),
+    })
+    .meta({ id: 'ConversationDetails' }),
+);
 
 /** `details` of a Message, when they were asked for (decision H). */
 export const messageDetailsSchema = shapeOf<MessageDetails>()(
@@ -12,6 +34,10 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
       kind: z.enum(MESSAGE_KINDS),
       reply_to_guid: z.string().nullable().meta({ description: 'guid of the message replied to.' }),
+      reply_to: z
+        .object({ id: z.string(), guid: z.string(), sender: z.string(), body: briefBody })
+        .nullable()
+        .meta({ description: 'The message replied to, when it is in the database.' }),
       edited_at: instant,
       retracted_at: instant,
       delivered_at: instant,

@@ -3,7 +3,7 @@ import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
 import type { WebhookEventType } from '../domain/webhook.ts';
 import { contactSchema } from './contacts.ts';
 import { conversationSchema } from './conversation.ts';
-import { messageDetailsSchema } from './details.ts';
+import { conversationDetailsSchema, messageDetailsSchema } from './details.ts';
 import { diagnosticsSchema } from './diagnostics.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
 import { examples } from './examples.ts';
@@ -33,6 +33,7 @@ const SCHEMAS = {
   ChangeEvent: changeEventSchema,
   Contact: contactSchema,
   Conversation: conversationSchema,
+  ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,
   Diagnostics: diagnosticsSchema,
   Event: eventSchema,

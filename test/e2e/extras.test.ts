@@ -87,6 +87,7 @@ describe('include=details', () => {
       service: 'RCS',
       kind: 'message',
       reply_to_guid: 'AN-EARLIER-ONE',
+      reply_to: null,
       edited_at: '2026-01-01T10:01:00Z',
       retracted_at: null,
       delivered_at: null,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { unreadQueriesOf } from '../../src/chatdb/conversation-details.ts';
 import { listQueriesOf } from '../../src/chatdb/list-query.ts';
 import { queriesOf } from '../../src/chatdb/queries.ts';
 import { orderQueriesOf } from '../../src/chatdb/recent-conversations.ts';
@@ -22,6 +23,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
   const queries = queriesOf(schemaInfo);
   const lists = listQueriesOf(schemaInfo);
   const order = orderQueriesOf(schemaInfo);
+  const unread = unreadQueriesOf({ schema: schemaInfo, get: (sql, ...values) => sqlite.prepare(sql).get(...values) });
   const { all, chat } = lists.messages;
   afterAll(() => {
     sqlite.close();
@@ -37,7 +39,10 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
   }
 
   const hot = [
-    ...[all.asc, all.desc, chat.asc, chat.desc, lists.counted, lists.joined].map(({ indexed }) => indexed),
+    ...[all.asc, all.desc, chat.asc, chat.desc, lists.latest, lists.counted, lists.joined].map(
+      ({ indexed }) => indexed,
+    ),
+    ...(unread === undefined ? [] : [unread.count]),
     queries.message,
     queries.entries,
     queries.pendingRows,
@@ -77,6 +82,13 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
     expect(plan(chat.desc.indexed)[0]).toContain(
       'chat_message_join_idx_message_date_id_chat_id (chat_id=? AND message_date>?',
     );
+  });
+
+  test('unread messages are counted in an index, and each looked up', () => {
+    const [first = '', ...others] = plan(unread?.byChat ?? '');
+    // Only the result is grouped by chat.
+    expect(first).toMatch(/^SEARCH m USING (?:COVERING )?INDEX message_idx_(?:is_?read|unread)/i);
+    expect(others.filter((step) => /^SCAN (?!r\b)/.test(step))).toEqual([]);
   });
 
   test('only the chats themselves are scanned to order conversations', () => {

@@ -1,3 +1,4 @@
+import type { PosternClient } from '../../client/postern-client.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -5,51 +6,99 @@ import { withName } from '../output/event-line.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
 export interface ConversationsOptions extends ConnectionOptions {
   readonly limit?: number;
+  readonly unread?: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'LAST MESSAGE' },
+const TIME: Column = { title: 'LAST MESSAGE' };
+const WHO: readonly Column[] = [
   { title: 'CONVERSATION', isFlexible: true, least: 24 },
   { title: 'NAME', isFlexible: true },
-  { title: 'PARTICIPANTS', isFlexible: true, least: 12 },
+];
+const COLUMNS: readonly Column[] = [TIME, ...WHO, { title: 'PARTICIPANTS', isFlexible: true, least: 12 }];
+const UNREAD_COLUMNS: readonly Column[] = [
+  TIME,
+  { title: 'UNREAD' },
+  ...WHO,
+  { title: 'TEXT', isFlexible: true, least: 20 },
 ];
 /** The contract's most for one page. */
 const PAGE = 200;
+/** Unread ones are looked for among so many conversations. */
+const MAX_SEARCHED = 2000;
 
 /** `postern conversations`: who there is to talk to, the latest first. */
 export function conversations(
-  { limit = 50, ...options }: ConversationsOptions,
+  { limit = 50, unread = false, ...options }: ConversationsOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    const found = [];
-    for (let offset = 0; offset < limit; offset += PAGE) {
-      const size = Math.min(PAGE, limit - offset);
-      const page = await client.conversations({
-        limit: size,
-        offset,
-        ...(options.json !== true && { include: 'contacts' as const }),
-      });
-      found.push(...page);
-      if (page.length < size) break;
-    }
-    if (options.json === true) {
-      context.stdout(json(found, 2));
-    } else {
-      const rows = found.map((conversation) => [
-        shownTime(conversation.last_message_at, systemClock.now()),
-        conversation.id,
-        nameOf(conversation),
-        participantsOf(conversation),
-      ]);
-      sayTable(context, COLUMNS, rows, 'There are no conversations yet.');
-    }
+    const found = unread ? await unreadOnes(client, limit, options) : await latest(client, limit, options);
+    if (options.json === true) context.stdout(json(found, 2));
+    else if (unread) sayTable(context, UNREAD_COLUMNS, found.map(unreadRowOf), 'Nothing is unread.');
+    else sayTable(context, COLUMNS, found.map(rowOf), 'There are no conversations yet.');
     return EXIT.ok;
   });
+}
+
+async function latest(
+  client: PosternClient,
+  limit: number,
+  { json: isJson }: ConnectionOptions,
+): Promise<Conversation[]> {
+  const found: Conversation[] = [];
+  for (let offset = 0; offset < limit; offset += PAGE) {
+    const size = Math.min(PAGE, limit - offset);
+    // With --json it is what the service answers without being asked for more.
+    const page = await client.conversations({
+      limit: size,
+      offset,
+      ...(isJson !== true && { include: 'contacts' as const }),
+    });
+    found.push(...page);
+    if (page.length < size) break;
+  }
+  return found;
+}
+
+async function unreadOnes(
+  client: PosternClient,
+  limit: number,
+  { json: isJson }: ConnectionOptions,
+): Promise<Conversation[]> {
+  const found: Conversation[] = [];
+  const include = isJson === true ? (['details'] as const) : (['details', 'contacts'] as const);
+  for (let offset = 0; offset < MAX_SEARCHED && found.length < limit; offset += PAGE) {
+    const page = await client.conversations({ limit: PAGE, offset, include });
+    if (page.some(({ details }) => details?.unread_count === undefined)) {
+      throw new Refusal(EXIT.refusedInput, 'The service cannot tell what is unread in this database.');
+    }
+    found.push(...page.filter(({ details }) => details?.unread_count !== 0));
+    if (page.length < PAGE) break;
+  }
+  return found.slice(0, limit);
+}
+
+function rowOf(conversation: Conversation): readonly string[] {
+  return [timeOf(conversation), conversation.id, nameOf(conversation), participantsOf(conversation)];
+}
+
+function unreadRowOf(conversation: Conversation): readonly string[] {
+  const { id, details } = conversation;
+  return [
+    timeOf(conversation),
+    String(details?.unread_count ?? ''),
+    id,
+    nameOf(conversation),
+    details?.last_message?.body ?? '',
+  ];
+}
+
+function timeOf({ last_message_at: at }: Conversation): string {
+  return shownTime(at, systemClock.now());
 }
 
 /** Of a group without a name nothing: its participants are beside it. */

@@ -1,0 +1,147 @@
+import { describe, expect, test } from '@jest/globals';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import type { Conversation } from '../../src/domain/conversation.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+
+const SCHEMAS: readonly Schema[] = ['macos-26', 'macos-13', 'macos-12', 'macos-10.13'];
+const databases = chatDatabases();
+const include = includeSet(['details']);
+const at = (second: number): bigint => appleNs(`2026-01-01T00:00:${String(second).padStart(2, '0')}Z`);
+
+function open(schema?: Schema) {
+  const { connection, fixture } = databases.open(schema);
+  return { fixture, reader: new ChatReader(connection), connection };
+}
+
+/** Two people and a group. In the first chat two messages are not read, in the group one. */
+function write(fixture: ChatFixture): void {
+  const [ana, cho] = [fixture.handle('+15550100'), fixture.handle('cho@example.com')];
+  const one = fixture.chat('any;-;+15550100', ['+15550100']);
+  const two = fixture.chat('SMS;-;+15550101', ['+15550101'], { service_name: 'SMS' });
+  const group = fixture.chat('any;+;chat1', ['+15550100', 'cho@example.com'], { service_name: 'any' });
+  const incoming = (chat: number, second: number, columns = {}): number =>
+    fixture.message({ chat, handle_id: ana, date: at(second), text: `text ${second}`, is_read: 0, ...columns });
+  incoming(one, 1);
+  incoming(one, 2);
+  incoming(one, 3, { is_read: 1 });
+  incoming(one, 4, { associated_message_type: 2000, associated_message_guid: 'x' });
+  incoming(one, 5, { item_type: 2 });
+  incoming(one, 6, { is_finished: 0 });
+  incoming(one, 7, { date_read: at(8) });
+  incoming(one, 8, { is_from_me: 1, handle_id: 0, is_sent: 1, text: 'mine' });
+  incoming(one, 9, { associated_message_type: 2001, associated_message_guid: 'x' });
+  if (fixture.hasColumn('message', 'is_system_message')) incoming(two, 10, { is_system_message: 1, text: 'system' });
+  else incoming(two, 10, { is_read: 1, text: 'system' });
+  // It belongs to the chat with the lowest row id alone.
+  fixture.join(group, incoming(one, 0), at(0));
+  incoming(group, 11, { handle_id: cho, text: '👩‍👩‍👧'.repeat(1000) });
+  fixture.chat('any;-;empty');
+}
+
+const byId = (conversations: readonly Conversation[]) => new Map(conversations.map((one) => [one.id, one.details]));
+
+describe.each(SCHEMAS)('the details of conversations on the %s schema', (schema) => {
+  test('are what is unread, the kind, the service and the newest message', async () => {
+    const { fixture, reader } = open(schema);
+    write(fixture);
+    const { items } = await reader.listConversations({ limit: 50, offset: 0, include });
+    const details = byId(items);
+    expect(details.get('any;-;+15550100')).toEqual({
+      unread_count: 3,
+      is_group: false,
+      service: 'iMessage',
+      last_message: expect.objectContaining({
+        sender: 'me',
+        is_from_me: true,
+        body: 'mine',
+        timestamp: '2026-01-01T00:00:08Z',
+      }),
+    });
+    expect(details.get('SMS;-;+15550101')).toMatchObject({ unread_count: 0, service: 'SMS', is_group: false });
+    const group = details.get('any;+;chat1');
+    expect(group).toMatchObject({
+      unread_count: 1,
+      is_group: true,
+      service: null,
+      last_message: { sender: 'cho@example.com' },
+    });
+    const { body = '' } = group?.last_message ?? {};
+    expect([...body]).toHaveLength(200);
+    expect(Buffer.from(body).toString()).toBe(body);
+    expect(details.get('any;-;empty')).toMatchObject({ unread_count: 0, last_message: null });
+    for (const conversation of items) {
+      expect(await reader.conversation(conversation.id, { include })).toEqual(conversation);
+      const { details: _, ...plain } = conversation;
+      expect(await reader.conversation(conversation.id)).toEqual(plain);
+    }
+  });
+
+  test('follow when messages are read', async () => {
+    const { fixture, reader, connection } = open(schema);
+    write(fixture);
+    await reader.listConversations({ limit: 50, offset: 0, include });
+    fixture.sqlite.exec('UPDATE message SET is_read = 1');
+    connection.check();
+    const { items } = await reader.listConversations({ limit: 50, offset: 0, include });
+    expect(items.map(({ details }) => details?.unread_count)).toEqual([0, 0, 0, 0]);
+  });
+});
+
+test('the number of unread messages is left out where only reading all of them would tell', async () => {
+  const { fixture, reader } = open('bare');
+  const chat = fixture.chat('any;-;+15550100');
+  fixture.message({ chat, text: 'Hello', handle_id: fixture.handle('+15550100') });
+  const [conversation] = (await reader.listConversations({ limit: 50, offset: 0, include })).items;
+  expect(conversation?.details).toEqual({
+    is_group: false,
+    service: null,
+    last_message: { id: '1', sender: '+15550100', is_from_me: false, body: 'Hello', timestamp: '2026-01-01T00:00:00Z' },
+  });
+});
+
+test('values of any kind in the columns that count give numbers all the same', async () => {
+  const { fixture, reader } = open();
+  const chat = fixture.chat('any;-;+15550100');
+  for (const value of ['no', 1.5, new Uint8Array([1]), null, -1, 2n ** 62n]) {
+    fixture.message({ chat, is_read: value, item_type: value, is_system_message: value, date_read: value });
+  }
+  fixture.message({ chat, is_read: 0, date: 2n ** 62n });
+  const { items } = await reader.listConversations({ limit: 50, offset: 0, include });
+  expect(items[0]?.details).toMatchObject({ unread_count: 1, last_message: { id: '7' } });
+});
+
+describe('what a message replies to', () => {
+  const replies = (fixture: ChatFixture, guid: string) =>
+    fixture.message({ chat: 1, text: 'Yes', thread_originator_guid: guid, is_from_me: 1 });
+
+  test('is told with its sender and its beginning', async () => {
+    const { fixture, reader } = open();
+    const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+    const original = fixture.message({
+      chat,
+      text: 'Dinner? '.repeat(100),
+      handle_id: fixture.handle('+15550100'),
+      guid: 'G',
+    });
+    const reply = reader.message(replies(fixture, 'G'), { include });
+    expect(reply?.details).toMatchObject({
+      reply_to_guid: 'G',
+      reply_to: { id: String(original), guid: 'G', sender: '+15550100', body: 'Dinner? '.repeat(25) },
+    });
+    expect(reader.message(original, { include })?.details).toMatchObject({ reply_to_guid: null, reply_to: null });
+  });
+
+  test('is null when it is gone, or is a reaction', async () => {
+    const { fixture, reader } = open();
+    fixture.chat('any;-;+15550100');
+    fixture.message({ chat: 1, guid: 'R', associated_message_type: 2000, associated_message_guid: 'x' });
+    for (const guid of ['GONE', 'R']) {
+      expect(reader.message(replies(fixture, guid), { include })?.details).toMatchObject({
+        reply_to_guid: guid,
+        reply_to: null,
+      });
+    }
+  });
+});

@@ -42,7 +42,7 @@ const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
 
 /**
  * Takes the text of a search apart. Nothing in it can fail: what is wrong is named in `mistakes`. `isScoped`: it is
- * about one conversation already, so that it may have nothing but exclusions or dates.
+ * about one conversation already, so that it may have nothing but exclusions.
  */
 export function parseSearch(text: string, isScoped = false): TypedSearch {
   const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '));
@@ -156,13 +156,13 @@ class SearchParser implements TypedSearch {
   }
 
   #checkThatSomethingIsWanted(isScoped: boolean): void {
+    const hasDates = this.afterNs !== undefined || this.beforeNs !== undefined;
     if (this.terms.length + this.from.length + this.in.length > 0 || this.hasAttachment) return;
-    const given = [
-      ...(this.excluded.length > 0 ? ['exclusions'] : []),
-      ...(this.afterNs !== undefined || this.beforeNs !== undefined ? ['dates'] : []),
-    ].join(' and ');
-    if (given === '') this.refuse('The query is empty: there is no word, number or symbol in it to search for.');
-    else if (!isScoped) this.refuse(`The query has nothing but ${given}: add a word, from:, in: or has:attachment.`);
+    if (this.excluded.length > 0) {
+      if (!isScoped) this.refuse('The query has nothing but exclusions: add a word, from:, in: or has:attachment.');
+    } else if (!hasDates) {
+      this.refuse('The query is empty: there is no word, number or symbol in it to search for.');
+    }
   }
 }
 

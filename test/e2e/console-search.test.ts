@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Route } from 'playwright-core';
+import type { Message } from '../../src/domain/message.ts';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const SEARCH = '**/api/v1/search?*';
+const MESSAGE: Message = {
+  id: '900',
+  guid: 'G900',
+  conversation_id: 'any;+;chat424242',
+  sender: '+15550101',
+  body: `${'Something else. '.repeat(30)}The ladder is <b>here</b> 🪜.`,
+  attachments: [],
+  timestamp: '2021-03-04T05:06:07Z',
+  is_from_me: false,
+  status: 'delivered',
+};
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+const asked: string[] = [];
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder);
+  if (stage === undefined) return;
+  const { page, url, key } = stage;
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === '/api/v1/search') asked.push(searchParams.get('q') ?? '');
+  });
+  await page.goto(`${url}/console`);
+  await page.fill('#key', key);
+  await page.keyboard.press('Enter');
+  await page.locator('#conversation-list button').first().waitFor();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+/** One hit, at the end of a long text. */
+function answer(route: Route, headers: Record<string, string> = {}): Promise<void> {
+  const at = MESSAGE.body.indexOf('ladder');
+  return route.fulfill({ json: [{ message: MESSAGE, highlights: [[at, at + 6]] }], headers });
+}
+
+describe('the search box of the console', () => {
+  inBrowser('finds messages while somebody types, with one question after the last key', async () => {
+    const { page } = there();
+    const hit = page.locator('#hit-list button', { hasText: 'Shall we plant the beans on Saturday?' });
+    await page.locator('#search').pressSequentially('plant');
+    await hit.waitFor();
+    expect(asked.splice(0)).toEqual(['plant*']);
+    expect(await page.isVisible('#conversation-list')).toBe(false);
+    expect(await hit.locator('mark').allTextContents()).toEqual(['plant']);
+    expect(await hit.textContent()).toContain('Garden');
+    await page.locator('#search-state', { hasText: /^1 message\.$/ }).waitFor();
+    // Whole words, and everything else of the syntax, with Enter.
+    await page.fill('#search', 'from:+15550101 "beans on"');
+    await page.keyboard.press('Enter');
+    await eventually(async () => expect(await hit.locator('mark').allTextContents()).toEqual(['beans on']));
+    expect(asked.splice(0)).toEqual(['from:+15550101 "beans on"']);
+  });
+
+  inBrowser('opens the conversation at the message that is chosen', async () => {
+    const { page } = there();
+    await page.locator('#hit-list button').first().click();
+    const found = page.locator('#message-list li.found');
+    await found.getByText('Shall we plant the beans on Saturday?').waitFor();
+    expect(await page.textContent('#thread-title')).toBe('Garden');
+    expect(await page.isVisible('#newest-messages')).toBe(false);
+  });
+
+  inBrowser('works with the keyboard alone', async () => {
+    const { page } = there();
+    await page.focus('#search');
+    await page.keyboard.press('Escape');
+    await page.locator('#conversation-list button').first().waitFor();
+    await page.keyboard.type('tomatoes OR beans');
+    await page.locator('#search-state', { hasText: 'No message found.' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('kettle');
+    await page.locator('#hit-list button').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('#message-list li.found:focus', { hasText: 'The kettle is on.' }).waitFor();
+    asked.splice(0);
+  });
+
+  inBrowser('aborts a question that is not answered yet when somebody types on', async () => {
+    const { page } = there();
+    const aborted = page.waitForEvent('requestfailed');
+    let isFirst = true;
+    await page.route(SEARCH, (route) => {
+      if (!isFirst) return answer(route);
+      isFirst = false; // never answered
+      return undefined;
+    });
+    await page.fill('#search', 'lad');
+    await eventually(() => expect(asked).toEqual(['lad*']));
+    await page.locator('#search').pressSequentially('der');
+    expect((await aborted).url()).toContain('q=lad');
+    await page.locator('#hit-list mark', { hasText: 'ladder' }).waitFor();
+    expect(asked.splice(0)).toEqual(['lad*', 'ladder*']);
+    expect(await page.locator('#hit-list .text').textContent()).toMatch(
+      /^….{20,30}Something else\. The ladder is <b>here<\/b> 🪜\.$/u,
+    );
+    await page.unroute(SEARCH);
+  });
+
+  inBrowser('shows an old message and what followed, and goes back to the newest', async () => {
+    const { page } = there();
+    const later = { ...MESSAGE, id: '901', guid: 'G901', body: 'And what followed.' };
+    const newest = Array.from({ length: 50 }, (_, n) => ({ ...MESSAGE, id: `${2000 - n}`, body: `new ${n}` }));
+    await page.route('**/api/v1/messages?*', (route) => {
+      const { searchParams } = new URL(route.request().url());
+      if (searchParams.get('order') !== 'asc') return route.fulfill({ json: newest });
+      expect(searchParams.get('since')).toBe('2021-03-04T05:06:06.999Z');
+      return route.fulfill({ json: [MESSAGE, later] });
+    });
+    await page.locator('#hit-list button').click();
+    await page.locator('#message-list li.found', { hasText: 'The ladder is' }).waitFor();
+    expect(await page.locator('#message-list li').count()).toBe(2);
+    await page.locator('#newest-messages').click();
+    await page.locator('#message-list', { hasText: 'new 49' }).waitFor();
+    expect(await page.isVisible('#newest-messages')).toBe(false);
+    await page.unroute('**/api/v1/messages?*');
+  });
+
+  inBrowser('says from which day on messages are found, what is wrong with a question, and what to set', async () => {
+    const { page, complaints } = there();
+    const state = page.locator('#search-state');
+    await page.route(SEARCH, (route) => answer(route, { 'postern-search-complete': 'false; from=2021-03-04' }));
+    await page.fill('#search', 'ladders');
+    await state.getByText('The index is being built: it has the messages since 2021-03-04.').waitFor();
+    await page.unroute(SEARCH);
+    await page.fill('#search', 'has:photo');
+    await page.keyboard.press('Enter');
+    await state.getByText('At character 1: has:photo is not known; the only one is has:attachment.').waitFor();
+    const problem = { code: 'search_disabled', detail: 'Search is switched off.', hint: 'Set search.enabled = true.' };
+    await page.route(SEARCH, (route) => route.fulfill({ status: 404, json: problem }));
+    await page.fill('#search', 'anything');
+    await state.getByText('Search is switched off. Set search.enabled = true.').waitFor();
+    await page.unroute(SEARCH);
+    // The browser notes the refusals itself.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('400'), expect.stringContaining('404')]);
+  });
+
+  inBrowser('has no fault that axe knows, in light and dark, and fits a phone', async () => {
+    const { page, complaints } = there();
+    await page.route(SEARCH, (route) => answer(route, { link: '</api/v1/search?cursor=1>; rel="next"' }));
+    await page.fill('#search', 'ladder');
+    await page.locator('#more-hits').click();
+    await page.locator('#search-state', { hasText: 'The newest 2 messages.' }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await there().faults()).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect(await there().faults()).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+    expect(complaints).toEqual([]);
+  });
+});

@@ -68,16 +68,17 @@ function decoded(text: string): string {
 }
 
 /** Tells subscriptions of one key about conversations with something new, for as long as there is a subscription. */
-export function conversationEvents({ feed }: Caller): ServerEventBus {
+export function conversationEvents(caller: Caller): ServerEventBus {
   return {
     publish() {},
     subscribe(listener) {
-      const reader = feed.live(() => {
+      const reader = caller.feed.live(() => {
         for (;;) {
           const { entries } = reader.take(BATCH_SIZE);
           if (entries.length === 0) break;
+          const there = entries.filter((entry) => caller.admits?.(entry) ?? true);
           const ids = new Set(
-            entries.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
+            there.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
           );
           for (const id of ids) listener({ kind: 'resource_updated', uri: uriOf(id) });
         }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@modelcontextprotocol/client';
+import { waitFor } from '../support/eventually.ts';
 import { connectMcp, MCP_CLIENTS, type McpClient } from '../support/mcp-clients.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -139,6 +141,27 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     expect(JSON.stringify(draft)).not.toContain('kettle');
   });
 });
+
+test.each(['2026 over HTTP', '2026 over stdio'] as const)(
+  'a subscription tells of its conversation alone, until the service ends (%s)',
+  async (kind) => {
+    const other = await Service.start({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });
+    const client = await connectMcp(kind, other, KEY);
+    const raw = client.raw as Client;
+    const told: unknown[] = [];
+    raw.setNotificationHandler('notifications/resources/updated', ({ params }) => void told.push(params.uri));
+    const uri = `postern://conversations/${encodeURIComponent(CHAT)}`;
+    const subscription = await raw.listen({ resourceSubscriptions: [uri] });
+    await mac.command({ do: 'receive', from: BEN, text: 'not for you' });
+    await mac.command({ do: 'receive', from: ANA, text: 'for you' });
+    await waitFor(() => told.length > 0);
+    expect(await other.stop()).toBe(0);
+    expect(await subscription.closed).toBe('graceful');
+    expect(told).toEqual([uri]);
+    await client.close();
+    await other.dispose();
+  },
+);
 
 test('a call that waits is answered when the service ends', async () => {
   const other = await Service.start({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });

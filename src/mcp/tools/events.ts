@@ -145,8 +145,10 @@ class EventReader {
     this.#reader.close();
   }
 
-  #isWanted({ event }: Entry): boolean {
-    return this.#conversation === undefined || event.data.conversation_id === this.#conversation;
+  #isWanted(entry: Entry): boolean {
+    const { conversation_id: id } = entry.event.data;
+    if (this.#conversation !== undefined && id !== this.#conversation) return false;
+    return this.#context.caller.admits?.(entry) ?? true;
   }
 }
 

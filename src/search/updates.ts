@@ -136,7 +136,9 @@ export class Updates implements ConsumerTask<undefined> {
       await pace.turn();
       if (this.#isClosed) return;
       this.#writeSlice();
-      if (this.#hasGone) await pace.rest(() => this.#scanSlice());
+      if (!this.#hasGone) continue;
+      await pace.rest(() => this.#scanSlice());
+      this.#isRequested = true; // so that the offset is stored
     }
   }
 

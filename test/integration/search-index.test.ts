@@ -1,0 +1,153 @@
+import { describe, expect, test } from '@jest/globals';
+import { appleNs } from '../support/chat-fixture.ts';
+import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
+
+const { create } = searchFixture();
+
+/** A chat.db with these texts, the first one the oldest, in an index that is complete. */
+async function indexed(...texts: readonly string[]) {
+  const all = create();
+  const chat = all.fixture.chat('iMessage;-;+15550100', ['+15550100']);
+  const handle = all.fixture.handle('+15550100');
+  const rows = texts.map((text, n) =>
+    all.fixture.message({
+      chat,
+      text,
+      handle_id: handle,
+      date: appleNs('2026-01-01T00:00:00Z') + BigInt(n) * 60_000_000_000n,
+    }),
+  );
+  await all.start();
+  await all.complete();
+  return { ...all, chat, handle, rows };
+}
+
+describe('a message is found', () => {
+  test.each([
+    ['English', 'Don’t forget: Dinner at 7pm', ["don't", 'DINNER', '"forget dinner"', 'din*', '7pm']],
+    ['accents', 'Un café à Ångström', ['cafe', 'CAFÉ', 'angstrom', 'cafe\u0301']],
+    ['Japanese', '明日は東京駅で会いましょう', ['東京', '京駅', '駅', '"東京駅で"', '会いまし']],
+    ['Chinese', '我们在学校等你', ['学校', '我们', '校等']],
+    ['Thai', 'สวัสดีครับ', ['สวัสดี', 'ครับ']],
+    ['Arabic with vowel signs', 'مَرْحَبًا بِكَ', ['مرحبا', 'بك', 'مَرْحَبًا']],
+    ['Hindi', 'नमस्ते दुनिया', ['नमस्ते', 'दुनिया']],
+    ['Korean', '학교에 가요', ['학교에', '가요', '학교에'.normalize('NFD')]],
+    ['Russian', 'Ёлка стоит, мой друг', ['елка', 'ЁЛКА', 'друг']],
+    ['emoji', 'See 👍🏽 and 👨‍👩‍👧 and 🇩🇪', ['👍', '👍🏿', '👧', '🇩🇪', '👨‍👩‍👧']],
+    ['several languages', 'Meeting 東京 at Café', ['meeting 東京 cafe']],
+  ])('in %s', async (_name, text, questions) => {
+    const { find } = await indexed('something else entirely', text);
+    for (const question of questions) expect([question, bodies(await find(question))]).toEqual([question, [text]]);
+  });
+
+  test.each([
+    ['part of a word', 'dinner', 'din'],
+    ['words in another order', 'you see', '"see you"'],
+    ['another letter', 'ガス', 'カス'],
+    ['another Russian letter', 'мои', 'мой'],
+    ['characters that are not next to each other', '学习学校', '习校'],
+    ['an excluded word', 'dinner work', 'dinner -work'],
+  ])('but not by %s', async (_name, text, question) => {
+    const { find } = await indexed(text);
+    expect(await find(question)).toEqual([]);
+  });
+
+  test('with the place of each thing that was asked for', async () => {
+    const { find } = await indexed('👍🏽 Café, see you at the CAFÉ 東京駅');
+    const [hit] = await find('cafe "see you" 京駅 👍');
+    const text = hit?.message.body ?? '';
+    expect(hit?.highlights.map(([start, end]) => text.slice(start, end))).toEqual([
+      '👍🏽',
+      'Café',
+      'see you',
+      'CAFÉ',
+      '京駅',
+    ]);
+  });
+
+  test('by the name of a file, without a place in the text', async () => {
+    const { fixture, chat, start, complete, find } = prepared();
+    const row = fixture.message({ chat, text: '\uFFFC' });
+    fixture.attach(row, '~/Library/Messages/Attachments/ab/Boarding pass.pdf');
+    await start();
+    await complete();
+    const [hit] = await find('boarding');
+    expect(hit).toMatchObject({ message: { id: String(row) }, highlights: [] });
+    expect(ids(await find('has:attachment'))).toEqual([row]);
+    expect(await find('"pdf boarding"')).toEqual([]);
+  });
+});
+
+function prepared() {
+  const all = create();
+  return { ...all, chat: all.fixture.chat('iMessage;-;+15550100', ['+15550100']) };
+}
+
+describe('the answer', () => {
+  test('is filtered by sender, conversation and time', async () => {
+    const { fixture, start, complete, find } = create();
+    const [ana, ben] = [fixture.handle('+15550100'), fixture.handle('Ben@Example.com')];
+    const one = fixture.chat('iMessage;-;+15550100', ['+15550100']);
+    const group = fixture.chat('iMessage;+;chat7', ['+15550100', 'Ben@Example.com']);
+    const said = (chat: number, handle_id: number, day: string, more = {}): number =>
+      fixture.message({ chat, handle_id, text: 'the same', date: appleNs(`${day}T12:00:00Z`), ...more });
+    const rows = [
+      said(one, ana, '2026-01-01'),
+      said(group, ana, '2026-01-02'),
+      said(group, ben, '2026-01-03'),
+      said(group, 0, '2026-01-04', { is_from_me: 1, account: 'E:me@example.com' }),
+    ];
+    await start();
+    await complete();
+    const by = (...addresses: string[]) => ({ senders: [{ isMe: false as const, addresses }] });
+    const asked = async (more: Parameters<typeof find>[1]) =>
+      ids(await find('same', more)).map((id) => rows.indexOf(id));
+    expect(await asked({})).toEqual([3, 2, 1, 0]);
+    expect(await asked(by('+1 555-0100'))).toEqual([1, 0]);
+    expect(await asked(by('ben@example.com'))).toEqual([2]);
+    expect(await asked({ senders: [{ isMe: true }, ...by('ben@example.com').senders] })).toEqual([3, 2]);
+    expect(await asked(by())).toEqual([]);
+    expect(await asked({ conversations: [['iMessage;-;+15550100']] })).toEqual([0]);
+    expect(await asked({ conversations: [['iMessage;+;chat7'], ['iMessage;+;chat7', 'x']] })).toEqual([3, 2, 1]);
+    expect(await asked({ conversations: [['SMS;+;chat7']] })).toEqual([]);
+    const at = (day: string): number => Date.parse(`2026-01-${day}T00:00:00Z`);
+    expect(await asked({ fromMs: at('02'), beforeMs: at('04') })).toEqual([2, 1]);
+    expect(await asked({ beforeMs: Date.parse('2026-01-03T12:00:00Z') })).toEqual([1, 0]);
+    expect(await asked({ fromMs: Date.parse('2026-01-03T12:00:00Z') })).toEqual([3, 2]);
+    // Without any word.
+    expect(ids(await find('', { fromMs: at('03') }))).toEqual([rows[3], rows[2]]);
+    expect(ids(await find('', by('+15550100')))).toEqual([rows[1], rows[0]]);
+    expect(ids(await find('-same', { fromMs: at('03') }))).toEqual([]);
+  });
+
+  test('comes newest first by date, in pages that join, also where many have the same second', async () => {
+    const { fixture, start, complete, page, ask } = create();
+    const chat = fixture.chat('any;-;1');
+    const dated = (second: number): bigint => appleNs('2026-01-01T00:00:00Z') + BigInt(second) * 1_000_000_000n;
+    const rows: { row: number; second: number }[] = [];
+    for (let n = 0; n < 300; n += 1) {
+      // iCloud brings old messages later; a third of all has one and the same second.
+      const second = n % 3 === 0 ? 1000 : (n * 7919) % 2000;
+      rows.push({ row: fixture.message({ chat, text: `word ${n}`, date: dated(second) }), second });
+    }
+    await start();
+    await complete();
+    const got: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const found = await page(ask('word'), 7, cursor);
+      got.push(...ids(found.items));
+      cursor = found.next;
+    } while (cursor !== undefined);
+    expect(new Set(got).size).toBe(300);
+    const seconds = got.map((row) => rows.find((one) => one.row === row)?.second ?? 0);
+    // Those that share a second stand a little later than others of the next seconds, by up to half a year.
+    const alone = seconds.filter((second) => second !== 1000);
+    expect(alone).toEqual(alone.toSorted((a, b) => b - a));
+  });
+
+  test('refuses a cursor that no answer gave', async () => {
+    const { page, ask } = await indexed('word');
+    await expect(page(ask('word'), 5, 'x')).rejects.toMatchObject({ status: 400, code: 'invalid_cursor' });
+  });
+});

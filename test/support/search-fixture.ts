@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+import { ChatIndexSource } from '../../src/chatdb/index-source.ts';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
+import type { Offset } from '../../src/domain/offset.ts';
+import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed.ts';
+import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Finder } from '../../src/search/finder.ts';
+import { openSearch, type RunningSearch } from '../../src/search/open.ts';
+import { parseSearch } from '../../src/wire/search-text.ts';
+import { chatDatabases } from './chat-databases.ts';
+import type { Schema } from './chat-fixture.ts';
+import { eventually } from './eventually.ts';
+import { FakeClock } from './fake-clock.ts';
+import { collectingLog } from './log.ts';
+
+type SearchFeed = Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
+
+/** A log of events that a test writes entry by entry, handled in order and at its pace. */
+export class ScriptedFeed implements SearchFeed {
+  last: Offset = { rowId: 0, change: 0 };
+  generation = 1;
+  /** What `resolve` throws. */
+  refusal: Error | undefined;
+  /** Offsets at which somebody began. */
+  readonly begun: Offset[] = [];
+  #task: ConsumerTask<unknown> | undefined;
+
+  lastPublished(): Offset {
+    return this.last;
+  }
+
+  changeGeneration(): number {
+    return this.generation;
+  }
+
+  resolve(offset: Offset): Offset {
+    if (this.refusal !== undefined) throw this.refusal;
+    return offset;
+  }
+
+  consume<Outcome>(task: ConsumerTask<Outcome>): EventConsumer {
+    this.#task = task;
+    const offset = task.storedOffset();
+    this.begun.push(offset);
+    const stop = (): void => {
+      if (this.#task === task) this.#task = undefined;
+    };
+    return { offset, ended: Promise.resolve(), start: () => undefined, stop, seek: () => undefined };
+  }
+
+  async add(entry: Omit<LogEntry, 'guid'>): Promise<void> {
+    this.last = entry.offset;
+    await this.#task?.handle({ guid: '', ...entry });
+    this.#task?.progress(entry.offset);
+  }
+
+  changed(change: number, row: number, event: LogEntry['event']): Promise<void> {
+    return this.add({ rowId: row, offset: { rowId: this.last.rowId, change }, change, event });
+  }
+
+  removed(change: number, row: number): Promise<void> {
+    const data = { id: String(row), guid: '', conversation_id: '' };
+    return this.changed(change, row, { type: 'message.removed', data });
+  }
+
+  /** The log was started over. */
+  replace(): void {
+    this.#task?.storedOffset();
+  }
+}
+
+export const ANYTHING: SearchQuery = { terms: [], excluded: [], senders: [], conversations: [], hasAttachment: false };
+
+export const bodies = (hits: readonly SearchHit[]): string[] => hits.map(({ message }) => message.body);
+export const ids = (hits: readonly SearchHit[]): number[] => hits.map(({ message }) => Number(message.id));
+
+/** Real databases, indexes and queries; the log of events alone is scripted. */
+export function searchFixture() {
+  const { folder, open } = chatDatabases();
+  const running: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of running.splice(0)) await close();
+  });
+  let files = 0;
+
+  return {
+    folder,
+    /** An empty chat.db, and search that can be started on it as often as one likes. */
+    create: (schema?: Schema) => {
+      files += 1;
+      const { fixture, connection } = open(schema);
+      const path = join(folder, `search-${files}.db`);
+      const feed = new ScriptedFeed();
+      const log = collectingLog();
+      const source = new ChatIndexSource(connection);
+      const finder = new Finder(source);
+      const found: { stale: number } = { stale: 0 };
+      const clock = new FakeClock();
+      let search: RunningSearch | undefined;
+      const current = (): RunningSearch => {
+        if (search === undefined) throw new Error('search is not started');
+        return search;
+      };
+      const close = async (): Promise<void> => {
+        await search?.close();
+        finder.close();
+      };
+      running.push(close);
+      /** What a person types. */
+      const ask = (text: string, more: Partial<SearchQuery> = {}): SearchQuery => {
+        const { terms, excluded, hasAttachment } = parseSearch(text, true);
+        return { ...ANYTHING, terms, excluded, hasAttachment, ...more };
+      };
+      return {
+        ...{ fixture, connection, path, feed, log, found, clock, ask, close },
+        start: async (place = path): Promise<void> => {
+          feed.last = { ...feed.last, rowId: new ChatLog(connection).newest().offset.rowId };
+          search = await openSearch(true, {
+            path: place,
+            source,
+            feed,
+            messages: new ChatLog(connection),
+            // Days pass as a test says, and everything else as it does.
+            clock: { ...systemClock, now: () => clock.now() },
+            log,
+            find: async (...args) => {
+              const answer = finder.find(...args);
+              found.stale += answer.stale.length;
+              return answer;
+            },
+          });
+          search.start();
+        },
+        complete: () =>
+          eventually(() => {
+            if (!current().status().isComplete) throw new Error(JSON.stringify(current().status()));
+          }),
+        status: () => current().status(),
+        page: (query: SearchQuery, limit = 50, cursor?: string) => current().search(query, { limit, cursor }),
+        find: async (text: string, more: Partial<SearchQuery> = {}) =>
+          (await current().search(ask(text, more), { limit: 200 })).items,
+      };
+    },
+  };
+}

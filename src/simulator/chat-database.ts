@@ -244,6 +244,15 @@ export class ChatDatabase extends Tables {
     });
   }
 
+  /** The person takes it back from there. */
+  recover(message: number): void {
+    this.transaction(() => {
+      const chats = this.sqlite.prepare('SELECT chat_id FROM chat_recoverable_message_join WHERE message_id = ?');
+      for (const [chat] of chats.all(message)) this.join(Number(chat), message);
+      this.sqlite.prepare('DELETE FROM chat_recoverable_message_join WHERE message_id = ?').run(message);
+    });
+  }
+
   deleteMessage(message: number): void {
     this.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(message);
   }

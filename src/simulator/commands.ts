@@ -88,6 +88,8 @@ export type Command =
     }
   | { readonly do: 'edit'; readonly row: number; readonly text: string }
   | { readonly do: 'unsend'; readonly row: number }
+  | { readonly do: 'read'; readonly row: number }
+  | { readonly do: 'recover'; readonly row: number }
   | { readonly do: 'delete'; readonly row: number; readonly recoverable?: boolean }
   | { readonly do: 'schedule'; readonly to: string; readonly text: string; readonly inMs: number }
   | { readonly do: 'rename_group'; readonly chat: string; readonly name: string; readonly by: string }

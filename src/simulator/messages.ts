@@ -119,6 +119,12 @@ export class Messages {
           date_retracted: appleDate(nowMs),
         });
         return {};
+      case 'read':
+        database.update('message', command.row, { is_read: 1, date_read: appleDate(nowMs) });
+        return {};
+      case 'recover':
+        database.recover(command.row);
+        return {};
       case 'delete':
         if (command.recoverable === true) database.deleteToRecoverable(command.row, nowMs);
         else database.deleteMessage(command.row);

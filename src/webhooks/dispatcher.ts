@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isAppError } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import { type ClientOffset, isAfter } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
@@ -18,6 +19,9 @@ import { deliveryId, postRecord } from './delivery-record.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster, Sending } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
+
+/** Until chat.db is asked again for a webhook that waits for it. */
+const RETRY_MS = 1000;
 
 export interface DispatcherParts {
   readonly feed: EventFeed;
@@ -52,7 +56,10 @@ export class Dispatcher implements WebhookRegistry {
 
   /** Starts every worker at its stored offset (decision F4). */
   start(): void {
-    for (const webhook of this.#parts.store.list()) this.#open(webhook);
+    for (const webhook of this.#parts.store.list()) {
+      if (wantsChanges(webhook)) this.#openWithChanges(webhook);
+      else this.#open(webhook);
+    }
   }
 
   list(): readonly StoredWebhook[] {
@@ -177,6 +184,24 @@ export class Dispatcher implements WebhookRegistry {
     cancelDeadline();
     this.#progress.flush();
     this.#parts.poster.close();
+  }
+
+  /** A reader that joins before changes are detected would get rows alone. */
+  #openWithChanges(webhook: StoredWebhook): void {
+    const { feed, store, clock, log } = this.#parts;
+    try {
+      feed.resolve(undefined, { changes: true });
+    } catch (error) {
+      if (isAppError(error) && error.code === 'chat_db_unavailable') {
+        clock.after(RETRY_MS, () => {
+          if (this.#closing === undefined && store.get(webhook.id) !== undefined) this.#openWithChanges(webhook);
+        });
+        return;
+      }
+      if (!isAppError(error)) throw error;
+      log.warn('a webhook asks for changes, and gets new rows alone', { webhook: webhook.id, reason: error.message });
+    }
+    this.#open(webhook);
   }
 
   #open(webhook: StoredWebhook): void {

@@ -56,7 +56,11 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = this.#parts.frames.front(this.#held);
-    if (batch === undefined) return;
+    if (batch === undefined) {
+      // Changes of rows that this client has not been given are left out, and more may follow.
+      if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
+      return;
+    }
     this.#held = batch.texts.length === this.#held.length ? NONE : this.#held.slice(batch.texts.length);
     this.#sending = batch;
     this.#batches += 1;

@@ -27,12 +27,13 @@ export function eventRoutes({ json, ready }: EventSource): Pick<Handlers, 'listE
       let position = feed.resolve(after, { changes });
       // Taken first: if the log is begun again meanwhile, the next request is told so.
       const generation = feed.changeGeneration();
-      for (let wanted = limit; wanted > 0; wanted = limit - texts.length) {
-        if (texts.length > 0) await nextTurn();
-        const page = feed.page(position, Math.min(wanted, BATCH_SIZE), { changes });
+      for (;;) {
+        const page = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
         texts.push(...page.entries.map((entry) => json(entry, include)));
         position = page.upTo;
-        if (!isAfter(feed.lastPublished({ changes }), position)) break;
+        // With changes a page without entries is not the end.
+        if (texts.length >= limit || !isAfter(feed.lastPublished({ changes }), position)) break;
+        await nextTurn();
       }
       const answer = { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
       if (!changes) return answer;

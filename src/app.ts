@@ -35,6 +35,7 @@ import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { openSearch } from './search/open.ts';
+import { OriginReader } from './sender/origins.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
 import { assertRestored } from './state/backup.ts';
@@ -42,6 +43,7 @@ import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
 import { lockFolder } from './state/lock.ts';
+import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
@@ -117,6 +119,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       isAsking: () => permissions.isAsking(),
       lookup: new ChatSendLookup(connection),
       idempotency: idempotencyStore(state),
+      sentParts: sentPartStore(state),
       clock,
       log,
       confirmMs: config.send.confirmMs,
@@ -144,7 +147,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('Address Book', () => book.close());
     const contacts = config.contacts.isEnabled ? book : noContacts;
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
-    const json = eventSerializer({ details: (message) => reader.details(message), names: () => contacts.names });
+    const messages = new OriginReader(reader, sender.origins);
+    const json = eventSerializer({ details: (message) => messages.details(message), names: () => contacts.names });
     const webhooks = new Dispatcher({
       feed,
       store: webhookStore(state, clock),
@@ -184,7 +188,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const owner: Caller = {
       key: undefined,
-      reader: new NamedReader(reader, contacts),
+      reader: new NamedReader(messages, contacts),
       attachments: new AttachmentFiles(connection),
       feed,
       sender,

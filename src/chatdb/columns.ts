@@ -95,6 +95,8 @@ export const DETAIL_COLUMNS = columnList({
   retracted: 'date',
   delivered: 'date',
   read: 'date',
+  caller: 'value',
+  account: 'value',
 });
 export const ATTACHMENT_COLUMNS = columnList({
   filename: 'value',

@@ -12,7 +12,7 @@ import type { Reaction } from '../domain/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, instantAt, toText } from './columns.ts';
 import { isoOf } from './instants.ts';
-import { messageOf, toReaction } from './message.ts';
+import { messageOf, toMessage, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -35,17 +35,21 @@ const BALLOONS: readonly (readonly [string, MessageKind])[] = [
   ['com.apple.Handwriting', 'handwriting'],
   ['com.apple.DigitalTouch', 'digital_touch'],
 ];
+/** How far the two rows of a message to oneself are apart. */
+const MIRROR_ROWS = 50;
+const MIRROR_MS = 30_000;
 /** `transfer_state` of the first of `TRANSFER_STATES`. */
 const FIRST_STATE = -1;
 
 /** The message with its details (decision H). */
 export function withDetails(snapshot: Snapshot, message: Message): Message {
-  const details = detailsOf(snapshot, Number(message.id), message.guid);
+  const details = detailsOf(snapshot, message);
   return details === undefined ? message : { ...message, details };
 }
 
 /** undefined when the row is gone. */
-export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): MessageDetails | undefined {
+export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails | undefined {
+  const rowId = Number(message.id);
   const row = snapshot.database.get(snapshot.queries.details, rowId);
   if (row === undefined) return undefined;
   const error = Number(row[at.error] ?? 0);
@@ -61,7 +65,8 @@ export function detailsOf(snapshot: Snapshot, rowId: number, guid: string): Mess
     read_at: isoAt(row, at.read),
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,
     attachments: attachmentsOf(snapshot, rowId),
-    reactions: reactionsOn(snapshot, guid),
+    reactions: reactionsOn(snapshot, message.guid),
+    ...(isMirror(snapshot, message, row) && { mirror: true }),
   };
 }
 
@@ -73,6 +78,26 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   if (message === undefined) return null;
   const { id, guid, sender, body } = message;
   return { id, guid, sender, body: brief(body) };
+}
+
+/**
+ * Whether an incoming row repeats an own message to oneself (decision I5): Messages writes some of them twice, seconds
+ * apart, and may leave the own row without its text.
+ */
+function isMirror(snapshot: Snapshot, message: Message, row: Row): boolean {
+  if (message.is_from_me || message.sender === '') return false;
+  const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
+  const sender = message.sender.toLowerCase();
+  const account = toText(row[at.account]).replace(/^[EP]:/, '');
+  const own = [toText(row[at.caller]), account, chat?.ownAddress ?? ''].map((address) => address.toLowerCase());
+  if (chat === undefined || chat.counterpart() !== message.sender || !own.includes(sender)) return false;
+  const { database, queries } = snapshot;
+  const rowId = Number(message.id);
+  return database.all(queries.ownRowsOfChat, rowId - MIRROR_ROWS, rowId + MIRROR_ROWS, chat.rowId).some((other) => {
+    const { body, timestamp } = toMessage(other, snapshot);
+    const apartMs = Math.abs(Date.parse(timestamp) - Date.parse(message.timestamp));
+    return apartMs <= MIRROR_MS && (body === message.body || body === '');
+  });
 }
 
 /** Those of the Message, in the same order (decision B5). */

@@ -32,6 +32,8 @@ export interface Queries {
   readonly bodyLengths: string | undefined;
   /** `MESSAGE_COLUMNS` of own messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
+  /** `MESSAGE_COLUMNS` of own messages of a chat. Parameters: row ids from and to, chat. */
+  readonly ownRowsOfChat: string;
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
   /**
@@ -84,6 +86,8 @@ export const queriesOf = perSchema((schema): Queries => {
       : undefined,
     ownRows: `SELECT ${message} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    ownRowsOfChat: `SELECT ${message} FROM message m WHERE m.ROWID BETWEEN ${INT_PARAM} AND ${INT_PARAM}
+      AND m.is_from_me AND ${isMessage} AND ${anyChat(schema)} = ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions
       ? `SELECT ${entry} FROM message m
@@ -270,6 +274,8 @@ function detailParts(schema: SchemaInfo) {
     retracted: column(schema, 'date_retracted'),
     delivered: column(schema, 'date_delivered'),
     read: column(schema, 'date_read'),
+    caller: column(schema, 'destination_caller_id'),
+    account: column(schema, 'account'),
   };
 }
 

@@ -85,8 +85,8 @@ export class ChatReader implements MessageReader {
     });
   }
 
-  details({ id, guid }: Message): MessageDetails | undefined {
-    return this.#connection.read((snapshot) => detailsOf(snapshot, Number(id), guid));
+  details(message: Message): MessageDetails | undefined {
+    return this.#connection.read((snapshot) => detailsOf(snapshot, message));
   }
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {

@@ -38,6 +38,8 @@ export class ChatSendLookup implements SendLookup {
         const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
         return {
           rowId,
+          guid: message.guid,
+          datedMs: Date.parse(message.timestamp),
           address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
           body: message.body,
           attachmentNames: attachmentNames(snapshot, rowId),

@@ -81,6 +81,11 @@ export function brief(text: string): string {
     .join('');
 }
 
+/** Where an own message was sent (decision I5). */
+export type Origin =
+  | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
+  | { readonly by: 'elsewhere' };
+
 /** What `include=details` adds to a Message (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
 export interface MessageDetails {
   /** As stored (`iMessage`, `SMS`, `RCS`), null when the row names none. */
@@ -99,4 +104,8 @@ export interface MessageDetails {
   readonly attachments: readonly AttachmentDetails[];
   /** Those that were not taken back, oldest first. */
   readonly reactions: readonly Reaction[];
+  /** Of an own message, where it is known. */
+  readonly origin?: Origin | undefined;
+  /** An incoming row that repeats an own message in a conversation with oneself. */
+  readonly mirror?: true | undefined;
 }

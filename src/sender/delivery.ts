@@ -1,10 +1,11 @@
 import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Content, MessagesApp, SendRequest } from '../domain/ports/sending.ts';
+import type { ExpectedChat } from '../domain/ports/sent-parts.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
 import { type Plan, plan } from './attempts.ts';
 import { attemptInTurn } from './attempts-in-turn.ts';
-import type { Confirmations, Expectation, ExpectedChat } from './confirm.ts';
+import type { Confirmations, Expectation } from './confirm.ts';
 import { sendFailure } from './failure.ts';
 import type { TolerantLookup } from './lookup.ts';
 import type { Staging } from './staging.ts';
@@ -40,18 +41,18 @@ export class Delivery {
     this.#options = options;
   }
 
-  /** Gives back what was expected of the first part, undefined while chat.db is away. Throws what a client is told. */
+  /** Gives back what was expected of the first part. Throws what a client is told. */
   async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
     const { clock, log, lookup, confirmations, signal } = this.#options;
     const { requestId, recipient } = request;
     const startedMs = clock.monotonic();
     const partsSent: string[] = [];
-    const expectations: (Expectation | undefined)[] = [];
+    const expectations: Expectation[] = [];
     try {
       const parts = await this.#parts(request);
       const to = plan(recipient, lookup.chats(recipient));
       for (const { pointer, content } of parts) {
-        expectations.push(await this.#deliverPart(to, content, partsSent));
+        expectations.push(await this.#deliverPart(request, to, content, partsSent));
         partsSent.push(pointer);
       }
     } catch (error) {
@@ -82,10 +83,15 @@ export class Delivery {
     return file.realPath;
   }
 
-  async #deliverPart(to: Plan, content: Content, partsSent: readonly string[]): Promise<Expectation | undefined> {
+  async #deliverPart(
+    request: SendRequest,
+    to: Plan,
+    content: Content,
+    partsSent: readonly string[],
+  ): Promise<Expectation> {
     const { messages, confirmations, signal } = this.#options;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
-    const expectation = confirmations.expect(chat, content);
+    const expectation = confirmations.expect(chat, content, request);
     const outcome = await attemptInTurn({
       messages,
       plan: to,
@@ -93,7 +99,7 @@ export class Delivery {
       signal,
       onAttempt({ chatId }) {
         // Of a participant Messages chooses the conversation itself.
-        if (expectation !== undefined && chat !== 'any' && chatId === null) expectation.chat = 'one_to_one';
+        if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
     });
     if (outcome.kind === 'done') return expectation;

@@ -9,12 +9,14 @@ import type {
   SendRequest,
   SendResult,
 } from '../domain/ports/sending.ts';
+import type { SentPartStore } from '../domain/ports/sent-parts.ts';
 import { problem } from '../domain/problems.ts';
 import { type AttachmentRules, checkAttachments } from './attachments.ts';
 import { Confirmations, type Expectation } from './confirm.ts';
 import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { TolerantLookup } from './lookup.ts';
+import { Origins } from './origins.ts';
 import { SerialQueue } from './queue.ts';
 import { Staging } from './staging.ts';
 
@@ -27,6 +29,7 @@ export interface SenderOptions {
   readonly messages: MessagesApp;
   readonly lookup: SendLookup;
   readonly idempotency: IdempotencyStore;
+  readonly sentParts: SentPartStore;
   readonly clock: Clock;
   readonly log: Log;
   /** `send.confirm_ms` (decision D5). */
@@ -42,6 +45,7 @@ export interface SenderOptions {
 
 /** Sends messages, one at a time, and finds each in chat.db (decision D). */
 export class Sender implements MessageSender {
+  readonly origins: Origins;
   readonly #options: SenderOptions;
   readonly #queue = new SerialQueue();
   readonly #lookup: TolerantLookup;
@@ -59,9 +63,17 @@ export class Sender implements MessageSender {
     this.#lookup = new TolerantLookup(options.lookup, log);
     this.#confirmations = new Confirmations({
       lookup: this.#lookup,
+      store: options.sentParts,
       clock,
+      log,
       confirmMs,
       ...(onChange === undefined ? {} : { onChange }),
+    });
+    this.origins = new Origins({
+      store: options.sentParts,
+      confirmations: this.#confirmations,
+      lookup: this.#lookup,
+      log,
     });
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
     this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
@@ -76,8 +88,10 @@ export class Sender implements MessageSender {
     });
   }
 
-  /** Removes copies of attachments that an earlier process left. */
+  /** Takes over what an earlier process left: rows that were still to come, copies of attachments. */
   async start(): Promise<void> {
+    this.origins.start();
+    this.#confirmations.start();
     await this.#staging?.start();
   }
 
@@ -86,6 +100,7 @@ export class Sender implements MessageSender {
     const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
     await this.#queue.close();
     cancel();
+    this.#confirmations.close();
     this.#staging?.close();
   }
 

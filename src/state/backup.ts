@@ -82,6 +82,8 @@ export function extractState(path: string, target: string): RestoredState {
     const restored = using(openStateDatabase(target), (state) => {
       const webhooks = Number(state.prepare('SELECT count(*) FROM webhook').get()?.[0]);
       const cursor = cursorStore(state).load();
+      // What was sent after the backup is not recorded in it.
+      state.exec('DELETE FROM sent_since');
       // One file, which a rename can put in place.
       state.exec('PRAGMA journal_mode = DELETE');
       return { cursor, webhooks };

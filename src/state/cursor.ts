@@ -9,6 +9,7 @@ export function cursorStore(database: Sqlite): CursorStore {
     'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
   );
   const moveConsumers = database.prepare('UPDATE consumer SET row_id = ?, change = ?');
+  const sentSince = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const save = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
   return {
     load() {
@@ -26,6 +27,9 @@ export function cursorStore(database: Sqlite): CursorStore {
       database.transaction(() => {
         save(cursor);
         moveConsumers.run(cursor.offset.rowId, cursor.offset.change);
+        // Rows of another database say nothing about those of this one.
+        database.exec('DELETE FROM sent_part');
+        sentSince.run(cursor.offset.rowId);
       });
     },
   };

@@ -56,6 +56,26 @@ const MIGRATIONS = [
    UPDATE webhook SET include = '["details"]' WHERE include_details <> 0;
    ALTER TABLE webhook DROP COLUMN include_details;
    ALTER TABLE cursor ADD COLUMN change INTEGER NOT NULL DEFAULT 0;`,
+  `CREATE TABLE sent_part (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     at_ms INTEGER NOT NULL,
+     request_id TEXT,
+     idempotency_key TEXT,
+     after_row_id INTEGER,
+     chat TEXT NOT NULL,
+     content TEXT NOT NULL,
+     is_open INTEGER NOT NULL,
+     row_id INTEGER,
+     guid TEXT,
+     until_row_id INTEGER
+   ) STRICT;
+   CREATE UNIQUE INDEX sent_part_by_row ON sent_part (row_id) WHERE row_id IS NOT NULL;
+   CREATE INDEX sent_part_without_row ON sent_part (content, after_row_id) WHERE row_id IS NULL;
+   CREATE INDEX sent_part_open ON sent_part (number) WHERE is_open <> 0;
+   CREATE TABLE sent_since (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     row_id INTEGER NOT NULL
+   ) STRICT;`,
 ];
 
 /** What the start relies on besides the schema. */
@@ -111,6 +131,16 @@ export function openStateDatabase(path: string): Sqlite {
     close(database);
     if (isAppError(error)) throw error;
     throw unusable(path, error);
+  }
+}
+
+/** One transaction that survives a power failure too. */
+export function durably<Result>(database: Sqlite, work: () => Result): Result {
+  database.exec('PRAGMA synchronous = FULL');
+  try {
+    return database.transaction(work);
+  } finally {
+    database.exec('PRAGMA synchronous = NORMAL');
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../domain/ports/sending.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
+import { durably } from './database.ts';
 
 /** Decision D9. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -18,16 +19,6 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
   // What an earlier process left running when it died.
   database.exec("UPDATE send SET state = 'interrupted' WHERE state = 'running'");
 
-  /** A second message is worse than a slow answer: these commits survive a power cut too. */
-  const durably = <Result>(work: () => Result): Result => {
-    database.exec('PRAGMA synchronous = FULL');
-    try {
-      return database.transaction(work);
-    } finally {
-      database.exec('PRAGMA synchronous = NORMAL');
-    }
-  };
-
   const find = (key: string, nowMs: number): EarlierUse | undefined => {
     const row = select.get(hashed(key), nowMs - KEPT_MS);
     return row && { requestHash: String(row[0]), outcome: toOutcome(row) };
@@ -35,8 +26,9 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
 
   return {
     find,
+    // Durable through a power failure too: a second message is worse than a slow answer.
     claim: (key, requestHash, nowMs) =>
-      durably(() => {
+      durably(database, () => {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
@@ -46,7 +38,7 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
     finish(key, outcome) {
       const rowId = outcome.state === 'confirmed' ? outcome.rowId : null;
       const problem = outcome.state === 'problem' ? outcome.problem : null;
-      durably(() => update.run(outcome.state, rowId, problem, hashed(key)));
+      durably(database, () => update.run(outcome.state, rowId, problem, hashed(key)));
     },
   };
 }

@@ -27,6 +27,21 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
     .meta({ id: 'ConversationDetails' }),
 );
 
+/** Decision I5. */
+const origin = z
+  .discriminatedUnion('by', [
+    z.object({
+      by: z.literal('gateway'),
+      request_id: z.string().optional().meta({ description: '`X-Request-Id` of the send.' }),
+      idempotency_key: z.string().optional().meta({ description: '`Idempotency-Key` of the send.' }),
+    }),
+    z.object({ by: z.literal('elsewhere') }),
+  ])
+  .meta({
+    id: 'Origin',
+    description: 'Of an own message: whether this service sent it. Absent where that is not known.',
+  });
+
 /** `details` of a Message, when they were asked for (decision H). */
 export const messageDetailsSchema = shapeOf<MessageDetails>()(
   z
@@ -56,6 +71,11 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .readonly()
         .meta({ description: 'Those of the Message, in the same order.' }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
+      origin: origin.optional(),
+      mirror: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'An incoming copy of an own message in a conversation with oneself.' }),
     })
     .meta({ id: 'MessageDetails' }),
 );

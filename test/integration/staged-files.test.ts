@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryStore } from '../support/in-memory-messages.ts';
 import { collectingLog } from '../support/log.ts';
+import { newSentParts } from '../support/sender-fixture.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -30,6 +31,7 @@ function macSender(clock: FakeClock) {
     messages: osascript({ path: mac.osascriptPath, clock }),
     lookup: new ChatSendLookup(connection),
     idempotency: new InMemoryStore(),
+    sentParts: newSentParts(),
     clock,
     log,
     confirmMs: 0,

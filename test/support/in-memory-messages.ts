@@ -25,7 +25,15 @@ export class InMemoryChat implements SendLookup {
 
   add(row: Partial<OwnRow>): number {
     const rowId = row.rowId ?? this.highestRowId() + 1;
-    this.rows.push({ address: '-;+15550100', body: '', attachmentNames: [], ...row, rowId });
+    this.rows.push({
+      address: '-;+15550100',
+      body: '',
+      attachmentNames: [],
+      guid: `G${rowId}`,
+      datedMs: 0,
+      ...row,
+      rowId,
+    });
     return rowId;
   }
 

@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
+import type { SentPartStore } from '../../src/domain/ports/sent-parts.ts';
 import { Sender, type SenderOptions } from '../../src/sender/sender.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { sentPartStore } from '../../src/state/sent-parts.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
@@ -14,17 +17,27 @@ export const photo = join(folder, 'photo.png');
 export const other = join(folder, 'other.png');
 for (const path of [photo, other]) writeFileSync(path, 'picture');
 
+let databases = 0;
+
+/** A store of sent parts in a state.db of its own. */
+export function newSentParts(): SentPartStore {
+  databases += 1;
+  return sentPartStore(openStateDatabase(join(folder, `state-${databases}.db`)));
+}
+
 /** A sender with a Messages, a chat.db and an idempotency store in memory, on a clock made for tests. */
 export function setUp(more: Partial<SenderOptions> = {}) {
   const clock = new FakeClock();
   const chat = new InMemoryChat();
   const messages = new InMemoryMessages();
   const store = new InMemoryStore();
+  const sentParts = newSentParts();
   const log = collectingLog();
   const sender = new Sender({
     messages,
     lookup: chat,
     idempotency: store,
+    sentParts,
     clock,
     log,
     confirmMs: 3000,
@@ -33,7 +46,7 @@ export function setUp(more: Partial<SenderOptions> = {}) {
   });
   const send = (request: Partial<SendRequest> = {}): Promise<SendResult> =>
     sender.send({ recipient: '+15550100', body: 'hello', attachments: [], ...request });
-  return { clock, chat, messages, store, log, sender, send };
+  return { clock, chat, messages, store, sentParts, log, sender, send };
 }
 
 /** Lets every step that needs no time happen. */

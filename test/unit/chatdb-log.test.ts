@@ -224,12 +224,12 @@ describe('the lookup for sends', () => {
     fixture.message({ chat, is_from_me: 1 });
     expect(lookup.highestRowId()).toBe(1);
     fixture.message({ chat });
-    fixture.message({ chat, is_from_me: 1, attributedBody: encodeAttributedBody('the body') });
+    fixture.message({ guid: 'B', chat, is_from_me: 1, attributedBody: encodeAttributedBody('the body') });
     fixture.message({ chat, is_from_me: 1, associated_message_type: 2000 });
     const file = fixture.message({ is_from_me: 1, text: '\uFFFC' });
     fixture.attach(file, '~/Library/Messages/Attachments/x/photo-1.heic', { transfer_name: 'photo.heic' });
-    expect(lookup.ownRowsAbove(1)).toEqual([
-      { rowId: 3, address: '+;chat1', body: 'the body', attachmentNames: [] },
+    expect(lookup.ownRowsAbove(1)).toMatchObject([
+      { rowId: 3, guid: 'B', datedMs: Date.UTC(2026, 0, 1), address: '+;chat1', body: 'the body', attachmentNames: [] },
       { rowId: 5, address: null, body: '', attachmentNames: ['photo-1.heic', 'photo.heic'] },
     ]);
     expect(lookup.message(3)).toMatchObject({ id: '3', status: 'sent' });

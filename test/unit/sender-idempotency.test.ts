@@ -5,6 +5,7 @@ import type { IdempotencyStore, SendRequest } from '../../src/domain/ports/sendi
 import { Sender } from '../../src/sender/sender.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { sentPartStore } from '../../src/state/sent-parts.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed, InMemoryChat, InMemoryMessages } from '../support/in-memory-messages.ts';
@@ -27,10 +28,12 @@ function setUp() {
     return { kind: 'done' };
   };
   const start = (wrap: (store: IdempotencyStore) => IdempotencyStore = (store) => store) => {
+    const state = openStateDatabase(statePath);
     const sender = new Sender({
       messages,
       lookup: chat,
-      idempotency: wrap(idempotencyStore(openStateDatabase(statePath))),
+      idempotency: wrap(idempotencyStore(state)),
+      sentParts: sentPartStore(state),
       clock,
       log,
       confirmMs: 100,

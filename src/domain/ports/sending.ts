@@ -46,6 +46,9 @@ export interface KnownChat {
 /** An own row above a mark, as a candidate for a send's confirmation (decision D5). */
 export interface OwnRow {
   readonly rowId: number;
+  readonly guid: string;
+  /** Unix milliseconds. */
+  readonly datedMs: number;
   /** `style and identifier` of its chat: the chat guid after its first `;`, null while it has no chat. */
   readonly address: string | null;
   readonly body: string;

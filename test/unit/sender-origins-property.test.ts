@@ -1,0 +1,122 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { MessageDetails, Origin } from '../../src/domain/details.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { idle, setUp } from '../support/sender-fixture.ts';
+
+/** What happens, in an order that the seed chooses. */
+type Step =
+  | { readonly do: 'send'; readonly chat: number; readonly text: number }
+  /** The row of a send that has none yet appears. */
+  | { readonly do: 'row'; readonly which: number }
+  /** The person writes on another device. */
+  | { readonly do: 'elsewhere'; readonly chat: number; readonly text: number }
+  | { readonly do: 'pass'; readonly ms: number }
+  | { readonly do: 'crash' }
+  | { readonly do: 'read' };
+
+const CHATS = ['+15550100', '+15550111'];
+const TEXTS = ['yes', 'no', 'later'];
+const chat = fc.nat(CHATS.length - 1);
+const text = fc.nat(TEXTS.length - 1);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('send' as const), chat, text }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('row' as const), which: fc.nat(20) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('elsewhere' as const), chat, text }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(30, 1500, 95_000, 700_000) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ do: 'crash' as const }) },
+  { weight: 2, arbitrary: fc.constant({ do: 'read' as const }) },
+);
+
+const NOTHING: MessageDetails = {
+  service: null,
+  kind: 'message',
+  reply_to_guid: null,
+  edited_at: null,
+  retracted_at: null,
+  delivered_at: null,
+  read_at: null,
+  error: null,
+  attachments: [],
+  reactions: [],
+};
+
+interface Sent {
+  readonly content: string;
+  readonly atMs: number;
+  rowId?: number;
+}
+
+async function play(steps: readonly Step[]): Promise<void> {
+  const first = setUp({ confirmMs: 25 });
+  const rows = first.chat;
+  for (const address of CHATS) rows.know(`any;-;${address}`, null, address);
+  let world = first;
+  await world.sender.start();
+  const sent: Sent[] = [];
+  const elsewhere = new Set<number>();
+  const contentOf = new Map<number, string>();
+
+  const add = (where: number, what: number): number => {
+    const rowId = rows.add({ address: `-;${CHATS[where]}`, body: TEXTS[what] ?? '', datedMs: world.clock.now() });
+    contentOf.set(rowId, `${where} ${what}`);
+    return rowId;
+  };
+  const originOf = (rowId: number): Origin | undefined => {
+    const message = rows.message(rowId);
+    return message && world.sender.origins.added(message, NOTHING).origin;
+  };
+  /** What is said of a row never changes once it is said, and is never wrong. */
+  const said = new Map<number, string>();
+  const check = (): void => {
+    const requests = new Set<string>();
+    for (const rowId of contentOf.keys()) {
+      const origin = originOf(rowId);
+      if (origin === undefined) continue;
+      const words = JSON.stringify(origin);
+      expect(said.get(rowId) ?? words).toBe(words);
+      said.set(rowId, words);
+      expect(origin.by).toBe(elsewhere.has(rowId) ? 'elsewhere' : 'gateway');
+      if (origin.by === 'elsewhere') continue;
+      expect(requests.has(origin.request_id ?? '')).toBe(false);
+      requests.add(origin.request_id ?? '');
+      expect(sent[Number(origin.request_id)]?.content).toBe(contentOf.get(rowId));
+    }
+  };
+
+  for (const one of steps) {
+    if (one.do === 'send') {
+      const request = { recipient: CHATS[one.chat] ?? '', body: TEXTS[one.text] ?? '', requestId: String(sent.length) };
+      sent.push({ content: `${one.chat} ${one.text}`, atMs: world.clock.now() });
+      void world.send(request).catch(() => undefined);
+      await idle();
+      await world.clock.advance(25);
+    } else if (one.do === 'row') {
+      const waiting = sent.filter(({ rowId }) => rowId === undefined);
+      const chosen = waiting[one.which % Math.max(waiting.length, 1)];
+      if (chosen === undefined) continue;
+      const [where = 0, what = 0] = chosen.content.split(' ').map(Number);
+      chosen.rowId = add(where, what);
+    } else if (one.do === 'elsewhere') {
+      // An equal text in the same conversation while the row of a send is missing cannot be told apart by anybody.
+      const content = `${one.chat} ${one.text}`;
+      if (sent.some((send) => send.rowId === undefined && send.content === content)) continue;
+      elsewhere.add(add(one.chat, one.text));
+    } else if (one.do === 'pass') await world.clock.advance(one.ms);
+    else if (one.do === 'crash') {
+      const clock = new FakeClock(world.clock.now() + 1000);
+      world = { ...setUp({ confirmMs: 25, sentParts: first.sentParts, lookup: rows, clock }), chat: rows, clock };
+      await world.sender.start();
+    } else check();
+  }
+  check();
+}
+
+test('no schedule of sends, rows, crashes and waits makes a wrong origin, or two rows of one send', async () => {
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), play), {
+    numRuns: process.env.FAULTS === 'long' ? 5000 : 120,
+  });
+});

@@ -14,9 +14,11 @@ newest = call("/messages?limit=1")
 after = int(newest[0]["id"]) if newest else 0
 while True:
     try:
-        for event in call(f"/events?after={after}"):  # nothing is missed, however long the service was away
+        for event in call(f"/events?after={after}&include=details"):  # nothing is missed, however long the service was away
             after = int(event["data"]["id"])
-            if event["type"] == "message.received" and "ping" in event["data"]["body"].lower():
+            if event["type"] != "message.received" or event["data"].get("details", {}).get("mirror"):
+                continue  # a mirror is the copy of a message to oneself
+            if "ping" in event["data"]["body"].lower():
                 call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
     except OSError as error:  # away, busy, or it refused the answer, which is not tried again
         print(error)

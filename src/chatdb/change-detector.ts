@@ -60,6 +60,8 @@ export class ChangeDetector {
   #check(): boolean {
     const { connection, onChange, onHealth } = this.#options;
     const change = connection.check();
+    // A read may have opened the database before the first check.
+    const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
     this.#rearm();
     const health = connection.health();
     const described = `${health.connected} ${health.message}`;
@@ -67,8 +69,8 @@ export class ChangeDetector {
       this.#lastHealth = described;
       onHealth?.(health);
     }
-    if (change === 'changed') onChange();
-    return change === 'changed';
+    if (isNew) onChange();
+    return isNew;
   }
 
   /**

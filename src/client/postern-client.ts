@@ -16,8 +16,10 @@ import { type SearchFilter, type SearchResults, searchResults } from './search-r
 import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
 
 export type { Conversation } from '../domain/conversation.ts';
-export type { AttachmentDetails, MessageDetails, MessageKind, TransferState } from '../domain/details.ts';
+
+export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
 export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
+
 export type { Include } from '../domain/include.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Contact } from '../domain/ports/contacts.ts';

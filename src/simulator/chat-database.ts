@@ -9,6 +9,9 @@ import { encodeAttributedBody, type Run } from './typedstream.ts';
 export const MACOS_VERSIONS = ['26', '13', '12', '10.13'] as const;
 export type MacosVersion = (typeof MACOS_VERSIONS)[number];
 
+/** Of the simulated person. */
+export const OWN_ADDRESS = 'me@example.com';
+
 const APPLE_EPOCH_MS = 978_307_200_000;
 
 /** Nanoseconds since 2001-01-01, as chat.db keeps dates. */
@@ -113,8 +116,8 @@ export class ChatDatabase extends Tables {
         chat_identifier: identifier,
         service_name: service,
         room_name: isGroup ? identifier : null,
-        account_login: 'E:me@example.com',
-        last_addressed_handle: 'me@example.com',
+        account_login: `E:${OWN_ADDRESS}`,
+        last_addressed_handle: OWN_ADDRESS,
         display_name: '',
         group_id: randomUUID().toUpperCase(),
         is_filtered: 0,
@@ -140,14 +143,14 @@ export class ChatDatabase extends Tables {
       handle_id: isOwn ? 0 : this.handle(from, service),
       version: 10,
       service,
-      account: 'E:me@example.com',
+      account: `E:${OWN_ADDRESS}`,
       account_guid: 'ACCOUNT-1',
       date: appleDate(dateMs),
       is_from_me: isOwn ? 1 : 0,
       is_finished: 1,
       is_delivered: isOwn ? 0 : 1,
       is_sent: 0,
-      destination_caller_id: isOwn ? 'me@example.com' : 'me@example.com',
+      destination_caller_id: OWN_ADDRESS,
       part_count: 1,
       ...columns,
     });

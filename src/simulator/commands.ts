@@ -79,6 +79,8 @@ export type Command =
       /** A file of so many bytes, with its row so long after the message. */
       readonly attachment?: { readonly name: string; readonly bytes: number; readonly afterMs?: number };
     }
+  /** The person writes on another device. */
+  | { readonly do: 'write'; readonly to: string; readonly text: string }
   | {
       readonly do: 'react';
       readonly to: number;

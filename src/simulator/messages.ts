@@ -4,6 +4,7 @@ import type { Clock } from '../domain/ports/host.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
+import { mirrorToSelf, writeElsewhere } from './own-messages.ts';
 import { Scenarios } from './scenarios.ts';
 import { EVENT_LIMIT_MS, ScriptHost } from './script-host.ts';
 import { liveIds, targetOf } from './script-targets.ts';
@@ -92,6 +93,8 @@ export class Messages {
         return {};
       case 'receive':
         return this.#receive(command, nowMs);
+      case 'write':
+        return { row: writeElsewhere(database, command.to, command.text, nowMs) };
       case 'react': {
         const chat = database.chatOf(command.to);
         if (chat === undefined) throw new Error(`there is no row ${command.to} in any chat`);
@@ -220,6 +223,7 @@ export class Messages {
     const [from, to] = JOIN_AFTER_MS;
     const joinAfterMs = from + ((this.#turn * 37) % (to - from));
     this.later(joinAfterMs, row, () => database.join(chat, row));
+    this.later(joinAfterMs, row, () => mirrorToSelf(database, chat, command.body, this.#options.clock.now()));
     if (error !== undefined) {
       this.later(FAILS_AFTER_MS, row, () => database.update('message', row, { error, is_finished: 1 }));
       return;

@@ -25,11 +25,13 @@ export function cursorStore(database: Sqlite): CursorStore {
     save,
     restart(cursor) {
       database.transaction(() => {
+        if (select.get() !== undefined) {
+          // What was sent has rows in the database that was replaced.
+          database.exec('DELETE FROM sent_part');
+          sentSince.run(cursor.offset.rowId);
+        }
         save(cursor);
         moveConsumers.run(cursor.offset.rowId, cursor.offset.change);
-        // Rows of another database say nothing about those of this one.
-        database.exec('DELETE FROM sent_part');
-        sentSince.run(cursor.offset.rowId);
       });
     },
   };

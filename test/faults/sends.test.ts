@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Message } from '../../src/domain/message.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
@@ -91,7 +92,7 @@ test('killed as the answer arrives: the stored outcome is given again', async ()
 });
 
 test(
-  `killed at ${RANDOM_KILLS} random moments of a send: Messages sees each key once at most`,
+  `killed at ${RANDOM_KILLS} random moments of a send: Messages sees each key once at most, and its row is known as sent here`,
   async () => {
     const count = { answered: 0, unsent: 0, unknown: 0 };
     for (let kill = 0; kill < RANDOM_KILLS; kill += 1) {
@@ -111,6 +112,13 @@ test(
         await service.stop('SIGKILL');
       }
       await service.launch();
+    }
+    const sent = ((await service.get('/messages?include=details&limit=200')).json as Message[]).filter(
+      (one) => one.is_from_me,
+    );
+    expect(sent.length).toBeGreaterThan(0);
+    for (const { body, details } of sent) {
+      expect(details?.origin).toEqual({ by: 'gateway', request_id: expect.any(String), idempotency_key: body });
     }
     console.log(`${RANDOM_KILLS} kills, ${2 * RANDOM_KILLS} keys: ${JSON.stringify(count)}`);
   },

@@ -45,7 +45,7 @@ function build({ isWatching = false, wal = true, exists = true, isLink = false }
     () => connection.close(),
     () => detector.close(),
   );
-  return { path, clock, detector, seen, create, fixture };
+  return { path, clock, connection, detector, seen, create, fixture };
 }
 
 describe('the change detector', () => {
@@ -62,6 +62,13 @@ describe('the change detector', () => {
     await clock.advance(1);
     expect(seen.changes).toBe(2);
     expect(clock.pending).toBe(1);
+  });
+
+  test('tells of a database that a read opened before the first check', () => {
+    const { connection, detector, seen } = build();
+    connection.read(() => undefined);
+    detector.start();
+    expect(seen.changes).toBe(1);
   });
 
   test('tells of health when it changes, and goes on when the database is back', async () => {
@@ -162,6 +169,7 @@ describe('the change detector', () => {
     const detector = new ChangeDetector({ connection, clock, pollIntervalMs: 60_000, onChange });
     toClose.push(() => detector.close());
     detector.start();
+    changes = 0;
     const event = async (): Promise<void> => {
       const before = checks.length;
       appendFileSync(`${path}-wal`, 'x');

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ChatReader } from '../../src/chatdb/reader.ts';
+import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -257,3 +258,31 @@ function makeFolder(path: string): string {
   mkdirSync(path, { recursive: true });
   return join(path, 'chat.db');
 }
+
+describe('a message to oneself', () => {
+  const ME = 'me@example.com';
+  type Columns = Parameters<ChatFixture['message']>[0];
+  function pair(own: Columns, copy: Columns) {
+    const { fixture, reader } = open();
+    const chat = fixture.chat(`any;-;${ME}`, [ME], { last_addressed_handle: ME });
+    fixture.message({ chat, is_from_me: 1, text: 'note', ...own });
+    const rowId = fixture.message({ chat, handle_id: fixture.handle(ME), text: 'note', ...copy });
+    return reader.message(rowId, { include: includeSet(['details']) })?.details;
+  }
+
+  test.each([
+    ['with the same text', {}, {}],
+    ['whose own row is empty', { text: null }, {}],
+    ['to an address in capitals', {}, { destination_caller_id: 'Me@Example.com' }],
+  ] as const)('that Messages wrote twice, %s, is marked in the incoming row', (_name, own, copy) => {
+    expect(pair(own, copy)).toMatchObject({ mirror: true });
+  });
+
+  test.each([
+    ['another text', { text: 'else' }, {}],
+    ['another time', {}, { date: appleNs('2026-01-01T00:01:00Z') }],
+    ['another person', {}, { is_from_me: 1 }],
+  ] as const)('is no copy of one with %s', (_name, own, copy) => {
+    expect(pair(own, copy)).not.toHaveProperty('mirror');
+  });
+});

@@ -7,6 +7,7 @@ import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { sentPartStore } from '../../src/state/sent-parts.ts';
 import { webhookStore } from '../../src/state/webhooks.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -53,6 +54,15 @@ test('the cursor of 0.1.0 is where publishing goes on, and a replaced database s
     .list()
     .map(({ offset }) => offset);
   expect(offsets).toEqual([rowOffset(3), rowOffset(3)]);
+  database.close();
+});
+
+test('where a message of 0.1.0 was sent is not known: recording begins where the service says', () => {
+  const database = migrated('sent-parts.db');
+  const store = sentPartStore(database);
+  expect(store.completeSince()).toBeUndefined();
+  store.begin(901);
+  expect([store.completeSince(), store.ofRow(77), store.open()]).toEqual([901, undefined, []]);
   database.close();
 });
 

@@ -38,7 +38,6 @@ const origin = z
     z.object({ by: z.literal('elsewhere') }),
   ])
   .meta({
-    id: 'Origin',
     description: 'Of an own message: whether this service sent it. Absent where that is not known.',
   });
 

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MessageDetails } from '../../src/domain/details.ts';
 import type { SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import type { SentPartStore } from '../../src/domain/ports/sent-parts.ts';
 import { Sender, type SenderOptions } from '../../src/sender/sender.ts';
@@ -16,6 +17,21 @@ mkdirSync(join(folder, 'config'));
 export const photo = join(folder, 'photo.png');
 export const other = join(folder, 'other.png');
 for (const path of [photo, other]) writeFileSync(path, 'picture');
+
+/** Of a message about which there is nothing to say. */
+export const NO_DETAILS: MessageDetails = {
+  service: 'iMessage',
+  kind: 'message',
+  reply_to_guid: null,
+  reply_to: null,
+  edited_at: null,
+  retracted_at: null,
+  delivered_at: null,
+  read_at: null,
+  error: null,
+  attachments: [],
+  reactions: [],
+};
 
 let databases = 0;
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { MessageDetails, Origin } from '../../src/domain/details.ts';
+import type { Origin } from '../../src/domain/details.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { idle, setUp } from '../support/sender-fixture.ts';
+import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
 
 /** What happens, in an order that the seed chooses. */
 type Step =
@@ -31,19 +31,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ do: 'read' as const }) },
 );
 
-const NOTHING: MessageDetails = {
-  service: null,
-  kind: 'message',
-  reply_to_guid: null,
-  edited_at: null,
-  retracted_at: null,
-  delivered_at: null,
-  read_at: null,
-  error: null,
-  attachments: [],
-  reactions: [],
-};
-
 interface Sent {
   readonly content: string;
   readonly atMs: number;
@@ -67,7 +54,7 @@ async function play(steps: readonly Step[]): Promise<void> {
   };
   const originOf = (rowId: number): Origin | undefined => {
     const message = rows.message(rowId);
-    return message && world.sender.origins.added(message, NOTHING).origin;
+    return message && world.sender.origins.added(message, NO_DETAILS).origin;
   };
   /** What is said of a row never changes once it is said, and is never wrong. */
   const said = new Map<number, string>();

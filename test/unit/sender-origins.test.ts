@@ -3,20 +3,8 @@ import type { MessageDetails, Origin } from '../../src/domain/details.ts';
 import type { OwnRow } from '../../src/domain/ports/sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed } from '../support/in-memory-messages.ts';
-import { idle, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
+import { idle, NO_DETAILS, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
 
-const NOTHING: MessageDetails = {
-  service: 'iMessage',
-  kind: 'message',
-  reply_to_guid: null,
-  edited_at: null,
-  retracted_at: null,
-  delivered_at: null,
-  read_at: null,
-  error: null,
-  attachments: [],
-  reactions: [],
-};
 const ELSEWHERE: Origin = { by: 'elsewhere' };
 const MINUTE = 60_000;
 
@@ -28,7 +16,7 @@ function originOf({ chat, sender }: World, rowId: number, details: Partial<Messa
   if (message === undefined) throw new Error(`there is no row ${rowId}`);
   const row = chat.rows.find((one) => one.rowId === rowId);
   const attachments = (row?.attachmentNames ?? []).map((name) => `/files/${name}`);
-  return sender.origins.added({ ...message, attachments }, { ...NOTHING, ...details }).origin;
+  return sender.origins.added({ ...message, attachments }, { ...NO_DETAILS, ...details }).origin;
 }
 
 async function started(more: Parameters<typeof setUp>[0] = {}): Promise<World> {

@@ -7,7 +7,6 @@ import { conversationDetailsSchema, messageDetailsSchema } from './details.ts';
 import { diagnosticsSchema } from './diagnostics.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
 import { examples } from './examples.ts';
-import { permissionsSchema, statusSchema } from './extras.ts';
 import { healthSchema } from './health.ts';
 import { messageSchema, sendBody } from './message.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
@@ -16,6 +15,7 @@ import { problemSchema } from './problem.ts';
 import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
+import { permissionsSchema, statusSchema } from './status.ts';
 import {
   deliverySchema,
   replayBody,

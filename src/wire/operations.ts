@@ -7,11 +7,11 @@ import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
 import { eventsQuery, webSocketQuery } from './event.ts';
 import { examples } from './examples.ts';
-import { statusQuery } from './extras.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
 import type { RouteId } from './routes.ts';
 import { searchParameters } from './search.ts';
+import { statusQuery } from './status.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */

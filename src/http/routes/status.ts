@@ -1,9 +1,9 @@
 import type { Diagnostics } from '../../domain/diagnostics.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import { diagnosticsQuery } from '../../wire/diagnostics.ts';
-import { statusQuery } from '../../wire/extras.ts';
 import { menuText } from '../../wire/menu-text.ts';
 import { readQuery } from '../../wire/query.ts';
+import { statusQuery } from '../../wire/status.ts';
 import type { Handlers } from '../router.ts';
 
 /** How long chat.db is watched unless the request says otherwise. */

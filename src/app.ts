@@ -113,7 +113,18 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       chatDbAccess: () => connection.access,
     });
-    const changes = new Set<() => void>();
+    const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
+    const detector = new ChangeDetector({
+      connection,
+      clock,
+      pollIntervalMs,
+      onHealth({ connected, message }) {
+        if (connected) log.info('chat.db is open');
+        else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
+        if (host.supervised) grantWatch.set({ isAway: !connected });
+      },
+    });
+    detector.onChange(() => publisher.publishPending());
     const sender = new Sender({
       messages: osascript({ path: osascriptPath, clock }),
       isAsking: () => permissions.isAsking(),
@@ -124,10 +135,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       log,
       confirmMs: config.send.confirmMs,
       attachments: { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir },
-      onChange: (look) => {
-        changes.add(look);
-        return () => changes.delete(look);
-      },
+      onChange: (look) => detector.onChange(look),
       ...(host.platform === 'darwin' && {
         stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
       }),
@@ -235,21 +243,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ]);
     });
 
-    const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
-    const detector = new ChangeDetector({
-      connection,
-      clock,
-      pollIntervalMs,
-      onChange() {
-        publisher.publishPending();
-        for (const look of changes) look();
-      },
-      onHealth({ connected, message }) {
-        if (connected) log.info('chat.db is open');
-        else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
-        if (host.supervised) grantWatch.set({ isAway: !connected });
-      },
-    });
     closers.add('change detector', () => {
       detector.close();
       grantWatch.close();

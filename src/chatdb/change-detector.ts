@@ -9,8 +9,6 @@ export interface ChangeDetectorOptions {
   readonly pollIntervalMs: number;
   /** Whether to watch the -wal as well; polling alone is just slower. */
   readonly isWatching?: boolean;
-  /** There may be new rows, or the database was opened (again). */
-  readonly onChange: () => void;
   /** The connection's health is another than before. */
   readonly onHealth?: (health: BackendHealth) => void;
 }
@@ -24,6 +22,7 @@ const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
  */
 export class ChangeDetector {
   readonly #options: ChangeDetectorOptions;
+  readonly #listeners = new Set<() => void>();
   #watcher: FSWatcher | undefined;
   #watchedWal: string | null = null;
   #cancelPoll: Cancel | undefined;
@@ -34,6 +33,12 @@ export class ChangeDetector {
 
   constructor(options: ChangeDetectorOptions) {
     this.#options = options;
+  }
+
+  /** `listener` is called when there may be new rows, and when the database was opened (again). */
+  onChange(listener: () => void): Cancel {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Checks at once, so that health is known when this returns. */
@@ -58,7 +63,7 @@ export class ChangeDetector {
 
   /** True when something new was found. */
   #check(): boolean {
-    const { connection, onChange, onHealth } = this.#options;
+    const { connection, onHealth } = this.#options;
     const change = connection.check();
     // A read may have opened the database before the first check.
     const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
@@ -69,7 +74,7 @@ export class ChangeDetector {
       this.#lastHealth = described;
       onHealth?.(health);
     }
-    if (isNew) onChange();
+    if (isNew) for (const listener of this.#listeners) listener();
     return isNew;
   }
 

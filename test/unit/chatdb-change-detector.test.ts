@@ -30,10 +30,10 @@ function build({ isWatching = false, wal = true, exists = true, isLink = false }
     clock,
     pollIntervalMs: 1000,
     isWatching,
-    onChange: () => {
-      seen.changes += 1;
-    },
     onHealth: (health) => void seen.health.push(health),
+  });
+  detector.onChange(() => {
+    seen.changes += 1;
   });
   const create = () => {
     const fixture = new ChatFixture(path, 'macos-26', { wal });
@@ -166,7 +166,8 @@ describe('the change detector', () => {
         return checks.length === finding;
       },
     } as unknown as Connection;
-    const detector = new ChangeDetector({ connection, clock, pollIntervalMs: 60_000, onChange });
+    const detector = new ChangeDetector({ connection, clock, pollIntervalMs: 60_000 });
+    detector.onChange(onChange);
     toClose.push(() => detector.close());
     detector.start();
     changes = 0;

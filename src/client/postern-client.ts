@@ -1,6 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Diagnostics } from '../domain/diagnostics.ts';
-import type { ChangeEvent, Event } from '../domain/event.ts';
+import type { Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
@@ -11,6 +11,15 @@ import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookEventType, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { eventSocket } from './event-socket.ts';
+import type {
+  ConversationPage,
+  Included,
+  ListenOptions,
+  MessageFilter,
+  TrackedEvent,
+  TrackedOptions,
+  TrackedPage,
+} from './options.ts';
 import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
@@ -33,6 +42,15 @@ export type {
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
+export type {
+  ConversationPage,
+  Included,
+  ListenOptions,
+  MessageFilter,
+  TrackedEvent,
+  TrackedOptions,
+  TrackedPage,
+} from './options.ts';
 export { isPosternError, PosternError } from './postern-error.ts';
 export type { SearchFilter, SearchResults } from './search-results.ts';
 
@@ -54,56 +72,6 @@ export interface ClientOptions {
   /** How long an answer may take, in milliseconds (30000). Not for a send, which waits for those before it, nor for a permission check. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
-}
-
-/**
- * With `details` every message has `details`, unless its row is deleted just then. With `contacts` every message and
- * conversation has `names`.
- */
-export interface Included {
-  readonly include?: Include | readonly Include[];
-}
-
-export interface MessageFilter extends Included {
-  readonly conversation_id?: string;
-  /** ISO 8601; strictly after. */
-  readonly since?: string;
-  readonly limit?: number;
-  readonly offset?: number;
-  readonly order?: 'asc' | 'desc';
-}
-
-export interface ConversationPage extends Included {
-  readonly limit?: number;
-  readonly offset?: number;
-}
-
-export interface ListenOptions extends Included {
-  /** Row id or `offset` of an event to go on after: nothing after it is missed. Default: from now on. */
-  readonly after?: number | string;
-  /** Also edits, unsends, receipts and deletions of messages that were there before. */
-  readonly changes?: boolean;
-  readonly signal?: AbortSignal;
-  /** Told why there is no line, and when it is tried again. */
-  readonly onReconnect?: (reason: string, inMs: number) => void;
-}
-
-/** An event of those who ask for changes too. */
-export type TrackedEvent = (Event | ChangeEvent) & {
-  /** The position after this event, to go on from. */
-  readonly offset: string;
-};
-
-export interface TrackedOptions {
-  readonly after?: number | string | undefined;
-  readonly limit?: number;
-  readonly include?: Included['include'] | undefined;
-}
-
-export interface TrackedPage {
-  readonly events: TrackedEvent[];
-  /** Where the next page begins; there is always one. */
-  readonly offset: string;
 }
 
 /** The documented API, typed. Every method throws PosternError. */

@@ -114,5 +114,10 @@ export class About {
 }
 
 function columnsOf({ rowId, change, generation }: Position, { offset, guid, inode }: Cursor): SqlValue[] {
-  return [rowId, change, generation, offset.rowId, guid, inode];
+  return [exact(rowId), change, generation, exact(offset.rowId), guid, inode];
+}
+
+/** A hostile chat.db may number its rows beyond what a number holds exactly; such rows are not indexed. */
+function exact(rowId: number): number {
+  return Math.min(rowId, Number.MAX_SAFE_INTEGER);
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import type { Highlight, SearchQuery, SearchSender } from '../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, senderTags, tagsOf } from './document.ts';
-import { excludedOf, type Sequence, sequencesOf } from './expression.ts';
+import { excludedOf, expressionOf, type Sequence, sequencesOf } from './expression.ts';
 import { merged, type Token, tokensOf } from './tokens.ts';
 
 /** What a message is to a query. `stale`: what the index has of it is not what it is. */
@@ -15,6 +15,7 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
     ...query.conversations.map((ids) => ids.map(conversationTag)),
     ...(query.senders.length > 0 ? [query.senders.flatMap(senderTags)] : []),
   ];
+  const isIndexAsked = expressionOf(query) !== undefined;
   return (message) => {
     const has = new Set(tagsOf(message));
     if (!tags.every((alternatives) => alternatives.some((tag) => has.has(tag)))) return 'stale';
@@ -23,7 +24,8 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
     const names = message.attachments.map((path) => tokensOf(nameOf(path)));
     const isIn = (sequence: Sequence): boolean =>
       find(body, sequence).length > 0 || names.some((name) => find(name, sequence).length > 0);
-    if (!wanted.every(isIn) || excluded.some(isIn)) return 'stale';
+    if (!wanted.every(isIn)) return 'stale';
+    if (excluded.some(isIn)) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address with the same tag.
     if (!isMeant(query, message)) return 'other';
     return { highlights: merged(wanted.flatMap((sequence) => find(body, sequence))) };

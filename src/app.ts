@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { LazyAccess } from './access/lazy-access.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
+import { MessagesDirectory } from './chatdb/chat-directory.ts';
 import { ChatDbNames } from './chatdb/chat-names.ts';
 import { Connection } from './chatdb/connection.ts';
 import { ChatIndexSource } from './chatdb/index-source.ts';
@@ -35,13 +37,17 @@ import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { openSearch } from './search/open.ts';
+import { HeldCopies } from './sender/held-files.ts';
 import { OriginReader } from './sender/origins.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
+import { approvalStore } from './state/approvals.ts';
+import { auditStore } from './state/audit.ts';
 import { assertRestored } from './state/backup.ts';
 import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
+import { hasKeys, keyStore } from './state/keys.ts';
 import { lockFolder } from './state/lock.ts';
 import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
@@ -125,16 +131,18 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       },
     });
     detector.onChange(() => publisher.publishPending());
+    const attachmentRules = { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir };
+    const idempotency = idempotencyStore(state);
     const sender = new Sender({
       messages: osascript({ path: osascriptPath, clock }),
       isAsking: () => permissions.isAsking(),
       lookup: new ChatSendLookup(connection),
-      idempotency: idempotencyStore(state),
+      idempotency,
       sentParts: sentPartStore(state),
       clock,
       log,
       confirmMs: config.send.confirmMs,
-      attachments: { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir },
+      attachments: attachmentRules,
       onChange: (look) => detector.onChange(look),
       ...(host.platform === 'darwin' && {
         stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
@@ -166,6 +174,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       json,
       ready,
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+      callerOf: (keyId) => access.callerOf(keyId),
     });
     const hub = new Hub({ feed, clock, log, json, ready });
 
@@ -194,14 +203,33 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       search,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
+    const access: LazyAccess = new LazyAccess(() => ({
+      stores: {
+        keys: keyStore(state),
+        approvals: approvalStore(state),
+        audit: auditStore(state),
+        idempotency,
+      },
+      directory: new MessagesDirectory(connection),
+      owner: () => owner,
+      reader: messages,
+      named: (plain, own) => new NamedReader(plain, own),
+      sender,
+      files: new HeldCopies({ rules: attachmentRules, log }),
+      attachmentRoots: config.send.attachmentRoots,
+      clock,
+      log,
+      onKeyChange: (keyId) => webhooks.refresh(keyId),
+    }));
     const owner: Caller = {
       key: undefined,
       reader: new NamedReader(messages, contacts),
       attachments: new AttachmentFiles(connection),
       feed,
-      sender,
+      sender: access.ownerSender(sender),
       webhooks,
       contacts,
+      approvals: access.ownerApprovals(),
       status: () => status.report(),
       search,
       chats: new ChatDbNames(connection),
@@ -210,7 +238,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,
-      callers: { owner, find: () => undefined },
+      callers: { owner, find: (key) => access.find(key) },
+      access: () => access.load(),
       json,
       ready,
       health: () => status.health(),
@@ -227,7 +256,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       mcp: { mcp, settings: config.mcp },
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),
-      acceptWebSocket: (request, socket, head, query) => hub.accept(request, socket, head, query),
+      acceptWebSocket: (...handshake) => hub.accept(...handshake),
       clock,
       log,
     });
@@ -238,6 +267,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         http.close(REQUESTS_END_WITHIN_MS),
         permissions.close(),
         sender.close(),
+        access.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
         hub.close(SOCKETS_END_WITHIN_MS),
       ]);
@@ -249,6 +279,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
 
     await sender.start();
+    if (hasKeys(state)) await access.load();
     publisher.start();
     // Nothing is published or sent before the port is had, and no request comes in before everything runs.
     const { host: address, port } = config.server;
@@ -258,6 +289,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     detector.start();
     clockWatch.start();
     webhooks.start();
+    await access.loaded?.start();
     search.start();
     return { url, close: () => closers.close() };
   } catch (error) {

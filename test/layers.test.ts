@@ -8,6 +8,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 /** Which modules a module may import from, besides itself. A file at the top of src/ is a module of its own. */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
+  access: ['domain', 'runtime'],
   wire: ['domain'],
   events: ['domain', 'runtime'],
   config: ['domain', 'runtime'],
@@ -32,6 +33,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   app: [
     'reader-worker',
     'domain',
+    'access',
     'status',
     'diagnostics',
     'config',

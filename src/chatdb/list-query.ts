@@ -66,6 +66,8 @@ export interface ListQueries {
   readonly listed: ListSql;
   /** `MESSAGE_COLUMNS` of the messages of a chat but for scheduled ones, newest first. */
   readonly latest: ListSql;
+  /** `KEY_COLUMNS` of the messages of one chat. */
+  readonly keys: Readonly<Record<Order, ListSql>>;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** The same for every row joined to it. */
@@ -80,7 +82,10 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   const all = (order: Order): ListSql => listSql(allSource(schema, isMessage), order, columns);
   const chat = (order: Order): ListSql =>
     listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, columns);
+  const chatKeys = (order: Order): ListSql =>
+    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, keys);
   return {
+    keys: { asc: chatKeys('asc'), desc: chatKeys('desc') },
     messages: {
       all: { asc: all('asc'), desc: all('desc') },
       chat: { asc: chat('asc'), desc: chat('desc') },
@@ -174,7 +179,12 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
     bytes: Number(row[at.bytes]),
   }));
   const end = found.at(-1);
-  return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(end, at) };
+  return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(keysetOf(end, at)) };
+}
+
+/** Date and row id of the messages of one chat's list. */
+export function listKeyRows(snapshot: Snapshot, list: List, limit: number): readonly Row[] {
+  return readList(snapshot, listQueriesOf(snapshot.database.schema).keys[list.order], list, limit, 0);
 }
 
 /** The newest message of a chat that is not scheduled. */
@@ -247,11 +257,16 @@ function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
 
 /** The position of a row as the opaque text of `Page.next`. */
 export function cursorOf(row: Row): string {
-  return cursorAt(row, MESSAGE_COLUMNS.at);
+  return cursorAt(keysetOf(row, MESSAGE_COLUMNS.at));
 }
 
-function cursorAt(row: Row, at: { readonly rowId: number; readonly date: number }): string {
-  return `${toNanoseconds(instantAt(row, at.date))}.${row[at.rowId] as number}`;
+/** Where a row is in a list. */
+export function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
+  return { date: toNanoseconds(instantAt(row, at.date)), rowId: BigInt(row[at.rowId] as number) };
+}
+
+export function cursorAt({ date, rowId }: Keyset): string {
+  return `${date}.${rowId}`;
 }
 
 /** The list behind a cursor. Throws AppError `invalid` for what `cursorOf` never gave. */

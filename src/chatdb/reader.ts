@@ -7,7 +7,8 @@ import type { Connection } from './connection.ts';
 import { areDetailsWithin, withConversationDetails } from './conversation-details.ts';
 import { detailsOf, withDetails } from './details.ts';
 import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './instants.ts';
-import { behindCursor, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
+import { behindCursor, cursorAt, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
+import { mergedKeys } from './merged-list.ts';
 import { messageOf, toMessage } from './message.ts';
 import type { ReaderThread } from './reader-thread.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
@@ -19,6 +20,8 @@ const MAX_ROWS_AT_ONCE = 2000;
 const DETAILS_COST = 40;
 /** More conversations than this are listed by the thread. */
 const MAX_CONVERSATIONS_AT_ONCE = 250;
+/** What one more conversation in a list of several costs, in rows. */
+const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
 /** The order of the conversations in one file. */
@@ -147,6 +150,7 @@ export class ChatReader implements MessageReader {
 function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   const list = listOf(snapshot, query);
   if (list === undefined) return NOTHING;
+  if (query.conversationIds !== undefined) return mergedPage(snapshot, query, list, query.conversationIds);
   const offset = query.cursor === undefined ? query.offset : 0;
   const rows = listMessageRows(snapshot, list, query.limit + 1, offset);
   const shown = rows.slice(0, query.limit);
@@ -158,6 +162,28 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   if (end === undefined || rows.length <= query.limit) return { items };
   const next = cursorOf(end);
   return next === query.cursor ? { items } : { items, next };
+}
+
+/** One page over several conversations. */
+function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: readonly string[]): Page<Message> {
+  const chatIds = ids.flatMap((id) => chatsWithExactly(snapshot, id));
+  const offset = query.cursor === undefined ? query.offset : 0;
+  const keys = mergedKeys(snapshot, list, chatIds, query.limit + 1, offset);
+  const shown = keys.slice(0, query.limit);
+  const items = shown.flatMap(({ rowId }) => {
+    const message = messageOf(snapshot, Number(rowId));
+    if (message === undefined) return [];
+    return query.include?.has('details') === true ? [withDetails(snapshot, message)] : [message];
+  });
+  const end = shown.at(-1);
+  return end === undefined || keys.length <= query.limit ? { items } : { items, next: cursorAt(end) };
+}
+
+function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
+  return snapshot
+    .chatsWithId(guid)
+    .filter((chat) => chat.guid === guid)
+    .map(({ rowId }) => rowId);
 }
 
 /** undefined for a conversation that is not known (decision B9: an empty list). */
@@ -176,6 +202,11 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   const offset = cursor === undefined ? query.offset : 0;
   const details = include.has('details') ? limit * DETAILS_COST : 0;
   if (offset + details > MAX_ROWS_AT_ONCE) return false;
+  if (query.conversationIds !== undefined) {
+    const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
+    const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset + details);
+    return rows <= MAX_ROWS_AT_ONCE;
+  }
   const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }

@@ -10,9 +10,9 @@ export interface Chat {
   readonly guid: string;
   /** null for one-to-one conversations and unnamed groups (decision B12). */
   readonly displayName: string | null;
+  readonly isGroup: boolean;
   /** Which of the own addresses was used here last; "" when unknown. */
   readonly ownAddress: string;
-  readonly isGroup: boolean;
   /** Service named by the chat, null when it names none or `any`. */
   readonly service: string | null;
   /** Addresses without duplicates, in stored order (decision B12). */

@@ -1,9 +1,11 @@
 import type { LogEntry } from './event.ts';
 import type { Key, Scope } from './key.ts';
+import type { Approvals } from './ports/access.ts';
 import type { EventFeed } from './ports/feed.ts';
+import type { Cancel } from './ports/host.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
 import type { SearchIndex, SearchNames } from './ports/search.ts';
-import type { MessageSender } from './ports/sending.ts';
+import type { CallerSender } from './ports/sending.ts';
 import type { WebhookRegistry } from './ports/webhooks.ts';
 import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
@@ -18,12 +20,17 @@ export interface Caller extends SearchNames {
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
-  readonly sender: MessageSender;
+  readonly sender: CallerSender;
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
+  readonly approvals: Approvals;
   status(): StatusReport;
   /** Whether an event is there for this caller; absent: every event is. */
   readonly admits?: (entry: LogEntry) => boolean;
+  /** Of a limited key: notes in the audit log that a route refused it. */
+  readonly onRefused?: (code: string) => void;
+  /** Of a limited key: calls `run` once when it is revoked or has expired. */
+  readonly onEnd?: (run: () => void) => Cancel;
 }
 
 /** Finds the caller behind a key. */
@@ -40,10 +47,11 @@ export interface Callers {
 export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
 
 /** Throws `scope_missing` unless the rule lets this caller in. */
-export function assertAllowed({ key }: Caller, access: Access): void {
+export function assertAllowed({ key, onRefused }: Caller, access: Access): void {
   if (key === undefined || access === 'open' || access === 'key') return;
+  if (access !== 'owner' && access.some((scope) => key.scopes.includes(scope))) return;
+  onRefused?.('scope_missing');
   if (access === 'owner') throw problem('scope_missing', { needs: "the owner's key" }, { extra: { needs: access } });
-  if (access.some((scope) => key.scopes.includes(scope))) return;
   const needs = access.join(' or ');
   throw problem('scope_missing', { needs: `the scope ${needs}` }, { extra: { needs } });
 }

@@ -1,19 +1,8 @@
+import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
+import type { ProblemText } from './problem-text.ts';
 
-/** One problem that a client can be given. `{name}` in its sentences is filled in when it is thrown. */
-export interface ProblemText {
-  readonly status: number;
-  /** The stable code, where it is not the name in the catalogue. */
-  readonly code?: string;
-  readonly detail: string;
-  /** What the reader can do about it. */
-  readonly hint?: string;
-  /** For 400: what the sentence is about, as in `Mistake`. The whole body or request if it is absent. */
-  readonly pointer?: string;
-  /** What documentation shows for `{name}`, and the members that this problem adds. */
-  readonly example?: Readonly<Record<string, string | number>>;
-  readonly extra?: Readonly<Record<string, unknown>>;
-}
+export type { ProblemText } from './problem-text.ts';
 
 const UNKNOWN_OUTCOME = {
   code: 'send_outcome_unknown',
@@ -25,6 +14,7 @@ const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
 
 /** Every problem that the API answers (decision E2), by name: thrown from here and documented from here. */
 export const PROBLEMS = {
+  ...ACCESS_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',
@@ -86,13 +76,6 @@ export const PROBLEMS = {
     code: 'origin_not_allowed',
     detail: 'Requests from web pages are not allowed on the Unix socket.',
     hint: 'Leave out Origin and Sec-Fetch-Site, or use the port.',
-  },
-  scope_missing: {
-    status: 403,
-    detail: 'This key may not do this: it needs {needs}.',
-    hint: 'The owner of Postern decides what a key may do.',
-    example: { needs: 'the scope send' },
-    extra: { needs: 'send' },
   },
   owner_key_at_mcp: {
     status: 403,

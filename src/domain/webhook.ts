@@ -17,6 +17,8 @@ export interface Webhook {
 export interface StoredWebhook extends Webhook {
   readonly secret: string | null;
   readonly include: IncludeSet;
+  /** The limited key that it belongs to; null: the owner's. */
+  readonly keyId: string | null;
   /** Everything up to here is done: delivered, dropped, not subscribed or gone (decision F4). */
   readonly offset: Offset;
 }

@@ -4,7 +4,7 @@ import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
 import { OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
-import { RateLimit } from './rate-limit.ts';
+import { KeyRateLimit, RateLimit } from './rate-limit.ts';
 
 export interface AccessSettings extends OriginSettings {
   readonly rateLimitPerMinute: number;
@@ -40,12 +40,14 @@ const PREFLIGHT: Answer = {
 export class AccessControl {
   readonly guard: OriginPolicy;
   readonly #limit: RateLimit;
+  readonly #keyLimit: KeyRateLimit;
   readonly #keys: ApiKeys;
   readonly #openPaths: ReadonlySet<string>;
 
   constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
+    this.#keyLimit = new KeyRateLimit(settings.rateLimitPerMinute);
     this.#keys = new ApiKeys(apiKey, callers);
     this.#openPaths = openPaths;
   }
@@ -68,23 +70,26 @@ export class AccessControl {
     if (isPreflight && source === 'listed') return PREFLIGHT;
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
-    const caller = place === 'query' ? this.#keys.inQuery(rawQuery) : this.#keys.inHeader(request);
+    const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized();
+    if (caller.key !== undefined) await this.#keyLimit.count(caller.key.id, headers);
     exchange.caller = caller;
     return undefined;
   }
 
   /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
-  async admitHandshake({ request, rawQuery, headers, arrival }: Exchange): Promise<Caller> {
+  async admitHandshake(exchange: Exchange): Promise<Caller> {
+    const { request, rawQuery, headers, arrival } = exchange;
     if (arrival === 'socket') {
       SOCKET_POLICY.checkHost(request);
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
-    const caller = this.#keys.inQuery(rawQuery);
+    const caller = this.#keys.inQuery(rawQuery, request);
     // Uncounted, so that no strange page can use up the limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized();
+    if (caller.key !== undefined) await this.#keyLimit.count(caller.key.id, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;
   }

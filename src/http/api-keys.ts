@@ -31,15 +31,19 @@ export class ApiKeys {
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 
-  /** `api_key` in a raw query, its `+` read as a plus and as a space: clients write both. */
-  inQuery(rawQuery: string): Caller | undefined {
+  /** `api_key` in a raw query, its `+` read as a plus and as a space: clients write both. A limited key may be a Bearer too. */
+  inQuery(rawQuery: string, { headers }: IncomingMessage): Caller | undefined {
     const given = rawQuery.split('&').filter((part) => part.startsWith('api_key='));
     const [value] = given;
+    const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
+    if (value === undefined && bearer !== undefined) return this.#callers.find(bearer);
     if (value === undefined || given.length > 1) return undefined;
     const written = value.slice('api_key='.length);
     const keys = [written, written.replaceAll('+', ' ')].map(decoded);
     if (keys.some((key) => key !== undefined && this.#is(Buffer.from(key)))) return this.#callers.owner;
-    return keys[0] === undefined ? undefined : this.#callers.find(keys[0]);
+    const [key] = keys;
+    if (key === undefined || (bearer !== undefined && bearer !== key)) return undefined;
+    return this.#callers.find(key);
   }
 
   #is(given: Buffer): boolean {

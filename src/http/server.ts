@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
 import type { Caller, Callers } from '../domain/caller.ts';
 import { errorCode } from '../domain/errors.ts';
+import type { AccessService } from '../domain/ports/access.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
 import type { PermissionReport } from '../domain/ports/permissions.ts';
@@ -18,11 +19,14 @@ import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
+import { approvalRoutes } from './routes/approvals.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { contactRoutes } from './routes/contacts.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
@@ -56,6 +60,7 @@ export interface HttpServerParts extends EventSource {
   readonly apiKey: string;
   /** Handlers use the ports of the caller. */
   readonly callers: Callers;
+  readonly access: () => Promise<AccessService>;
   readonly health: () => BackendHealth;
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
@@ -110,6 +115,9 @@ export class HttpServer implements ExchangeContext {
       ...eventRoutes(parts),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...searchRoutes(),
+      ...keyRoutes(parts.access),
+      ...approvalRoutes(),
+      ...auditRoutes(parts.access),
       ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),

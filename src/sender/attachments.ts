@@ -15,6 +15,14 @@ export interface AttachmentRules {
   readonly configDir: string;
 }
 
+/** Name of the folder, within Postern's own, of the copies that are made when a send is held. */
+export const HELD_FILES = 'held';
+
+/** The same rules for those copies, which are in Postern's own folder. */
+function ofCopies(rules: AttachmentRules): AttachmentRules {
+  return { ...rules, roots: [join(rules.configDir, HELD_FILES)], configDir: '' };
+}
+
 /** A file that may be sent, as it was when the request came (decision O3). */
 export interface CheckedFile {
   /** JSON pointer of the request's member. */
@@ -33,7 +41,12 @@ export interface CheckedFiles {
 }
 
 /** What forbids sending these files (decision D7), or which files they are. They are only asked about, never opened. */
-export async function checkAttachments(paths: readonly string[], rules: AttachmentRules): Promise<CheckedFiles> {
+export async function checkAttachments(
+  paths: readonly string[],
+  given: AttachmentRules,
+  areCopies = false,
+): Promise<CheckedFiles> {
+  const rules = areCopies ? ofCopies(given) : given;
   if (paths.length > MAX_ATTACHMENTS) {
     const message = `At most ${MAX_ATTACHMENTS} attachments can be sent at once.`;
     return { mistakes: [{ pointer: '/attachments', message }], files: [] };
@@ -98,6 +111,7 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
   if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
     return 'The Messages database cannot be sent.';
+  if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
   // By identity: macOS reaches a file through /dev/fd and /.vol as well, and a link in the folder may lead out of it.
   if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {

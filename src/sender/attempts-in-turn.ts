@@ -7,7 +7,7 @@ export interface AttemptsOptions {
   readonly plan: Plan;
   readonly content: Content;
   readonly signal: AbortSignal;
-  /** Called before each attempt. */
+  /** Called just before each run of osascript; what it throws ends the attempts. */
   readonly onAttempt: (attempt: Attempt) => void;
 }
 
@@ -25,7 +25,9 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     // Certainly nothing was sent: once more, when Messages is up (decision D2).
     isOpened = true;
     await messages.open(signal);
-    return signal.aborted ? outcome : messages.run({ ...attempt, content }, signal);
+    if (signal.aborted) return outcome;
+    onAttempt(attempt);
+    return messages.run({ ...attempt, content }, signal);
   };
 
   let outcome: RunOutcome = NO_WAY;

@@ -98,6 +98,7 @@ export class Delivery {
       content,
       signal,
       onAttempt({ chatId }) {
+        request.check?.();
         // Of a participant Messages chooses the conversation itself.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },

@@ -60,7 +60,8 @@ export class Origins {
       return {
         by: 'gateway',
         ...(requestId !== undefined && { request_id: requestId }),
-        ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+        // One that begins with NUL is Postern's own, of a limited key or an approved send.
+        ...(idempotencyKey?.startsWith('\0') === false && { idempotency_key: idempotencyKey }),
       };
     }
     this.start();

@@ -137,11 +137,11 @@ export class Sender implements MessageSender {
   }
 
   async #check(request: SendRequest): Promise<CheckedRequest> {
-    const { body, attachments } = request;
+    const { body, attachments, areCopies = false } = request;
     const isEmpty = body === '' && attachments.length === 0;
     const { mistakes, files } = isEmpty
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
-      : await checkAttachments(attachments, this.#options.attachments);
+      : await checkAttachments(attachments, this.#options.attachments, areCopies);
     if (mistakes.length === 0) return { ...request, files };
     throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }

@@ -76,6 +76,66 @@ const MIGRATIONS = [
      one INTEGER PRIMARY KEY CHECK (one = 1),
      row_id INTEGER NOT NULL
    ) STRICT;`,
+  `CREATE TABLE api_key (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     hash TEXT NOT NULL,
+     previous_hash TEXT,
+     previous_until_ms INTEGER,
+     scopes TEXT NOT NULL,
+     read TEXT NOT NULL,
+     send TEXT NOT NULL,
+     approval TEXT NOT NULL,
+     caps TEXT NOT NULL,
+     dry_run INTEGER NOT NULL,
+     created_at TEXT NOT NULL,
+     expires_at TEXT,
+     last_used_at TEXT,
+     revoked_at TEXT
+   ) STRICT;
+   CREATE TABLE approval (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     key_id TEXT NOT NULL,
+     state TEXT NOT NULL,
+     recipient TEXT NOT NULL,
+     members TEXT NOT NULL,
+     text TEXT,
+     attachments TEXT NOT NULL,
+     shown TEXT NOT NULL,
+     ask TEXT NOT NULL,
+     request_hash TEXT NOT NULL,
+     text_hmac TEXT NOT NULL,
+     created_ms INTEGER NOT NULL,
+     expires_ms INTEGER NOT NULL,
+     decided_at TEXT,
+     decided_by TEXT,
+     message_id TEXT,
+     problem TEXT
+   ) STRICT;
+   CREATE INDEX approval_by_state ON approval (state, key_id, expires_ms);
+   CREATE INDEX approval_by_ask ON approval (ask, created_ms);
+   CREATE TABLE audit (
+     number INTEGER PRIMARY KEY AUTOINCREMENT,
+     at_ms INTEGER NOT NULL,
+     key_id TEXT NOT NULL,
+     action TEXT NOT NULL,
+     target TEXT,
+     outcome TEXT NOT NULL,
+     text_hmac TEXT,
+     count INTEGER NOT NULL,
+     is_new INTEGER NOT NULL,
+     ask TEXT
+   ) STRICT;
+   CREATE INDEX audit_by_time ON audit (at_ms);
+   CREATE INDEX audit_of_asks ON audit (key_id, at_ms, is_new) WHERE action = 'send' AND ask IS NOT NULL;
+   CREATE INDEX audit_by_ask ON audit (ask, at_ms) WHERE ask IS NOT NULL;
+   CREATE TABLE secret (
+     name TEXT PRIMARY KEY,
+     value TEXT NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   ALTER TABLE webhook ADD COLUMN key_id TEXT;`,
 ];
 
 /** What the start relies on besides the schema. */

@@ -12,7 +12,7 @@ const MAX_WEBHOOKS = 64;
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
-const COLUMNS = 'id, url, events, secret, include, created_at';
+const COLUMNS = 'id, url, events, secret, include, created_at, key_id';
 const SELECT = `SELECT ${COLUMNS}, row_id, change FROM webhook JOIN consumer ON name = 'webhook/' || id`;
 
 /** Registered webhooks, how far each is done (decision F4), and what became of its last deliveries. */
@@ -20,7 +20,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`);
+  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
   const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
   const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
@@ -90,6 +90,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
         created_at: `${new Date(clock.now()).toISOString().slice(0, 19)}Z`,
         secret: webhook.secret,
         include: webhook.include,
+        keyId: webhook.keyId ?? null,
         offset: start,
       };
       database.transaction(() => {
@@ -101,6 +102,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
           stored.secret,
           JSON.stringify([...stored.include]),
           stored.created_at,
+          stored.keyId,
         );
         insertConsumer.run(consumerName(stored.id), start.rowId, start.change);
       });
@@ -139,7 +141,8 @@ function toWebhook(row: Row): StoredWebhook {
     created_at: String(row[5]),
     secret: row[3] === null ? null : String(row[3]),
     include: includeSet(JSON.parse(String(row[4])) as Include[]),
-    offset: { rowId: Number(row[6]), change: Number(row[7]) },
+    keyId: row[6] === null ? null : String(row[6]),
+    offset: { rowId: Number(row[7]), change: Number(row[8]) },
   };
 }
 

@@ -1,9 +1,11 @@
+import type { Caller } from '../domain/caller.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { WebhookStore } from '../domain/ports/webhooks.ts';
+import { problem } from '../domain/problems.ts';
 import { type DeliveryRecord, type StoredWebhook, type WebhookEventType, wantsChanges } from '../domain/webhook.ts';
 import type { EventJson } from '../wire/event-json.ts';
 import { deliveryId, deliveryName, goneRecord, postRecord } from './delivery-record.ts';
@@ -20,6 +22,8 @@ export interface DeliveryWorkerParts {
   readonly json: EventJson;
   /** Resolves when what is to be included can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  /** What a limited key may see now; undefined when it has expired or was revoked. */
+  readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
 }
 
 /** The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (decision F3). */
@@ -99,8 +103,12 @@ export class DeliveryWorker {
     const { poster, json, ready, clock } = this.#parts;
     await ready(include);
     if (this.#isStopped) return { isDone: false };
+    const caller = this.#caller();
+    // What the key may not read counts as not subscribed.
+    if (caller?.admits?.(entry) === false) return { isDone: true };
     const id = deliveryId(webhookId, deliveryName(entry));
-    this.#sending = poster.send({ url, secret, id, event: type, json: json(entry, include), retry: true });
+    const text = json(entry, include, caller?.contacts.names);
+    this.#sending = poster.send({ url, secret, id, event: type, json: text, retry: true });
     const result = await this.#sending.result;
     this.#sending = undefined;
     if (result.outcome === 'interrupted') return { isDone: false };
@@ -112,5 +120,14 @@ export class DeliveryWorker {
       this.#parts.log.warn('dropped an event for a webhook', { ...fields, origin, attempts, error });
     }
     return { isDone: true, record: postRecord(id, type, entry.rowId, result, clock) };
+  }
+
+  /** The limited key that the webhook belongs to; undefined for the owner's. Without a valid key it stands still. */
+  #caller(): Caller | undefined {
+    const { keyId } = this.webhook;
+    if (keyId === null) return undefined;
+    const caller = this.#parts.callerOf?.(keyId);
+    if (caller === undefined) throw problem('unauthorized');
+    return caller;
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import { type ClientOffset, isAfter } from '../domain/offset.ts';
@@ -33,6 +34,8 @@ export interface DispatcherParts {
   /** Resolves when what is to be included can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
+  /** What a limited key may see now; undefined when it has expired or was revoked. */
+  readonly callerOf?: (keyId: string) => Caller | undefined;
 }
 
 /**
@@ -64,6 +67,17 @@ export class Dispatcher implements WebhookRegistry {
 
   list(): readonly StoredWebhook[] {
     return this.#parts.store.list();
+  }
+
+  /** The webhooks of a limited key stand still while it is not valid, and go on when it is again. */
+  refresh(keyId: string): void {
+    for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
+      if (this.#isValid(webhook)) this.#open(webhook);
+      else {
+        this.#workers.get(webhook.id)?.cancel();
+        this.#workers.delete(webhook.id);
+      }
+    }
   }
 
   get(id: string): StoredWebhook | undefined {
@@ -205,10 +219,14 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   #open(webhook: StoredWebhook): void {
-    if (this.#workers.has(webhook.id)) return;
+    if (this.#workers.has(webhook.id) || !this.#isValid(webhook)) return;
     const worker = new DeliveryWorker(webhook, this.#workerParts);
     this.#workers.set(webhook.id, worker);
     worker.start();
+  }
+
+  #isValid({ keyId }: StoredWebhook): boolean {
+    return keyId === null || this.#parts.callerOf?.(keyId) !== undefined;
   }
 
   #existing(id: string): StoredWebhook {

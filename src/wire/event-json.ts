@@ -7,7 +7,12 @@ import { encodeOffset } from '../domain/offset.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 
 /** The JSON of an event with what a client asked to have included. */
-export type EventJson = (entry: LogEntry, include: IncludeSet) => string;
+export type EventJson = (
+  entry: LogEntry,
+  include: IncludeSet,
+  /** Of a limited key: the names it may see, in place of all. */
+  names?: NameLookup,
+) => string;
 
 /** Where the parts come from that can be included. */
 export interface EventParts {
@@ -35,13 +40,21 @@ export function eventSerializer(parts: EventParts): EventJson {
     return made;
   }
 
-  return ({ event, offset, generation }, include) => {
+  const textOf = (event: LogEntry['event'], include: IncludeSet, ownNames: NameLookup | undefined): string => {
+    if (ownNames !== undefined && include.has('contacts')) {
+      return JSON.stringify(withParts(event, include, ownNames, parts));
+    }
     const { names, texts } = textsOf(include);
     let text = texts.get(event);
     if (text === undefined) {
       text = JSON.stringify(include === NO_INCLUDES ? event : withParts(event, include, names, parts));
       texts.set(event, text);
     }
+    return text;
+  };
+
+  return ({ event, offset, generation }, include, ownNames) => {
+    const text = textOf(event, include, ownNames);
     // The last member of the envelope, for readers with changes (decision I2).
     return generation === undefined ? text : `${text.slice(0, -1)},"offset":"${encodeOffset(offset, generation)}"}`;
   };

@@ -62,6 +62,10 @@ export const sendBody = z
       attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
         .default([])
         .meta({ description: 'Absolute paths of files on the host.' }),
+      dry_run: z
+        .boolean({ error: 'The dry_run must be true or false.' })
+        .optional()
+        .meta({ description: 'Only says what would happen: nothing is sent.' }),
     },
     { error: 'The body must be a JSON object.' },
   )

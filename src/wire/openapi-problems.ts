@@ -51,15 +51,16 @@ const MEANINGS: Readonly<Record<number, string>> = {
   403: 'The host name, the web page or the key of the request is not allowed.',
   404: 'Not found.',
   409: 'Conflict with the present state.',
-  410: 'That row id is above every row, or the offset is too old.',
+  410: 'That position is gone: a row id above every row, an offset that is too old, or a decision not taken in time.',
   413: 'The body is over 1 MiB.',
   415: 'The body is not JSON.',
   416: 'Range not satisfiable.',
   422: 'The Idempotency-Key was used for another request.',
   426: 'This path accepts WebSocket connections only.',
-  429: 'Too many requests in the current minute; `Retry-After` says how long to wait.',
+  429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
+  507: 'There is no room for more held files.',
   504: 'It is not known whether the message was sent: check before sending again.',
 };
 
@@ -71,7 +72,7 @@ const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: 
 export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
-    ...(place.hasKey ? (['unauthorized'] as const) : []),
+    ...(place.hasKey ? (['unauthorized', 'key_rate_limited'] as const) : []),
     ...(place.needsScope ? (['scope_missing'] as const) : []),
     ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
 import type { WebhookEventType } from '../domain/webhook.ts';
+import { acceptedSendSchema, approvalSchema, approveBody, dryRunSchema, heldSendSchema } from './approval.ts';
+import { auditSchema } from './audit.ts';
 import { contactSchema } from './contacts.ts';
 import { conversationSchema } from './conversation.ts';
 import { conversationDetailsSchema, messageDetailsSchema } from './details.ts';
@@ -8,6 +10,7 @@ import { diagnosticsSchema } from './diagnostics.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
 import { examples } from './examples.ts';
 import { healthSchema } from './health.ts';
+import { keyBody, keyChangesBody, keySchema, newKeySchema } from './key.ts';
 import { messageSchema, sendBody } from './message.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import { OPERATIONS, type Operation, type OperationAnswer } from './operations.ts';
@@ -29,17 +32,27 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMAS = {
+  AcceptedSend: acceptedSendSchema,
   AnyEvent: anyEventSchema,
+  Approval: approvalSchema,
+  ApprovalDecision: approveBody,
+  AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
   Contact: contactSchema,
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,
   Diagnostics: diagnosticsSchema,
+  DryRun: dryRunSchema,
   Event: eventSchema,
   Health: healthSchema,
+  HeldSend: heldSendSchema,
+  Key: keySchema,
+  KeyChanges: keyChangesBody,
+  KeyRequest: keyBody,
   Message: messageSchema,
   MessageDetails: messageDetailsSchema,
+  NewKey: newKeySchema,
   Permissions: permissionsSchema,
   Problem: problemSchema,
   Reaction: reactionSchema,
@@ -76,6 +89,8 @@ export function openApi(version: string): Json {
       { name: 'Contacts', description: 'Who an address belongs to' },
       { name: 'Events', description: 'Live or resumed' },
       { name: 'Webhooks', description: 'Events delivered to you' },
+      { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
+      { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
       { name: 'Agents', description: 'For programs that a model drives' },
     ],
     paths: paths(),

@@ -2,6 +2,8 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
 import { namesOf, type ProblemName } from '../domain/problems.ts';
+import { accessExamples } from './access-examples.ts';
+import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { contactQuery } from './contacts.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
@@ -16,7 +18,16 @@ import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody } from './webhook.ts';
 
 /** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
 export interface Operation {
-  readonly tag: 'Service' | 'Messages' | 'Conversations' | 'Contacts' | 'Events' | 'Webhooks' | 'Agents';
+  readonly tag:
+    | 'Service'
+    | 'Messages'
+    | 'Conversations'
+    | 'Contacts'
+    | 'Events'
+    | 'Webhooks'
+    | 'Keys'
+    | 'Approvals'
+    | 'Agents';
   readonly summary: string;
   readonly description?: string;
   readonly query?: z.ZodObject;
@@ -139,6 +150,7 @@ export const OPERATIONS = {
     ],
     body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
     answers: {
+      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
       201: {
         description: 'Sent, and its row was found in chat.db.',
         schema: 'Message',
@@ -146,12 +158,20 @@ export const OPERATIONS = {
         headers: MADE,
       },
       202: {
-        description: 'Handed to Messages; its row is not in chat.db yet.',
-        schema: 'Message',
+        description: 'Handed to Messages and its row is not in chat.db yet; or held until the owner decides.',
+        schema: 'AcceptedSend',
         example: examples.provisional,
       },
     },
     problems: [
+      'recipient_not_allowed',
+      'attachment_not_allowed',
+      'send_denied',
+      'already_decided',
+      'approval_expired',
+      'cap_reached',
+      'too_many_held',
+      'storage_full',
       'send_in_progress',
       'send_interrupted',
       'attachment_changed',
@@ -292,7 +312,7 @@ export const OPERATIONS = {
       'also gets `messages.changed`, and its events have an `offset`.',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-    problems: ['changes_disabled', 'too_many_webhooks', ...STATE_DB, 'shutting_down'],
+    problems: ['webhook_not_allowed', 'changes_disabled', 'too_many_webhooks', ...STATE_DB, 'shutting_down'],
     mistakes: [
       { pointer: '/url', message: 'The url must be a complete http or https address.' },
       { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
@@ -361,4 +381,5 @@ export const OPERATIONS = {
     summary: 'Metrics for Prometheus',
     answers: { 200: { description: 'The text format.', type: 'text/plain' } },
   },
+  ...ACCESS_OPERATIONS,
 } as const satisfies Record<RouteId, Operation>;

@@ -17,6 +17,8 @@ export interface ClientParts {
   readonly join: (onMore: () => void) => FeedReader;
   /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
+  /** Of a limited key: which events it may see. */
+  readonly admits: ((entry: LogEntry) => boolean) | undefined;
   /** Asks for `serve` to be called soon. */
   readonly wake: (client: Client) => void;
   /** The events this client lost in one burst, once it is over (decision C7). */
@@ -50,14 +52,19 @@ export class Client {
   /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
   serve(): void {
     if (this.#sending !== undefined || !this.socket.isOpen()) return;
+    const { admits, frames } = this.#parts;
+    // What is held was admitted by the rights of an earlier moment.
+    if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
       const { entries, missed } = this.#reader.take(BATCH_SIZE);
-      this.#held = entries;
+      this.#held = admits === undefined ? entries : entries.filter(admits);
       this.#missedInBurst += missed;
     }
-    const batch = this.#parts.frames.front(this.#held);
+    const batch = frames.front(this.#held);
+    // Other clients may see other events between the same two.
+    if (admits !== undefined) frames.clear();
     if (batch === undefined) {
-      // Changes of rows that this client has not been given are left out, and more may follow.
+      // Events that this client is not to have are left out, and more may follow.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }

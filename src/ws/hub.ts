@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
@@ -19,10 +20,17 @@ const MAX_FRAME_BYTES = 4 * 1024;
 /** RFC 6455, 7.4.1. */
 const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
+const POLICY_VIOLATION = 1008;
 /** Longest time for serving clients before other work runs. */
 const MAX_PASS_MS = 8;
 /** Until the feed is asked again after chat.db was away (decision G3). */
 const RETRY_MS = 1000;
+
+/** What a client joins with. */
+interface Joining {
+  readonly stream: Stream;
+  readonly caller: Caller;
+}
 
 export interface HubParts {
   readonly feed: EventFeed;
@@ -34,7 +42,7 @@ export interface HubParts {
 }
 
 /** What one client asked for. */
-type Stream = Pick<ClientParts, 'frames' | 'join' | 'canLoseEvents'>;
+type Stream = Pick<ClientParts, 'frames' | 'join' | 'canLoseEvents' | 'admits'>;
 
 /**
  * The WebSocket clients. Publishing notes which of them may have something to read, and one pass soon after serves
@@ -80,21 +88,30 @@ export class Hub {
    * Upgrades a request that access control has admitted. Throws an AppError before anything was answered (decisions
    * G1, G3).
    */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, query: URLSearchParams): void | Promise<void> {
+  accept(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    query: URLSearchParams,
+    caller: Caller,
+  ): void | Promise<void> {
     const { after, changes, include } = readQuery(webSocketQuery, query);
     const upgrade = (): void => {
       if (this.#closing !== undefined) throw problem('shutting_down');
       const { feed } = this.#parts;
       const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
       const stream: Stream = {
-        frames: this.#framesOf(include, changes),
+        frames: caller.admits === undefined ? this.#framesOf(include, changes) : this.#ownFrames(include, caller),
+        admits: caller.admits,
         canLoseEvents: after === undefined,
         join: (onMore) =>
           after === undefined || position === undefined
             ? feed.live(onMore, { changes })
             : feed.resume(position, onMore, { changes, backpressure: true }),
       };
-      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, stream));
+      this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+        this.#welcome(webSocket, socket, { stream, caller }),
+      );
     };
     const ready = this.#parts.ready(include);
     return ready === undefined ? upgrade() : ready.then(upgrade);
@@ -106,7 +123,7 @@ export class Hub {
     return this.#closing;
   }
 
-  #welcome(webSocket: WebSocket, socket: Duplex, stream: Stream): void {
+  #welcome(webSocket: WebSocket, socket: Duplex, { stream, caller }: Joining): void {
     const { log } = this.#parts;
     this.#accepted += 1;
     const number = this.#accepted;
@@ -124,6 +141,8 @@ export class Hub {
     // An error closes the client, and `close` follows.
     webSocket.on('error', (error) => log.debug('WebSocket protocol error', { client: number, error }));
     webSocket.on('close', () => this.#leave(client));
+    const cancel = caller.onEnd?.(() => client.socket.close(POLICY_VIOLATION, 'The key is no longer valid.'));
+    if (cancel !== undefined) webSocket.on('close', cancel);
     this.#wake(client);
     this.#cancelPing ??= this.#parts.clock.after(PING_EVERY_MS, () => this.#pingAll());
   }
@@ -137,6 +156,11 @@ export class Hub {
       caches.set(include, frames);
     }
     return frames;
+  }
+
+  /** A limited key sees other events, and other names in them. */
+  #ownFrames(include: IncludeSet, { contacts }: Caller): FrameCache {
+    return new FrameCache((entry) => this.#parts.json(entry, include, contacts.names));
   }
 
   #leave(client: Client): void {

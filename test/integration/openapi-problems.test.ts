@@ -14,9 +14,22 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 /** These need a limited key, a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
 const NOT_PROVOKED_HERE = [
+  '403 recipient_not_allowed',
+  '403 attachment_not_allowed',
+  '403 webhook_not_allowed',
+  '403 send_denied',
+  '403 scope_missing',
+  '404 key_not_found',
+  '404 approval_not_found',
+  '409 too_many_keys',
+  '409 already_decided',
+  '409 approval_changed',
+  '410 approval_expired',
+  '429 cap_reached',
+  '429 too_many_held',
+  '507 storage_full',
   '400 incomplete_body',
   '400 attachment_changed',
-  '403 scope_missing',
   '404 changes_disabled',
   '404 contacts_disabled',
   '404 search_disabled',

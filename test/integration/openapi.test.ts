@@ -118,12 +118,20 @@ describe('real answers are as the document says', () => {
   });
 
   /** Asks and compares the answer with the document, its status included. */
-  async function ask(id: RouteId, status: number, fill: Record<string, string> = {}, body?: unknown, query = '') {
+  async function ask(
+    id: RouteId,
+    status: number,
+    fill: Record<string, string> = {},
+    body?: unknown,
+    query = '',
+    key: Record<string, string> = {},
+  ) {
     const route = ROUTES[id];
     const path = pathOf(route).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fill[name] ?? ''));
     const url = `${'isOutside' in route ? '/../..' : ''}${path.replace('/api/v1', '')}${query}`;
     const answer = await service.request(route.method, url, {
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...key },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     check(id, answer, status);
     return answer;
@@ -204,6 +212,48 @@ describe('real answers are as the document says', () => {
     await ask('getMetrics', 200);
     check('listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }), 401);
     check('listMessages', await service.get('/messages', { origin: 'http://evil.example' }), 403);
+  });
+
+  test('of keys, approvals and the audit log', async () => {
+    const ana = '+15550100';
+    const add = async (body: object) =>
+      (await ask('addKey', 201, {}, { name: 'agent', ...body })).json as { readonly id: string; readonly key: string };
+    const key = await add({ preset: 'assistant', read: [ana], send: [ana] });
+    await ask('addKey', 400, {}, {});
+    await ask('listKeys', 200);
+    await ask('getKey', 200, key);
+    await ask('getKey', 404, { id: 'none' });
+    await ask('getOwnKey', 200);
+    const as = { 'x-api-key': key.key };
+    await ask('getOwnKey', 200, {}, undefined, '', as);
+    await ask('listKeys', 403, {}, undefined, '', as);
+    await ask('changeKey', 200, key, { read: '*', caps: { per_minute: 20 } });
+    await ask('changeKey', 400, key, { approval: 'sometimes' });
+    await ask('rotateKey', 200, key);
+    await ask('sendMessage', 200, {}, { recipient: ana, body: 'Hi', dry_run: true });
+    await ask('sendMessage', 200, {}, { recipient: ana, body: 'Hi', dry_run: true }, '', as);
+    await ask('sendMessage', 403, {}, { recipient: '+15559999', body: 'Hi' }, '', as);
+    const hold = async (body: string) => {
+      const answer = await ask('sendMessage', 202, {}, { recipient: ana, body }, '', as);
+      const { approval } = answer.json as { approval: { id: string } };
+      return (await ask('getApproval', 200, approval)).json as { id: string; shown: string };
+    };
+    const [one, two, three] = [await hold('One'), await hold('Two'), await hold('Three')];
+    await ask('listApprovals', 200, {}, undefined, '?state=held');
+    await ask('listApprovals', 400, {}, undefined, '?state=open&wait=x');
+    await ask('approveSend', 409, one, { shown: 'something else' });
+    await ask('approveSend', 400, one, {});
+    await ask('approveSend', 200, one, { shown: one.shown });
+    await ask('getApproval', 200, one, undefined, '?wait=50');
+    await ask('denySend', 200, two);
+    await ask('denySend', 409, two);
+    await ask('sendMessage', 403, {}, { recipient: ana, body: 'Two' }, '', as);
+    await ask('withdrawSend', 204, three, undefined, '', as);
+    await ask('getApproval', 404, { id: 'none' });
+    await ask('listAudit', 200);
+    await ask('listAudit', 400, {}, undefined, '?after=x');
+    await ask('revokeKey', 204, key);
+    await ask('revokeKey', 404, key);
   });
 
   test('of every route there is, at least one good answer was looked at', () => {

@@ -7,6 +7,7 @@ import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Mistake } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import type { Approvals } from '../../src/domain/ports/access.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { McpService } from '../../src/domain/ports/mcp.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
@@ -72,6 +73,9 @@ const NO_MCP: McpService = {
   },
   close: () => Promise.resolve(),
 };
+const notUsed = new Proxy({} as Approvals, {
+  get: () => () => Promise.reject(new Error('not used')),
+});
 
 /** Of a service that just started. */
 export const STATUS: StatusReport = {
@@ -161,6 +165,7 @@ class MemoryWebhooks implements WebhookRegistry {
       ...webhook,
       id: `w${this.webhooks.size}`,
       created_at: '2026-01-02T03:04:05Z',
+      keyId: webhook.keyId ?? null,
       offset: rowOffset(0),
     };
     this.webhooks.set(stored.id, stored);
@@ -263,12 +268,14 @@ export class HttpGateway {
           contacts: noContacts,
           attachments: { open: async () => undefined },
           status: () => STATUS,
+          approvals: notUsed,
           search: this.search,
           chats: CHAT_NAMES,
           ...options,
         },
         find: () => undefined,
       },
+      access: () => Promise.reject(new Error('not used')),
       health: () => this.backend,
       metrics: () => ({
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 },

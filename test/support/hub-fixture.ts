@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect } from '@jest/globals';
 import WebSocket from 'ws';
+import type { Caller } from '../../src/domain/caller.ts';
 import { type AppError, isAppError } from '../../src/domain/errors.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
@@ -28,6 +29,8 @@ export class HubFixture {
   readonly clock = new FakeClock();
   readonly log = collectingLog();
   readonly hub: Hub;
+  /** Who connects; the owner unless a test says otherwise. */
+  caller: Partial<Caller> & Pick<Caller, 'key'> = { key: undefined };
   readonly #server: Server = createServer();
 
   readonly #upgraded: Socket[] = [];
@@ -38,7 +41,13 @@ export class HubFixture {
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
-        this.hub.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams);
+        this.hub.accept(
+          request,
+          socket,
+          head,
+          new URL(request.url ?? '', 'http://x').searchParams,
+          this.caller as Caller,
+        );
       } catch (error) {
         const { status, code, mistakes } = error as AppError;
         if (!isAppError(error)) throw error;

@@ -34,6 +34,7 @@ test('webhooks of 0.1.0 keep their offset, their includes and their deliveries',
     created_at: '2026-01-02T03:04:05Z',
     secret: null,
     include: NO_INCLUDES,
+    keyId: null,
     offset: rowOffset(900),
   });
   expect(behind).toMatchObject({ include: includeSet(['details']), offset: rowOffset(17), secret: 'whsec_c2VjcmV0' });

@@ -16,6 +16,8 @@ export interface Page<Item> {
 
 export interface MessageQuery {
   readonly conversationId?: string | undefined;
+  /** Only messages of the conversations with exactly these ids. */
+  readonly conversationIds?: readonly string[] | undefined;
   /** Strictly after this instant, nanoseconds since the Unix epoch. */
   readonly sinceNs?: bigint | undefined;
   /** Strictly before this one. */

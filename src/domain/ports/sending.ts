@@ -1,3 +1,4 @@
+import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { Message } from '../message.ts';
 
@@ -76,6 +77,12 @@ export interface SendRequest {
   readonly idempotencyKey?: string;
   /** Part of every log line of this send (decision E8). */
   readonly requestId?: string;
+  /** Only says what would happen (decision L1). */
+  readonly dryRun?: boolean;
+  /** The attachments are copies that Postern made when the send was held. */
+  readonly areCopies?: boolean;
+  /** Called in its turn, just before each part is handed to Messages; what it throws ends the send. */
+  readonly check?: () => void;
 }
 
 /** Decision D6: `confirmed` when its row was found, else the Message is provisional. */
@@ -84,6 +91,41 @@ export interface SendResult {
   readonly message: Message;
   /** True when this is a stored outcome given again (decision D9). */
   readonly replayed: boolean;
+}
+
+/** A send that waits for the owner's decision (decision L3). */
+export interface HeldSend {
+  readonly held: Approval;
+}
+
+/** What a dry run says: nothing is sent. */
+export interface DryRun {
+  readonly would: 'send' | 'hold';
+  readonly to: string;
+  /** Who would read it. */
+  readonly members: readonly string[];
+  readonly text: string;
+}
+
+export type SendAnswer = SendResult | HeldSend | DryRun;
+
+/** Sends for one caller. */
+export interface CallerSender {
+  /** As with `MessageSender`; says nothing about files that the caller may not send. */
+  attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
+  /** Besides what `MessageSender.send` throws, the refusals of decision L2. */
+  send(request: SendRequest): Promise<SendAnswer>;
+}
+
+/** Copies of the files of held sends. */
+export interface HeldFiles {
+  /** Copies files that may be sent; throws what is wrong with them, or `storage_full` above `maxBytes`. */
+  copy(id: string, paths: readonly string[], maxBytes: number): Promise<readonly HeldFile[]>;
+  /** Paths of the copies; throws `attachment_changed` when one is not what was copied. */
+  paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]>;
+  remove(id: string): Promise<void>;
+  /** Removes all copies but those for these ids. */
+  keepOnly(ids: ReadonlySet<string>): Promise<void>;
 }
 
 export interface MessageSender {

@@ -7,6 +7,8 @@ export interface NewWebhook {
   readonly events: StoredWebhook['events'];
   readonly secret: string | null;
   readonly include: IncludeSet;
+  /** The limited key that registers it; absent: the owner's. */
+  readonly keyId?: string;
 }
 
 /** How far a webhook has come, and what became of the deliveries on the way. */

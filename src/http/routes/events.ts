@@ -11,6 +11,10 @@ import type { Handlers } from '../router.ts';
 /** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
 const BATCH_SIZE = 200;
 
+/** Rows looked at in one request, of which a limited key may see few. */
+const MAX_LOOKED = 5000;
+const EVERYTHING = (): boolean => true;
+
 export interface EventSource {
   readonly json: EventJson;
   /** Resolves when what is to be included can be had; undefined when it can be now. */
@@ -20,29 +24,34 @@ export interface EventSource {
 /** Events after an offset, for clients that ask instead of listening (decision G4). */
 export function eventRoutes({ json, ready }: EventSource): Pick<Handlers, 'listEvents'> {
   return {
-    async listEvents({ query, caller: { feed } }) {
+    async listEvents({ query, caller: { feed, admits = EVERYTHING, key, contacts } }) {
       const { after, changes, limit, include } = readQuery(eventsQuery, query);
       await ready(include);
       const texts: string[] = [];
       let position = feed.resolve(after, { changes });
       // Taken first: if the log is begun again meanwhile, the next request is told so.
       const generation = feed.changeGeneration();
+      const names = key && contacts.names;
+      let looked = 0;
       for (;;) {
         const page = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-        texts.push(...page.entries.map((entry) => json(entry, include)));
+        texts.push(...page.entries.filter(admits).map((entry) => json(entry, include, names)));
+        looked += page.entries.length;
         position = page.upTo;
         // With changes a page without entries is not the end.
-        if (texts.length >= limit || !isAfter(feed.lastPublished({ changes }), position)) break;
+        if (texts.length >= limit || looked >= MAX_LOOKED) break;
+        if (!isAfter(feed.lastPublished({ changes }), position)) break;
         await nextTurn();
       }
       const answer = { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` } };
-      if (!changes) return answer;
-      // With changes there is always a position to go on from (decision I2).
+      if (!changes && key === undefined) return answer;
+      // With changes there is always a position to go on from (decision I2), and for a limited key behind what it was
+      // not shown.
       const link = nextPage(`${API}/events`, [
-        ['changes', 'true'],
+        ...(changes ? [['changes', 'true'] as const] : []),
         ['limit', String(limit)],
         ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
-        ['after', encodeOffset(position, generation)],
+        ['after', changes ? encodeOffset(position, generation) : String(position.rowId)],
       ]);
       return { ...answer, headers: { Link: link } };
     },

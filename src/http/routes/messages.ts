@@ -1,5 +1,5 @@
 import { isAppError, type Mistake } from '../../domain/errors.ts';
-import type { MessageSender, SendResult } from '../../domain/ports/sending.ts';
+import type { CallerSender, SendAnswer } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
@@ -49,10 +49,16 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
       const { sender } = exchange.caller;
       const idempotencyKey = exchange.header('idempotency-key');
       const request = await readSend(exchange, sender);
-      const { confirmed, message, replayed } = await counted(
+      const answer = await counted(
         sender.send({ ...request, requestId: exchange.id, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
         counters,
       );
+      if ('would' in answer) return { status: 200, body: answer };
+      if ('held' in answer) {
+        const { held: approval } = answer;
+        return { status: 202, body: { approval }, headers: { Location: `${API}/approvals/${approval.id}` } };
+      }
+      const { confirmed, message, replayed } = answer;
       return {
         status: confirmed ? 201 : 202,
         body: message,
@@ -66,10 +72,10 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
 }
 
 /** Counts what becomes of a send: how sure we are of it, or the code of its problem. */
-async function counted(sending: Promise<SendResult>, counters: Counters): Promise<SendResult> {
+async function counted(sending: Promise<SendAnswer>, counters: Counters): Promise<SendAnswer> {
   try {
     const result = await sending;
-    counters.sends.inc({ outcome: result.replayed ? 'replayed' : result.confirmed ? 'confirmed' : 'provisional' });
+    counters.sends.inc({ outcome: outcomeOf(result) });
     return result;
   } catch (error) {
     counters.sends.inc({ outcome: isAppError(error) ? error.code : 'internal_error' });
@@ -77,12 +83,22 @@ async function counted(sending: Promise<SendResult>, counters: Counters): Promis
   }
 }
 
+function outcomeOf(answer: SendAnswer): string {
+  if ('would' in answer) return 'dry_run';
+  if ('held' in answer) return 'held';
+  if (answer.replayed) return 'replayed';
+  return answer.confirmed ? 'confirmed' : 'provisional';
+}
+
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
-async function readSend(exchange: Exchange, sender: MessageSender) {
+async function readSend(exchange: Exchange, sender: CallerSender) {
   const body = await readJson(exchange.request);
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
-  if (checked.ok && inHeader.length === 0) return checked.value;
+  if (checked.ok && inHeader.length === 0) {
+    const { dry_run: dryRun = false, ...message } = checked.value;
+    return { ...message, ...(dryRun && { dryRun }) };
+  }
   const inBody = checked.ok ? [] : checked.mistakes;
   throw invalidRequest([...inHeader, ...inBody, ...(await attachmentMistakes(body, sender))]);
 }
@@ -95,7 +111,7 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
 }
 
 /** What the disk says of those attachments that are paths at all, under the places they have in the body. */
-async function attachmentMistakes(body: unknown, sender: MessageSender): Promise<readonly Mistake[]> {
+async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];
   const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, place) => {

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../domain/caller.ts';
+import type {
+  AccessService,
+  ApprovalStore,
+  Approvals,
+  AuditStore,
+  ChatDirectory,
+  KeyStore,
+} from '../domain/ports/access.ts';
+import type { Contacts } from '../domain/ports/contacts.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
+import type { MessageReader } from '../domain/ports/reading.ts';
+import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import { ApprovalDesk } from './approvals.ts';
+import { Audit } from './audit.ts';
+import { CallerApprovals } from './caller-approvals.ts';
+import { remaining } from './caps.ts';
+import { KeyRing } from './keys.ts';
+import { LimitedContacts } from './limited-contacts.ts';
+import type { LimitedKey } from './limited-key.ts';
+import { LimitedReader, limitedAttachments } from './limited-reader.ts';
+import { LimitedSearch, limitedChatNames } from './limited-search.ts';
+import { LimitedSender } from './limited-sender.ts';
+import { LimitedWebhooks } from './limited-webhooks.ts';
+import { OwnerSender } from './owner-sender.ts';
+import { ReadableChats } from './readable.ts';
+import { assertStillAllowed } from './rights.ts';
+
+export interface AccessStores {
+  readonly keys: KeyStore;
+  readonly approvals: ApprovalStore;
+  readonly audit: AuditStore;
+  readonly idempotency: IdempotencyStore;
+}
+
+export interface AccessParts {
+  readonly stores: AccessStores;
+  readonly directory: ChatDirectory;
+  /** The owner's ports, which callers with limited keys get narrowed. */
+  readonly owner: () => Caller;
+  /** The service's reader without names. */
+  readonly reader: MessageReader;
+  /** A reader that adds names where they are asked for. */
+  readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
+  readonly sender: MessageSender;
+  readonly files: HeldFiles;
+  readonly attachmentRoots: readonly string[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The webhooks of a key have to be looked at again. */
+  readonly onKeyChange: (keyId: string) => void;
+}
+
+/** Limited keys and all that is done under them. */
+export class Access implements AccessService {
+  readonly keys: KeyRing;
+  readonly audit: Audit;
+  /** Of the owner. */
+  readonly approvals: Approvals;
+  /** Sends of the owner, noted once there was a limited key. */
+  readonly owner: CallerSender;
+  readonly #parts: AccessParts;
+  readonly #desk: ApprovalDesk;
+  readonly #callers = new WeakMap<LimitedKey, Caller>();
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+    const { stores, directory, clock } = parts;
+    const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
+    this.audit = new Audit(stores.audit, clock, secret);
+    this.#desk = new ApprovalDesk({
+      ...parts,
+      store: stores.approvals,
+      idempotency: stores.idempotency,
+      audit: this.audit,
+      check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
+    });
+    this.keys = new KeyRing({
+      store: stores.keys,
+      directory,
+      clock,
+      note: (action, target, outcome) => this.audit.note({ keyId: 'owner', action, target, outcome }),
+      remaining: (key) => remaining(stores.audit, key, clock.now()),
+      onChange: (key) => this.#onKeyChange(key),
+    });
+    this.approvals = new CallerApprovals(this.#desk, clock, undefined);
+    this.owner = new OwnerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
+  }
+
+  /** How many sends wait for a decision. */
+  heldCount(): number {
+    this.#desk.expire();
+    return this.#desk.countHeld();
+  }
+
+  /** Sends what an earlier process was told to send. Called once everything runs. */
+  start(): Promise<void> {
+    return this.#desk.resume();
+  }
+
+  /** The caller with this key; undefined when it is unknown, wrong, expired or revoked. */
+  find(secret: string): Caller | undefined {
+    const key = this.keys.find(secret);
+    return key && this.#callerOf(key);
+  }
+
+  /** The caller of a key by its id; undefined when it has expired or was revoked. */
+  callerOf(keyId: string): Caller | undefined {
+    const key = this.keys.withId(keyId);
+    return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
+  }
+
+  async close(): Promise<void> {
+    this.keys.close();
+    await this.#desk.close();
+    this.audit.close();
+  }
+
+  #onKeyChange(key: LimitedKey): void {
+    const { id } = key.stored;
+    if (this.keys.withId(id) === undefined) {
+      this.#desk.voidAll(id);
+      const { webhooks } = this.#parts.owner();
+      for (const webhook of webhooks.list()) if (webhook.keyId === id) void webhooks.remove(webhook.id);
+    }
+    this.#parts.onKeyChange(id);
+  }
+
+  #callerOf(key: LimitedKey): Caller {
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const made = this.#makeCaller(key);
+    this.#callers.set(key, made);
+    return made;
+  }
+
+  #makeCaller(key: LimitedKey): Caller {
+    const { stores, directory, clock, reader: plain, named } = this.#parts;
+    const { audit } = this;
+    const owner = this.#parts.owner();
+    const { id } = key.stored;
+    const chats = new ReadableChats(() => key.stored.read, directory);
+    const contacts = new LimitedContacts(owner.contacts, () => key.stored);
+    const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
+    const reader = named(new LimitedReader({ reader: plain, directory, chats, onRead }), contacts);
+    const { idempotency, audit: auditStore } = stores;
+    const webhooks = new LimitedWebhooks({
+      webhooks: owner.webhooks,
+      keyId: id,
+      note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
+    });
+    return {
+      get key() {
+        return key.stored;
+      },
+      reader,
+      attachments: limitedAttachments(owner.attachments, reader),
+      feed: owner.feed,
+      sender: new LimitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
+      webhooks,
+      search: new LimitedSearch(owner.search, chats, onRead),
+      contacts,
+      chats: limitedChatNames(owner.chats, chats),
+      approvals: new CallerApprovals(this.#desk, clock, key.stored),
+      status: () => {
+        const own = new Set(webhooks.list().map((webhook) => webhook.id));
+        const report = owner.status();
+        return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
+      },
+      admits(entry) {
+        const isAdmitted = chats.admits(entry);
+        if (isAdmitted && 'conversation_id' in entry.event.data) {
+          audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
+        }
+        return isAdmitted;
+      },
+      onRefused: (code) => audit.noteRefusal(id, code),
+      onEnd: (run) => key.onEnd(run),
+    };
+  }
+}

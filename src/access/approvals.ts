@@ -1,0 +1,305 @@
+import { hash, randomUUID } from 'node:crypto';
+import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
+import { errorCode, isAppError } from '../domain/errors.ts';
+import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
+import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
+import type { Audit } from './audit.ts';
+import type { Destination } from './policy.ts';
+import { Waiters } from './waiters.ts';
+
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
+const MAX_HELD = 20;
+/** Decision L3: of all held files together. */
+const MAX_HELD_BYTES = 1_000_000_000;
+/** Problems that say a held send may not go out any more. */
+const NOT_ALLOWED: ReadonlySet<string> = new Set([
+  'recipient_not_allowed',
+  'attachment_changed',
+  'attachment_not_allowed',
+  'unauthorized',
+]);
+
+/** What is to be held. */
+export interface Holding {
+  readonly keyId: string;
+  readonly destination: Destination;
+  readonly text: string;
+  readonly attachments: readonly string[];
+  readonly ask: string;
+  readonly requestHash: string;
+}
+
+export interface ApprovalDeskParts {
+  readonly store: ApprovalStore;
+  readonly files: HeldFiles;
+  readonly sender: MessageSender;
+  readonly idempotency: IdempotencyStore;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Throws unless the key may still send there, and the readers are those who were shown. */
+  readonly check: (keyId: string, to: string, members: readonly string[]) => void;
+}
+
+/**
+ * Held sends (decision L3). One is decided once, by one statement, and sent at most once, because it carries an
+ * idempotency key of its own through crashes.
+ */
+export class ApprovalDesk {
+  readonly #parts: ApprovalDeskParts;
+  readonly #waiters: Waiters;
+  /** Holds that are being made, by their ask. */
+  readonly #making = new Map<string, Promise<StoredApproval>>();
+  readonly #sending = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(parts: ApprovalDeskParts) {
+    this.#parts = parts;
+    this.#waiters = new Waiters(parts.clock);
+  }
+
+  /** Sends what an earlier process was told to send. */
+  async resume(): Promise<void> {
+    this.expire();
+    const { store, files } = this.#parts;
+    const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
+    await files.keepOnly(new Set(open.map(({ id }) => id)));
+    for (const approval of open) if (approval.state === 'approved') this.#sendLater(approval);
+  }
+
+  /** Resolves when nothing is being sent and nobody waits any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiters.close();
+    await Promise.all(this.#sending);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get(id: string): StoredApproval | undefined {
+    this.expire();
+    return this.#parts.store.get(id);
+  }
+
+  list(state: ApprovalState | undefined): readonly StoredApproval[] {
+    this.expire();
+    return this.#parts.store.list(state, 200);
+  }
+
+  countHeld(): number {
+    return this.#parts.store.list('held', 100_000).length;
+  }
+
+  ofAsk(ask: string, sinceMs: number): StoredApproval | undefined {
+    this.expire();
+    return this.#parts.store.ofAsk(ask, sinceMs);
+  }
+
+  /** Resolves when something changed, or after `ms`. */
+  changed(ms: number): Promise<void> {
+    const { clock, store } = this.#parts;
+    const nextMs = (store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - clock.now();
+    return this.#waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
+  }
+
+  /** The same ask at the same time is one. */
+  hold(holding: Holding): Promise<StoredApproval> {
+    const known = this.#making.get(holding.ask);
+    if (known !== undefined) return known;
+    const making = this.#hold(holding).finally(() => this.#making.delete(holding.ask));
+    this.#making.set(holding.ask, making);
+    return making;
+  }
+
+  approve(id: string, shown: string, by: string): StoredApproval {
+    const approval = this.#decided(id, 'approved', by, shown);
+    this.#sendLater(approval);
+    return approval;
+  }
+
+  deny(id: string, by: string): StoredApproval {
+    return this.#ended(id, 'denied', by);
+  }
+
+  withdraw(id: string, by: string): void {
+    this.#ended(id, 'withdrawn', by);
+  }
+
+  /** Ends what a revoked key asked for. */
+  voidAll(keyId: string): void {
+    const own = this.#parts.store.list('held', 100_000).filter(({ key_id }) => key_id === keyId);
+    for (const { id } of own) this.#ended(id, 'void', null);
+  }
+
+  /** Ends those nobody decided on in time. */
+  expire(): void {
+    const { store, clock } = this.#parts;
+    for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
+  }
+
+  async #hold({ keyId, destination, text, attachments, ask, requestHash }: Holding): Promise<StoredApproval> {
+    const { store, files, audit, clock } = this.#parts;
+    this.#assertRoom(keyId);
+    const id = randomUUID();
+    const left = MAX_HELD_BYTES - store.heldBytes();
+    const held = attachments.length === 0 ? [] : await files.copy(id, attachments, left);
+    const createdMs = clock.now();
+    const expiresMs = createdMs + LIFETIME_MS;
+    const shown = { to: destination.to, members: destination.members, text, attachments: held };
+    const approval: StoredApproval = {
+      id,
+      key_id: keyId,
+      state: 'held',
+      ...shown,
+      created_at: isoOf(createdMs),
+      expires_at: isoOf(expiresMs),
+      decided_at: null,
+      decided_by: null,
+      message_id: null,
+      problem: null,
+      shown: hash('sha256', JSON.stringify([shown.to, shown.members, text, held]), 'hex'),
+      ask,
+      requestHash,
+      textHmac: audit.hmac(text),
+      createdMs,
+      expiresMs,
+    };
+    try {
+      this.#assertRoom(keyId);
+      store.add(approval);
+    } catch (error) {
+      await files.remove(id);
+      throw error;
+    }
+    this.#note(approval, keyId, 'held');
+    this.#waiters.wake();
+    return approval;
+  }
+
+  #assertRoom(keyId: string): void {
+    if (this.#parts.store.countHeld(keyId) >= MAX_HELD) throw problem('too_many_held', { max: MAX_HELD });
+  }
+
+  #decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
+    const { store, clock } = this.#parts;
+    const before = this.get(id);
+    if (before === undefined) throw problem('approval_not_found');
+    const nowMs = clock.now();
+    const isMine = store.decide(id, state, { at: isoOf(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
+    const after = store.get(id) ?? before;
+    if (isMine) {
+      this.#note(before, by ?? before.key_id, state);
+      this.#waiters.wake();
+      return after;
+    }
+    if (after.state === 'held') throw problem('approval_changed');
+    if (after.state === 'expired') throw problem('approval_expired');
+    throw problem('already_decided', { state: after.state });
+  }
+
+  /** A decision after which nothing is sent. */
+  #ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
+    const approval = this.#decided(id, state, by);
+    void this.#parts.files.remove(id);
+    return approval;
+  }
+
+  #end(id: string, state: ApprovalState, by: string | null): void {
+    const { store, clock, files } = this.#parts;
+    const nowMs = clock.now();
+    const approval = store.get(id);
+    if (approval === undefined || !store.decide(id, state, { at: isoOf(nowMs), by, nowMs })) return;
+    this.#note(approval, approval.key_id, state);
+    void files.remove(id);
+    this.#waiters.wake();
+  }
+
+  #sendLater(approval: StoredApproval): void {
+    const sending = this.#send(approval).finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  async #send(approval: StoredApproval): Promise<void> {
+    const { store, files, log } = this.#parts;
+    try {
+      const end = await this.#outcome(approval);
+      if (end === undefined) return;
+      store.finish(approval.id, end.state, { messageId: end.messageId ?? null, problem: end.problem ?? null });
+      this.#note(approval, approval.key_id, end.state);
+      await files.remove(approval.id);
+    } catch (error) {
+      // It stays approved, and the next start asks its idempotency key what became of it.
+      log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
+    } finally {
+      this.#waiters.wake();
+    }
+  }
+
+  /** undefined when the service stops before it was its turn: it is sent after the next start. */
+  async #outcome(approval: StoredApproval): Promise<End | undefined> {
+    const { sender, files, check, clock, idempotency } = this.#parts;
+    const { id, key_id, to, members, text, attachments, expiresMs } = approval;
+    const idempotencyKey = `\0approval\0${id}`;
+    if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
+    const nowMs = clock.now();
+    if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
+      // A claim is forgotten after a day, so its absence proves nothing any more.
+      return nowMs >= expiresMs + LIFETIME_MS / 2
+        ? { state: 'unknown', problem: 'send_outcome_unknown' }
+        : { state: 'void', problem: 'approval_expired' };
+    }
+    try {
+      const { confirmed, message } = await sender.send({
+        recipient: to,
+        body: text,
+        attachments: await files.paths(id, attachments),
+        areCopies: true,
+        idempotencyKey,
+        check: () => check(key_id, to, members),
+      });
+      return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };
+    } catch (error) {
+      return this.#failure(error);
+    }
+  }
+
+  #failure(error: unknown): End | undefined {
+    const code = isAppError(error) ? error.code : 'internal_error';
+    if (!isAppError(error)) this.#parts.log.error('an approved send failed', { error });
+    if (code === 'shutting_down' && this.#isClosed) return undefined;
+    if (NOT_ALLOWED.has(code)) return { state: 'void', problem: code };
+    const isUnknown = code === 'send_outcome_unknown' || code === 'internal_error';
+    return { state: isUnknown ? 'unknown' : 'failed', problem: code };
+  }
+
+  #note({ id, key_id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
+    this.#parts.audit.note({
+      keyId: outcome === 'held' ? key_id : keyId,
+      action: 'approval',
+      target: id,
+      outcome,
+      textHmac,
+    });
+  }
+}
+
+interface End {
+  readonly state: ApprovalState;
+  readonly messageId?: string;
+  readonly problem?: string;
+}
+
+/** The approval as a caller is shown it. */
+export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
+  const { ask: _ask, requestHash: _hash, textHmac: _hmac, createdMs: _created, expiresMs: _expires, ...all } = stored;
+  const { shown, ...record } = all;
+  return mayDecide && !hasEnded(stored) ? { ...record, shown } : record;
+}
+
+function isoOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,101 @@
+import { createHmac } from 'node:crypto';
+import type { AuditEntry } from '../domain/audit.ts';
+import type { AuditLog, AuditNote, AuditQuery, AuditStore } from '../domain/ports/access.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** What is only counted up is written after so long. */
+const FLUSH_MS = 1000;
+const TRIM_EVERY = 1000;
+const MAX_FOLDED = 10_000;
+
+/** A line that counts more of the same until its time is over. */
+interface Folded {
+  readonly id: number;
+  readonly untilMs: number;
+  more: number;
+}
+
+/** Writes the audit log. What repeats is one line with a count, so that a loop does not cost a write each time. */
+export class Audit implements AuditLog {
+  readonly #store: AuditStore;
+  readonly #clock: Clock;
+  readonly #secret: string;
+  readonly #folded = new Map<string, Folded>();
+  readonly #changed = new Set<Folded>();
+  #cancelFlush: Cancel | undefined;
+  #added = 0;
+
+  constructor(store: AuditStore, clock: Clock, secret: string) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#secret = secret;
+    store.trim(clock.now());
+  }
+
+  /** Keyed, because a bare hash of a short text can be guessed. */
+  hmac(text: string): string {
+    return createHmac('sha256', this.#secret).update(text).digest('hex');
+  }
+
+  note(note: AuditNote, atMs = this.#clock.now()): void {
+    this.#add(note, atMs);
+  }
+
+  /** One line for each key, code and minute. */
+  noteRefusal(keyId: string, code: string, target: string | null = null): void {
+    this.#fold({ keyId, action: 'refused', outcome: code, target }, code, MINUTE_MS);
+  }
+
+  /** One line for each key, conversation and hour. */
+  noteRead(keyId: string, action: 'read' | 'event', conversationIds: Iterable<string>): void {
+    for (const target of conversationIds) {
+      this.#fold({ keyId, action, outcome: 'shown', target }, target, HOUR_MS);
+    }
+  }
+
+  list(query: AuditQuery): readonly AuditEntry[] {
+    this.#flush();
+    return this.#store.list(query);
+  }
+
+  close(): void {
+    this.#flush();
+  }
+
+  #add(note: AuditNote, nowMs: number): number {
+    const id = this.#store.add(note, nowMs);
+    this.#added += 1;
+    if (this.#added % TRIM_EVERY === 0) this.#store.trim(nowMs);
+    return id;
+  }
+
+  #fold(note: AuditNote, what: string, windowMs: number): void {
+    const nowMs = this.#clock.now();
+    const key = `${note.keyId} ${note.action} ${what}`;
+    const folded = this.#folded.get(key);
+    if (folded !== undefined && nowMs < folded.untilMs && nowMs >= folded.untilMs - windowMs) {
+      folded.more += 1;
+      this.#changed.add(folded);
+      this.#cancelFlush ??= this.#clock.after(FLUSH_MS, () => this.#flush());
+      return;
+    }
+    if (this.#folded.size >= MAX_FOLDED) {
+      this.#flush();
+      this.#folded.clear();
+    }
+    const untilMs = (Math.floor(nowMs / windowMs) + 1) * windowMs;
+    this.#folded.set(key, { id: this.#add(note, nowMs), untilMs, more: 0 });
+  }
+
+  #flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    for (const folded of this.#changed) {
+      this.#store.count(folded.id, folded.more);
+      folded.more = 0;
+    }
+    this.#changed.clear();
+  }
+}

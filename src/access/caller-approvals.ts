@@ -1,0 +1,73 @@
+import { type Approval, hasEnded } from '../domain/approval.ts';
+import { OWNER } from '../domain/audit.ts';
+import type { Key } from '../domain/key.ts';
+import type { Approvals, StoredApproval } from '../domain/ports/access.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
+import { type ApprovalDesk, shownApproval } from './approvals.ts';
+
+/** The held sends of one caller: all of them for those who decide, its own for a key that sends. */
+export class CallerApprovals implements Approvals {
+  readonly #desk: ApprovalDesk;
+  readonly #clock: Clock;
+  readonly #keyId: string;
+  readonly #mayDecide: boolean;
+
+  /** `key` is undefined for the owner. */
+  constructor(desk: ApprovalDesk, clock: Clock, key: Key | undefined) {
+    this.#desk = desk;
+    this.#clock = clock;
+    this.#keyId = key?.id ?? OWNER;
+    this.#mayDecide = key === undefined || key.scopes.includes('approve');
+  }
+
+  async list({ state, waitMs }: Parameters<Approvals['list']>[0]): Promise<readonly Approval[]> {
+    const find = () => this.#desk.list(state).filter((one) => this.#isVisible(one));
+    const found = await this.#until(waitMs, find, ({ length }) => length > 0);
+    return found.map((one) => shownApproval(one, this.#mayDecide));
+  }
+
+  async get(id: string, waitMs: number): Promise<Approval> {
+    const found = await this.#until(waitMs, () => this.#visible(id), hasEnded);
+    return shownApproval(found, this.#mayDecide);
+  }
+
+  async approve(id: string, shown: string): Promise<Approval> {
+    this.#assertDecides();
+    return shownApproval(this.#desk.approve(id, shown, this.#keyId), true);
+  }
+
+  async deny(id: string): Promise<Approval> {
+    this.#assertDecides();
+    return shownApproval(this.#desk.deny(id, this.#keyId), true);
+  }
+
+  async withdraw(id: string): Promise<void> {
+    this.#visible(id);
+    this.#desk.withdraw(id, this.#keyId);
+  }
+
+  #isVisible({ key_id }: StoredApproval): boolean {
+    return this.#mayDecide || key_id === this.#keyId;
+  }
+
+  #visible(id: string): StoredApproval {
+    const approval = this.#desk.get(id);
+    if (approval === undefined || !this.#isVisible(approval)) throw problem('approval_not_found');
+    return approval;
+  }
+
+  #assertDecides(): void {
+    if (!this.#mayDecide) throw problem('approval_not_found');
+  }
+
+  /** Looks again after each change, until it is enough or time is up. */
+  async #until<Found>(waitMs: number, find: () => Found, isEnough: (found: Found) => boolean): Promise<Found> {
+    const endMs = this.#clock.monotonic() + waitMs;
+    for (let found = find(); ; found = find()) {
+      const leftMs = endMs - this.#clock.monotonic();
+      if (leftMs <= 0 || isEnough(found) || this.#desk.isClosed) return found;
+      await this.#desk.changed(leftMs);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Caps, Key, Remaining } from '../domain/key.ts';
+import type { AuditStore, SendCount } from '../domain/ports/access.ts';
+import { problem } from '../domain/problems.ts';
+
+/** Of all limited keys together: accounts were blocked for less than this in an hour. */
+const MAX_A_DAY_OF_ALL = 200;
+
+/** Throws `cap_reached` when the key has sent as much as it may. Counted from the audit log, so a restart forgets nothing. */
+export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: string, isNew: boolean, nowMs: number) {
+  const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs);
+  assertBelow(minute, caps.per_minute, 'in a minute', nowMs);
+  assertBelow(day, caps.per_day, 'in a day', nowMs);
+  if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);
+  assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);
+}
+
+export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
+  const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
+  const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);
+  const perDay = Math.min(left('per_day', day), Math.max(0, MAX_A_DAY_OF_ALL - dayOfAll.count));
+  return {
+    per_minute: Math.min(left('per_minute', minute), perDay),
+    per_day: perDay,
+    new_contacts_per_day: Math.min(left('new_contacts_per_day', newContacts), perDay),
+  };
+}
+
+function assertBelow({ count, freeAtMs }: SendCount, cap: number, window: string, nowMs: number): void {
+  if (count < cap) return;
+  const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / 1000));
+  throw problem('cap_reached', { window, seconds }, { headers: { 'Retry-After': String(seconds) } });
+}

@@ -1,0 +1,290 @@
+import { hash, randomBytes } from 'node:crypto';
+import { OWNER } from '../domain/audit.ts';
+import type { Caller } from '../domain/caller.ts';
+import { isAppError, type Mistake } from '../domain/errors.ts';
+import {
+  type AccessList,
+  DEFAULT_CAPS,
+  type Key,
+  type KeyRecord,
+  type ListEntry,
+  PRESETS,
+  type Remaining,
+  SCOPES,
+  type Scope,
+} from '../domain/key.ts';
+import type { ChatDirectory, KeyChanges, KeyStore, Keys, NewKey, StoredKey } from '../domain/ports/access.ts';
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+import { invalidRequest, problem } from '../domain/problems.ts';
+import { canonicalAddress, memberKey } from './address.ts';
+import { LimitedKey } from './limited-key.ts';
+import { closedGroups } from './policy.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const LIFETIME_MS = 90 * DAY_MS;
+/** How long the secret before a rotation stays valid. */
+const ROTATION_MS = DAY_MS;
+const USE_NOTED_EVERY_MS = 60_000;
+const KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
+const MAX_KEYS = 1000;
+
+export interface KeyRingParts {
+  readonly store: KeyStore;
+  readonly directory: ChatDirectory;
+  readonly clock: Clock;
+  readonly note: (action: 'key', target: string, outcome: string) => void;
+  readonly remaining: (key: Key) => Remaining;
+  /** What runs under a key has to be looked at again: it changed, expired or was revoked. */
+  readonly onChange: (key: LimitedKey) => void;
+}
+
+/** The keys beside the owner's: made, found by their secret, changed and revoked. */
+export class KeyRing implements Keys {
+  readonly #parts: KeyRingParts;
+  readonly #keys = new Map<string, LimitedKey>();
+  #cancelExpiry: Cancel | undefined;
+
+  constructor(parts: KeyRingParts) {
+    this.#parts = parts;
+    for (const stored of parts.store.list()) this.#keys.set(stored.id, new LimitedKey(stored));
+    this.#watchExpiry();
+  }
+
+  /** The key with this secret; undefined when it is unknown, wrong, expired or revoked alike. */
+  find(secret: string): LimitedKey | undefined {
+    const id = KEY.exec(secret)?.[1];
+    const key = id === undefined ? undefined : this.#keys.get(id);
+    if (key === undefined) return undefined;
+    const nowMs = this.#parts.clock.now();
+    if (!key.isSecret(digest(secret), nowMs) || !key.isAlive(nowMs)) return undefined;
+    this.#noteUse(key, nowMs);
+    return key;
+  }
+
+  withId(id: string): LimitedKey | undefined {
+    return this.#keys.get(id);
+  }
+
+  close(): void {
+    this.#cancelExpiry?.();
+  }
+
+  list(): readonly KeyRecord[] {
+    return [...this.#keys.values()].map(({ stored }) => this.#record(stored));
+  }
+
+  get(id: string): KeyRecord {
+    return this.#record(this.#existing(id).stored);
+  }
+
+  mine({ key }: Caller): KeyRecord {
+    return key === undefined ? OWNERS_KEY : this.#record(key);
+  }
+
+  add({ name, preset, scopes: given, settings }: NewKey): KeyRecord & { readonly key: string } {
+    if (this.#keys.size >= MAX_KEYS) throw problem('too_many_keys', { max: MAX_KEYS });
+    const { store, clock } = this.#parts;
+    const defaults = preset === undefined ? { scopes: [], approval: 'always' as const } : PRESETS[preset];
+    const scopes = SCOPES.filter((scope) => (given ?? [...defaults.scopes]).includes(scope));
+    const mistake = mistakeIn(scopes);
+    if (mistake !== undefined) throw invalidRequest([{ pointer: '/scopes', message: mistake }]);
+    const lists = this.#lists(settings);
+    const nowMs = clock.now();
+    let id = newId();
+    while (this.#keys.has(id)) id = newId();
+    const secret = newSecret(id);
+    const stored: StoredKey = {
+      id,
+      name,
+      scopes,
+      read: lists.read ?? [],
+      send: lists.send ?? [],
+      approval: settings.approval ?? defaults.approval,
+      caps: { ...DEFAULT_CAPS, ...settings.caps },
+      dry_run: settings.dry_run ?? false,
+      created_at: isoOf(nowMs),
+      expires_at: settings.expires_at === undefined ? isoOf(nowMs + LIFETIME_MS) : settings.expires_at,
+      last_used_at: null,
+      hash: digest(secret),
+      previous: null,
+    };
+    store.add(stored);
+    this.#keys.set(id, new LimitedKey(stored));
+    this.#parts.note('key', id, 'created');
+    this.#watchExpiry();
+    return { ...this.#record(stored), key: secret };
+  }
+
+  change(id: string, changes: KeyChanges): KeyRecord {
+    const key = this.#existing(id);
+    const { caps, read: _read, send: _send, ...others } = changes;
+    const lists = this.#lists(changes);
+    this.#update(key, { ...key.stored, ...others, ...lists, caps: { ...key.stored.caps, ...caps } }, 'changed');
+    return this.#record(key.stored);
+  }
+
+  rotate(id: string): KeyRecord & { readonly key: string } {
+    const key = this.#existing(id);
+    const secret = newSecret(id);
+    const previous = { hash: key.stored.hash, untilMs: this.#parts.clock.now() + ROTATION_MS };
+    this.#update(key, { ...key.stored, hash: digest(secret), previous }, 'rotated');
+    return { ...this.#record(key.stored), key: secret };
+  }
+
+  revoke(id: string): void {
+    const key = this.#existing(id);
+    const { store, clock, note, onChange } = this.#parts;
+    store.revoke(id, isoOf(clock.now()));
+    this.#keys.delete(id);
+    note('key', id, 'revoked');
+    key.end({ isRevoked: true });
+    onChange(key);
+  }
+
+  #existing(id: string): LimitedKey {
+    const key = this.#keys.get(id);
+    if (key === undefined) throw problem('key_not_found');
+    return key;
+  }
+
+  #update(key: LimitedKey, stored: StoredKey, outcome: string): void {
+    this.#parts.store.update(stored);
+    key.stored = stored;
+    this.#parts.note('key', stored.id, outcome);
+    this.#watchExpiry();
+    this.#parts.onChange(key);
+  }
+
+  #noteUse(key: LimitedKey, nowMs: number): void {
+    const { last_used_at: last, id } = key.stored;
+    if (last !== null && Math.abs(nowMs - Date.parse(last)) < USE_NOTED_EVERY_MS) return;
+    const at = isoOf(nowMs);
+    key.stored = { ...key.stored, last_used_at: at };
+    this.#parts.store.noteUse(id, at);
+  }
+
+  #record({ hash: _hash, previous: _previous, ...key }: StoredKey | (Key & Partial<StoredKey>)): KeyRecord {
+    return {
+      ...key,
+      read: shown(key.read),
+      send: shown(key.send),
+      remaining: this.#parts.remaining(key),
+      closed: this.#closed(key.send),
+    };
+  }
+
+  /** None while chat.db is away: then every group is closed. */
+  #closed(list: AccessList): KeyRecord['closed'] {
+    try {
+      return closedGroups(list, (id) => this.#parts.directory.meant(id));
+    } catch (error) {
+      if (isAppError(error) && error.code === 'chat_db_unavailable') return [];
+      throw error;
+    }
+  }
+
+  /** What the lists mean. Throws naming every entry that is nobody. */
+  #lists({ read, send }: KeyChanges): { readonly read?: AccessList; readonly send?: AccessList } {
+    const mistakes: Mistake[] = [];
+    const entriesOf = (name: 'read' | 'send', given: '*' | readonly string[]): AccessList => {
+      if (given === '*') return '*';
+      const entries = given.map((text, index) => {
+        const entry = this.#entry(text);
+        if (typeof entry === 'string') mistakes.push({ pointer: `/${name}/${index}`, message: entry });
+        return entry;
+      });
+      return distinct(entries.filter((entry) => typeof entry !== 'string'));
+    };
+    const lists = {
+      ...(read !== undefined && { read: entriesOf('read', read) }),
+      ...(send !== undefined && { send: entriesOf('send', send) }),
+    };
+    if (mistakes.length > 0) throw invalidRequest(mistakes);
+    return lists;
+  }
+
+  /** The person or the group, or what is wrong with the text. A one-to-one chat stands for its one member. */
+  #entry(text: string): ListEntry | string {
+    const address = canonicalAddress(text);
+    if (address !== undefined) return { address };
+    const [best, ...others] = text.includes(';') ? this.#parts.directory.meant(text) : [];
+    if (best === undefined) {
+      return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of a conversation that is there.';
+    }
+    const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
+    if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
+    if (best.isGroup) return { group: best.guid, members };
+    const [only, ...more] = members.map(canonicalAddress);
+    if (only !== undefined && more.length === 0) return { address: only };
+    return 'This conversation is not with one person of a complete number or an e-mail address.';
+  }
+
+  /** Ends what runs under keys that have expired, and looks again when the next one does. */
+  #watchExpiry(): void {
+    const { clock, onChange } = this.#parts;
+    this.#cancelExpiry?.();
+    const nowMs = clock.now();
+    const times = [...this.#keys.values()].map(({ expiresMs }) => expiresMs).filter((ms) => ms > nowMs);
+    if (times.length === 0) return;
+    // A timer cannot wait for months.
+    this.#cancelExpiry = clock.after(Math.min(Math.min(...times) - nowMs, DAY_MS), () => {
+      for (const key of this.#keys.values()) {
+        const isOver = key.expiresMs > nowMs && !key.isAlive(clock.now());
+        if (!isOver) continue;
+        key.end({ isRevoked: false });
+        onChange(key);
+      }
+      this.#watchExpiry();
+    });
+  }
+}
+
+/** What `GET /keys/me` says of the owner's key, which is not limited. */
+const OWNERS_KEY: KeyRecord = {
+  id: OWNER,
+  name: OWNER,
+  scopes: SCOPES,
+  read: '*',
+  send: '*',
+  approval: 'never',
+  caps: null,
+  remaining: null,
+  dry_run: false,
+  created_at: '1970-01-01T00:00:00Z',
+  expires_at: null,
+  last_used_at: null,
+  closed: [],
+};
+
+/** A key that could approve what it sends would need nobody. */
+function mistakeIn(scopes: readonly Scope[]): string | undefined {
+  if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
+  if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';
+  if (scopes.includes('webhooks') && !scopes.includes('events')) return 'The scope webhooks needs the scope events.';
+  return undefined;
+}
+
+function shown(list: AccessList): '*' | readonly string[] {
+  return list === '*' ? '*' : list.map((entry) => ('address' in entry ? entry.address : entry.group));
+}
+
+function distinct(entries: readonly ListEntry[]): readonly ListEntry[] {
+  return [...new Map(entries.map((entry) => ['address' in entry ? entry.address : entry.group, entry])).values()];
+}
+
+function newId(): string {
+  return randomBytes(4).toString('hex');
+}
+
+function newSecret(id: string): string {
+  return `postern_${id}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** 32 random bytes need no slow hash. */
+function digest(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+function isoOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,66 @@
+import type { Caller } from '../domain/caller.ts';
+import type { Approvals } from '../domain/ports/access.ts';
+import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
+import type { Access, AccessParts } from './access.ts';
+
+/** Loads `Access` when it is first needed: a service without limited keys does without it. */
+export class LazyAccess {
+  readonly #parts: () => AccessParts;
+  #loading: Promise<Access> | undefined;
+  #loaded: Access | undefined;
+
+  constructor(parts: () => AccessParts) {
+    this.#parts = parts;
+  }
+
+  /** undefined before the first `load`. */
+  get loaded(): Access | undefined {
+    return this.#loaded;
+  }
+
+  load(): Promise<Access> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  find(key: string): Caller | undefined {
+    return this.#loaded?.find(key);
+  }
+
+  callerOf(keyId: string): Caller | undefined {
+    return this.#loaded?.callerOf(keyId);
+  }
+
+  async close(): Promise<void> {
+    await this.#loaded?.close();
+  }
+
+  /** The owner's sends, which are noted once there are limited keys. */
+  ownerSender(sender: MessageSender): CallerSender {
+    return {
+      attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
+      send: async (request) => {
+        if (this.#loaded === undefined && request.dryRun !== true) return sender.send(request);
+        return (await this.load()).owner.send(request);
+      },
+    };
+  }
+
+  /** The held sends as the owner sees them. */
+  ownerApprovals(): Approvals {
+    const approvals = async (): Promise<Approvals> => (await this.load()).approvals;
+    return {
+      list: async (query) => (await approvals()).list(query),
+      get: async (id, waitMs) => (await approvals()).get(id, waitMs),
+      approve: async (id, shown) => (await approvals()).approve(id, shown),
+      deny: async (id) => (await approvals()).deny(id),
+      withdraw: async (id) => (await approvals()).withdraw(id),
+    };
+  }
+
+  async #load(): Promise<Access> {
+    const { Access } = await import('./access.ts');
+    this.#loaded = new Access(this.#parts());
+    return this.#loaded;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Key } from '../domain/key.ts';
+import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
+import { canonicalAddress } from './address.ts';
+
+/** Hits of the Address Book that are looked through for those that are there. */
+const MAX_FOUND = 1000;
+
+/** The people who have an address in the read or the send list of a key (decision K1), with those addresses alone. */
+export class LimitedContacts implements Contacts {
+  readonly #contacts: Contacts;
+  readonly #key: () => Key;
+  #names: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
+
+  constructor(contacts: Contacts, key: () => Key) {
+    this.#contacts = contacts;
+    this.#key = key;
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#contacts.ready();
+  }
+
+  get names(): NameLookup {
+    const [of, key] = [this.#contacts.names, this.#key()];
+    if (this.#names?.of !== of || this.#names.key !== key) {
+      const lookup = { nameOf: (address: string) => (isListed(key, address) ? of.nameOf(address) : undefined) };
+      this.#names = { of, key, lookup };
+    }
+    return this.#names.lookup;
+  }
+
+  async search(text: string, limit: number): Promise<readonly Contact[]> {
+    const words = plain(text)
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    // A match on an address that is not shown would say that it is there.
+    return this.#narrowed(await this.#contacts.search(text, MAX_FOUND))
+      .filter((contact) => words.every((word) => plain(visibleText(contact)).includes(word)))
+      .slice(0, limit);
+  }
+
+  async named(name: string): Promise<readonly Contact[]> {
+    return this.#narrowed(await this.#contacts.named(name));
+  }
+
+  canonical(address: string): string {
+    return this.#contacts.canonical(address);
+  }
+
+  health(): ReturnType<Contacts['health']> {
+    return this.#contacts.health();
+  }
+
+  #narrowed(contacts: readonly Contact[]): readonly Contact[] {
+    const key = this.#key();
+    return contacts
+      .map((contact) => ({ ...contact, addresses: contact.addresses.filter((address) => isListed(key, address)) }))
+      .filter(({ addresses }) => addresses.length > 0);
+  }
+}
+
+function isListed({ read, send }: Key, address: string): boolean {
+  if (read === '*' || send === '*') return true;
+  const canonical = canonicalAddress(address);
+  return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);
+}
+
+function visibleText({ name, nickname, organization, addresses }: Contact): string {
+  return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
+}
+
+/** Without case and accents, as the search of contacts compares. */
+function plain(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+}

@@ -1,0 +1,94 @@
+import type { Conversation } from '../domain/conversation.ts';
+import type { Message } from '../domain/message.ts';
+import type { ChatDirectory } from '../domain/ports/access.ts';
+import type {
+  AttachmentFile,
+  AttachmentReader,
+  ConversationQuery,
+  MessageQuery,
+  MessageReader,
+  Page,
+  ReadOptions,
+} from '../domain/ports/reading.ts';
+import type { ReadableChats } from './readable.ts';
+
+export interface LimitedReaderParts {
+  readonly reader: MessageReader;
+  readonly directory: ChatDirectory;
+  readonly chats: ReadableChats;
+  /** Told of every conversation that something was read of. */
+  readonly onRead: (conversationIds: ReadonlySet<string>) => void;
+}
+
+/** What a key may not read is not there: absent from lists, and undefined like what never was. */
+export class LimitedReader implements MessageReader {
+  readonly #parts: LimitedReaderParts;
+
+  constructor(parts: LimitedReaderParts) {
+    this.#parts = parts;
+  }
+
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
+    const { reader, chats } = this.#parts;
+    const page = await reader.listMessages(chats.isEverything ? query : this.#narrowed(query));
+    const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
+    this.#noteRead(items.map(({ conversation_id }) => conversation_id));
+    return { ...page, items };
+  }
+
+  async message(rowId: number, options?: ReadOptions): Promise<Message | undefined> {
+    const { reader, chats } = this.#parts;
+    const message = await reader.message(rowId, options);
+    if (message === undefined || !chats.has(message.conversation_id)) return undefined;
+    this.#noteRead([message.conversation_id]);
+    return message;
+  }
+
+  async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
+    const { reader, chats } = this.#parts;
+    if (chats.isEverything) return reader.listConversations(query);
+    const { limit, offset, include } = query;
+    const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
+    const ids = found
+      .filter((conversation) => conversation !== undefined)
+      .sort((a, b) => compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id))
+      .map(({ id }) => id);
+    const page = [...new Set(ids)].slice(offset, offset + limit);
+    const items = await Promise.all(page.map((id) => reader.conversation(id, { ...(include && { include }) })));
+    return { items: items.filter((conversation) => conversation !== undefined) };
+  }
+
+  async conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined> {
+    const { reader, chats } = this.#parts;
+    const conversation = await reader.conversation(id, options);
+    return conversation !== undefined && chats.has(conversation.id) ? conversation : undefined;
+  }
+
+  /** The same query over what is there. */
+  #narrowed(query: MessageQuery): MessageQuery {
+    const { directory, chats } = this.#parts;
+    const { conversationId: id, ...rest } = query;
+    if (id === undefined) return { ...rest, conversationIds: chats.guids() };
+    const best = id.includes(';') ? directory.meant(id)[0] : undefined;
+    const isThere = best !== undefined && chats.has(best.guid);
+    return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
+  }
+
+  #noteRead(conversationIds: readonly string[]): void {
+    if (conversationIds.length > 0) this.#parts.onRead(new Set(conversationIds));
+  }
+}
+
+/** The files of messages that are there. */
+export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
+  return {
+    async open(rowId, n): Promise<AttachmentFile | undefined> {
+      return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n);
+    },
+  };
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
+import { isAppError, type Mistake } from '../domain/errors.ts';
+import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { MessageReader } from '../domain/ports/reading.ts';
+import type {
+  CallerSender,
+  HeldSend,
+  IdempotencyStore,
+  MessageSender,
+  SendAnswer,
+  SendRequest,
+  SendResult,
+} from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
+import { type ApprovalDesk, shownApproval } from './approvals.ts';
+import type { Audit } from './audit.ts';
+import { assertWithinCaps } from './caps.ts';
+import type { LimitedKey } from './limited-key.ts';
+import type { Destination } from './policy.ts';
+import { allowedDestination, assertStillAllowed } from './rights.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Without an Idempotency-Key, the same text to the same people within this time is the same ask. */
+const SAME_ASK_MS = 10 * MINUTE_MS;
+const HELD_ASK_MS = 30 * DAY_MS;
+
+export interface LimitedSenderParts {
+  readonly sender: MessageSender;
+  readonly reader: MessageReader;
+  readonly directory: ChatDirectory;
+  readonly approvals: ApprovalDesk;
+  readonly audit: Audit;
+  readonly auditStore: AuditStore;
+  readonly idempotency: IdempotencyStore;
+  readonly clock: Clock;
+  /** `send.attachment_roots`. */
+  readonly attachmentRoots: readonly string[];
+}
+
+/** Which ask a request is, so that a repeat of it neither sends nor asks again. */
+interface Ask {
+  readonly id: string;
+  /** Of direct sends, and of held ones. */
+  readonly sinceMs: number;
+  readonly heldSinceMs: number;
+  readonly hasKey: boolean;
+  readonly requestHash: string;
+}
+
+/** Sends under a limited key: list, attachments, same ask, caps, dry run, approval, then the queue (decision L1). */
+export class LimitedSender implements CallerSender {
+  readonly #key: LimitedKey;
+  readonly #parts: LimitedSenderParts;
+
+  constructor(key: LimitedKey, parts: LimitedSenderParts) {
+    this.#key = key;
+    this.#parts = parts;
+  }
+
+  /** Whether a file is there is nothing that a refused request tells. */
+  async attachmentMistakes(): Promise<readonly Mistake[]> {
+    return [];
+  }
+
+  async send(request: SendRequest): Promise<SendAnswer> {
+    const { audit } = this.#parts;
+    let run: () => Promise<SendAnswer>;
+    try {
+      run = await this.#admit(request);
+    } catch (error) {
+      const code = isAppError(error) ? error.code : 'internal_error';
+      audit.noteRefusal(this.#key.stored.id, code, request.recipient.slice(0, 200));
+      throw error;
+    }
+    return run();
+  }
+
+  /** What is to be done with the request. Throws the refusal. */
+  async #admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
+    const { directory, approvals } = this.#parts;
+    const destination = allowedDestination(directory, this.#key, request.recipient);
+    await this.#checkAttachments(request.attachments);
+    const ask = this.#askOf(request, destination);
+    const earlier = approvals.ofAsk(ask.id, ask.heldSinceMs);
+    if (earlier !== undefined && (ask.hasKey || earlier.state !== 'withdrawn')) {
+      const answer = await this.#again(earlier, ask);
+      return async () => answer;
+    }
+    return this.#admitNew(request, destination, ask);
+  }
+
+  /** From here to the line in the audit log nothing waits, so that requests at once cannot pass a cap together. */
+  #admitNew(request: SendRequest, destination: Destination, ask: Ask): () => Promise<SendAnswer> {
+    const { directory, approvals, auditStore, audit, clock } = this.#parts;
+    const { stored: key } = this.#key;
+    const nowMs = clock.now();
+    const { askedMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs);
+    if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
+    const target = destination.chats[0] ?? destination.to;
+    const isNew = !destination.chats.some((guid) => directory.hasOwnMessage(guid));
+    if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
+    const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);
+    const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
+    if (key.dry_run || request.dryRun === true) {
+      audit.note({ ...note, outcome: 'dry_run' });
+      const { to, members } = destination;
+      return async () => ({ would: isHeld ? 'hold' : 'send', to, members, text: request.body });
+    }
+    if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, nowMs);
+    return async () => {
+      try {
+        const answer = isHeld
+          ? await this.#hold(approvals, request, destination, ask)
+          : await this.#queue(request, destination, idempotencyKey);
+        if ('confirmed' in answer) audit.note({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });
+        return answer;
+      } catch (error) {
+        audit.note({ ...note, outcome: isAppError(error) ? error.code : 'internal_error' });
+        throw error;
+      }
+    };
+  }
+
+  /** Whether this ask was let through before, and the key that keeps it from being sent twice. */
+  #earlierSend(ask: Ask, nowMs: number) {
+    const { auditStore, idempotency } = this.#parts;
+    const askedMs = auditStore.ask(ask.id, ask.sinceMs);
+    const keyAt = (ms: number): string => (ask.hasKey ? `\0ask\0${ask.id}` : `\0ask\0${ask.id}\0${ms}`);
+    const idempotencyKey = keyAt(askedMs ?? nowMs);
+    const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
+    // Nobody asked that a failure be remembered, so the same text may be tried again.
+    if (!ask.hasKey && outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown')) {
+      return { askedMs: undefined, idempotencyKey: keyAt(nowMs), isKnown: false };
+    }
+    return { askedMs, idempotencyKey, isKnown: outcome !== undefined };
+  }
+
+  async #hold(approvals: ApprovalDesk, request: SendRequest, destination: Destination, ask: Ask): Promise<HeldSend> {
+    const { body: text, attachments } = request;
+    const { id, requestHash } = ask;
+    const keyId = this.#key.stored.id;
+    const held = await approvals.hold({ keyId, destination, text, attachments, ask: id, requestHash });
+    return { held: shownApproval(held, false) };
+  }
+
+  #queue(request: SendRequest, { to }: Destination, idempotencyKey: string): Promise<SendResult> {
+    const check = (): void => assertStillAllowed(this.#parts, this.#key, to);
+    return this.#parts.sender.send({ ...request, recipient: to, idempotencyKey, check });
+  }
+
+  /** What became of the same ask before. */
+  async #again(earlier: StoredApproval, ask: Ask): Promise<SendAnswer> {
+    if (earlier.requestHash !== ask.requestHash) throw problem('idempotency_key_reused');
+    switch (earlier.state) {
+      case 'held':
+      case 'approved':
+      case 'pending':
+        return { held: shownApproval(earlier, false) };
+      case 'sent': {
+        const message = await this.#parts.reader.message(Number(earlier.message_id));
+        if (message === undefined) return { held: shownApproval(earlier, false) };
+        return { confirmed: true, message, replayed: true };
+      }
+      case 'denied':
+        throw problem('send_denied');
+      case 'expired':
+        throw problem('approval_expired');
+      case 'void':
+        throw problem('recipient_not_allowed');
+      case 'unknown':
+        throw problem('send_interrupted');
+      case 'withdrawn':
+      case 'failed':
+        throw problem('already_decided', { state: earlier.state });
+    }
+  }
+
+  /** Files of a limited key come from the listed folders alone; no list means no file. */
+  async #checkAttachments(paths: readonly string[]): Promise<void> {
+    if (paths.length === 0) return;
+    const { attachmentRoots, sender } = this.#parts;
+    // Outside the folders an answer must not tell whether a file is there.
+    if (!paths.every((path) => attachmentRoots.some((root) => isBeneath(path, root)))) {
+      throw problem('attachment_not_allowed');
+    }
+    const mistakes = await sender.attachmentMistakes(paths);
+    if (mistakes.length > 0)
+      throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+  }
+
+  #askOf({ idempotencyKey, body, attachments }: SendRequest, { to }: Destination): Ask {
+    const { audit, clock } = this.#parts;
+    const { id } = this.#key.stored;
+    const nowMs = clock.now();
+    const requestHash = audit.hmac(JSON.stringify([to, body, attachments]));
+    if (idempotencyKey === undefined) {
+      const sinceMs = nowMs - SAME_ASK_MS;
+      return { id: digest([id, requestHash]), sinceMs, heldSinceMs: sinceMs, hasKey: false, requestHash };
+    }
+    const ask = digest([id, 'key', idempotencyKey]);
+    return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
+  }
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+function isBeneath(path: string, root: string): boolean {
+  const rest = relative(resolvePath(root), resolvePath(path));
+  return rest !== '' && !isAbsolute(rest) && rest !== '..' && !rest.startsWith('../');
+}

@@ -1,0 +1,82 @@
+import type { Offset } from '../domain/offset.ts';
+import type { NewWebhook, WebhookRegistry } from '../domain/ports/webhooks.ts';
+import { problem } from '../domain/problems.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+
+/** How many webhooks one limited key may have, so that it cannot use up the owner's. */
+const MAX_OWN = 8;
+
+export interface LimitedWebhooksParts {
+  readonly webhooks: WebhookRegistry;
+  readonly keyId: string;
+  readonly note: (target: string, outcome: string) => void;
+}
+
+/** The webhooks of one key. Those of others do not exist for it, and its own stay on this machine. */
+export class LimitedWebhooks implements WebhookRegistry {
+  readonly #parts: LimitedWebhooksParts;
+
+  constructor(parts: LimitedWebhooksParts) {
+    this.#parts = parts;
+  }
+
+  list(): readonly StoredWebhook[] {
+    return this.#parts.webhooks.list().filter((webhook) => this.#isOwn(webhook));
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    const webhook = this.#parts.webhooks.get(id);
+    return webhook !== undefined && this.#isOwn(webhook) ? webhook : undefined;
+  }
+
+  add(webhook: NewWebhook): StoredWebhook {
+    if (!isOnThisMachine(webhook.url)) throw problem('webhook_not_allowed');
+    if (this.list().length >= MAX_OWN) throw problem('too_many_webhooks', { max: MAX_OWN });
+    const { webhooks, keyId, note } = this.#parts;
+    const added = webhooks.add({ ...webhook, keyId });
+    note(added.id, 'registered');
+    return added;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    if (this.get(id) === undefined) return false;
+    const isRemoved = await this.#parts.webhooks.remove(id);
+    if (isRemoved) this.#parts.note(id, 'removed');
+    return isRemoved;
+  }
+
+  status(id: string): WebhookStatus {
+    return this.#parts.webhooks.status(this.#own(id));
+  }
+
+  deliveries(id: string): readonly DeliveryRecord[] {
+    return this.#parts.webhooks.deliveries(this.#own(id));
+  }
+
+  lastDelivery(id: string): DeliveryRecord | undefined {
+    return this.#parts.webhooks.lastDelivery(this.#own(id));
+  }
+
+  async test(id: string): Promise<WebhookTestResult> {
+    return this.#parts.webhooks.test(this.#own(id));
+  }
+
+  replay(id: string, after: Offset): StoredWebhook {
+    return this.#parts.webhooks.replay(this.#own(id), after);
+  }
+
+  #own(id: string): string {
+    if (this.get(id) === undefined) throw problem('webhook_not_found');
+    return id;
+  }
+
+  #isOwn({ keyId }: StoredWebhook): boolean {
+    return keyId === this.#parts.keyId;
+  }
+}
+
+/** By name or literal address: another name could mean another machine tomorrow. */
+function isOnThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,48 @@
+import { OWNER } from '../domain/audit.ts';
+import { isAppError, type Mistake } from '../domain/errors.ts';
+import type { ChatDirectory } from '../domain/ports/access.ts';
+import type { CallerSender, MessageSender, SendAnswer, SendRequest } from '../domain/ports/sending.ts';
+import type { Audit } from './audit.ts';
+import { resolve } from './rights.ts';
+
+export interface OwnerSenderParts {
+  readonly sender: MessageSender;
+  readonly directory: ChatDirectory;
+  /** undefined until there is a limited key. */
+  readonly audit: () => Audit | undefined;
+}
+
+/** The owner's sends: everything is allowed, and noted once there are limited keys. */
+export class OwnerSender implements CallerSender {
+  readonly #parts: OwnerSenderParts;
+
+  constructor(parts: OwnerSenderParts) {
+    this.#parts = parts;
+  }
+
+  attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
+    return this.#parts.sender.attachmentMistakes(paths);
+  }
+
+  async send(request: SendRequest): Promise<SendAnswer> {
+    const { sender, directory } = this.#parts;
+    const { recipient, body: text } = request;
+    if (request.dryRun === true) {
+      const destination = resolve(directory, recipient);
+      return { would: 'send', to: destination?.to ?? recipient, members: destination?.members ?? [], text };
+    }
+    try {
+      const result = await sender.send(request);
+      this.#note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
+      return result;
+    } catch (error) {
+      this.#note(recipient, text, isAppError(error) ? error.code : 'internal_error');
+      throw error;
+    }
+  }
+
+  #note(target: string, text: string, outcome: string): void {
+    const audit = this.#parts.audit();
+    audit?.note({ keyId: OWNER, action: 'send', target, outcome, textHmac: audit.hmac(text) });
+  }
+}

@@ -1,0 +1,91 @@
+import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
+import type { ChatMembers } from '../domain/ports/access.ts';
+import { canonicalAddress, chatIdentity, isSameGroup, memberKey, personId } from './address.ts';
+
+/** Where a send goes, and who reads it. */
+export interface Destination {
+  /** What Messages is given: an address, or a chat id as stored. */
+  readonly to: string;
+  /** The one reader of a one-to-one chat; undefined for a group. */
+  readonly address: string | undefined;
+  /** The groups or one-to-one chats of chat.db that it means; none before the first message. */
+  readonly chats: readonly string[];
+  /** Each reader once, by `memberKey`. Never empty. */
+  readonly members: readonly string[];
+}
+
+/** Whether the messages of a chat are there for a key with this list. */
+export function mayRead(list: AccessList, chat: ChatMembers): boolean {
+  if (list === '*') return true;
+  if (chat.isGroup) return list.some((entry) => 'group' in entry && isSameGroup(entry.group, chat.guid));
+  const address = onlyMember(chat);
+  return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
+}
+
+/** Whom a recipient reaches, undefined when that is not certain: nothing is sent there under a limited key. */
+export function destinationOf(recipient: string, chats: readonly ChatMembers[]): Destination | undefined {
+  const [best] = chats;
+  if (best === undefined) return unknownPerson(recipient);
+  if (chats.some(({ members }) => members.length === 0)) return undefined;
+  const members = [...new Set(chats.flatMap(({ members }) => members.map(memberKey)))];
+  const guids = chats.map(({ guid }) => guid);
+  if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
+  const [address, ...others] = members;
+  // The id may be used as an address too, so it must name the same person as the member does.
+  const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
+  if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
+    return undefined;
+  const to = recipient.includes(';') ? (personId(recipient)?.id ?? best.guid) : address;
+  return { to, address, chats: guids, members };
+}
+
+/** Whether a key with this list may send there. */
+export function maySend(list: AccessList, destination: Destination): boolean {
+  if (list === '*') return true;
+  return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);
+}
+
+/** The groups of a list that are closed for sending, and who joined them. */
+export function closedGroups(
+  list: AccessList,
+  chatsOf: (id: string) => readonly ChatMembers[],
+): readonly ClosedGroup[] {
+  if (list === '*') return [];
+  return list.flatMap((entry) => {
+    if (!('group' in entry)) return [];
+    const joined = joinedSince(entry, [
+      ...new Set(chatsOf(entry.group).flatMap(({ members }) => members.map(memberKey))),
+    ]);
+    return joined.length === 0 ? [] : [{ conversation_id: entry.group, joined }];
+  });
+}
+
+/** Equal as sets. */
+export function areSameMembers(one: readonly string[], other: readonly string[]): boolean {
+  const set = new Set(one);
+  return set.size === new Set(other).size && other.every((member) => set.has(member));
+}
+
+function isMeant(entry: ListEntry, { address, to }: Destination): boolean {
+  return 'address' in entry ? entry.address === address : address === undefined && isSameGroup(entry.group, to);
+}
+
+/** Who is in a group now and was not when the owner listed it. */
+function joinedSince(entry: ListEntry, members: readonly string[]): readonly string[] {
+  if (!('group' in entry)) return [];
+  const known = new Set(entry.members);
+  return members.filter((member) => !known.has(member));
+}
+
+function onlyMember({ isGroup, members }: ChatMembers): string | undefined {
+  const keys = new Set(members.map(memberKey));
+  const [address] = keys;
+  return isGroup || keys.size !== 1 || address === undefined ? undefined : canonicalAddress(address);
+}
+
+function unknownPerson(recipient: string): Destination | undefined {
+  const typed = canonicalAddress(recipient);
+  const person = typed === undefined ? personId(recipient) : { address: typed, id: typed };
+  if (person === undefined) return undefined;
+  return { to: person.id, address: person.address, chats: [], members: [person.address] };
+}

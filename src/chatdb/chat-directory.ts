@@ -1,0 +1,82 @@
+import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
+import { INT_PARAM, TEXT_PARAM } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './schema-info.ts';
+import { chatsMeant } from './send-lookup.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+interface DirectoryQueries {
+  /** Row ids of the chats that somebody is in. Parameter: the address. */
+  readonly withMember: string;
+  /** The same whatever the case of the address. */
+  readonly withMemberAnyCase: string;
+  /** Parameter: row id of the chat. */
+  readonly ownMessage: string;
+}
+
+const queriesOf = perSchema((schema): DirectoryQueries => {
+  const hasMembers = schema.hasTable('chat_handle_join');
+  const withMember = (id: string): string =>
+    hasMembers
+      ? `SELECT DISTINCT j.chat_id FROM handle h CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID
+         WHERE ${id} = ${TEXT_PARAM} ORDER BY j.chat_id`
+      : 'SELECT NULL WHERE ? IS NULL';
+  return {
+    withMember: withMember('h.id'),
+    withMemberAnyCase: withMember('lower(h.id)'),
+    ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+      WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
+  };
+});
+
+/** Who is in which chat, for access checks. */
+export class MessagesDirectory implements ChatDirectory {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  version(): unknown {
+    return this.#connection.read((snapshot) => snapshot);
+  }
+
+  meant(recipient: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => chatsMeant(snapshot, recipient).map(toMembers));
+  }
+
+  chat(guid: string): ChatMembers | undefined {
+    return this.#connection.read((snapshot) => {
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      if (chats.length === 0) return undefined;
+      // A damaged database may have two rows of one guid: a member of either is in it.
+      const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
+      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
+    });
+  }
+
+  withMember(address: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => this.#chatsWith(snapshot, address).map(toMembers));
+  }
+
+  hasOwnMessage(guid: string): boolean {
+    return this.#connection.read((snapshot) => {
+      const { ownMessage } = queriesOf(snapshot.database.schema);
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
+    });
+  }
+
+  #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
+    const { withMember, withMemberAnyCase } = queriesOf(snapshot.database.schema);
+    // A number has one spelling, which its index finds; an e-mail address may be stored in another case.
+    return snapshot.database
+      .all(address.includes('@') ? withMemberAnyCase : withMember, address)
+      .map(([rowId]) => snapshot.chat(rowId as number))
+      .filter((chat) => chat !== undefined);
+  }
+}
+
+function toMembers(chat: Chat): ChatMembers {
+  return { guid: chat.guid, isGroup: chat.isGroup, members: chat.participants() };
+}

@@ -1,0 +1,78 @@
+import type { ProblemText } from './problem-text.ts';
+
+/** Problems of limited keys (decisions L1 to L3). */
+export const ACCESS_PROBLEMS = {
+  recipient_not_allowed: {
+    status: 403,
+    detail: 'This key may not send to this recipient.',
+    hint: 'The owner of Postern lists whom a key may write to, by complete number, e-mail address or conversation id.',
+  },
+  attachment_not_allowed: {
+    status: 403,
+    detail: 'This key may not send files.',
+    hint: 'A limited key sends only files in the folders of send.attachment_roots, which is empty.',
+  },
+  webhook_not_allowed: {
+    status: 403,
+    detail: 'This key may register only webhooks on this machine.',
+    hint: 'Use http://127.0.0.1 or http://localhost. The owner of Postern can register any other.',
+  },
+  send_denied: {
+    status: 403,
+    detail: 'The owner of Postern decided not to send this message.',
+    hint: 'Nothing was sent. Do not send it again.',
+  },
+  scope_missing: {
+    status: 403,
+    detail: 'This key may not do this: it needs {needs}.',
+    hint: 'The owner of Postern decides what a key may do.',
+    example: { needs: 'the scope send' },
+    extra: { needs: 'send' },
+  },
+  key_not_found: { status: 404, detail: 'There is no key with this id.' },
+  approval_not_found: { status: 404, detail: 'There is no approval with this id.' },
+  too_many_keys: {
+    status: 409,
+    detail: 'There are {max} keys already.',
+    hint: 'Revoke one that is no longer needed.',
+    example: { max: 1000 },
+  },
+  already_decided: {
+    status: 409,
+    detail: 'This message was decided already: it is {state}.',
+    example: { state: 'denied' },
+  },
+  approval_changed: {
+    status: 409,
+    detail: 'What was shown is not what would be sent.',
+    hint: 'Read the approval again, then decide with its "shown".',
+  },
+  approval_expired: {
+    status: 410,
+    detail: 'Nobody decided on this message in time.',
+    hint: 'Nothing was sent. Send it again to ask again.',
+  },
+  key_rate_limited: {
+    status: 429,
+    code: 'rate_limited',
+    detail: 'Too many requests with limited keys: try again in {seconds} s.',
+    example: { seconds: 42 },
+  },
+  cap_reached: {
+    status: 429,
+    detail: 'This key has sent as much as it may {window}: try again in {seconds} s.',
+    hint: 'Nothing was sent. The owner of Postern decides how much a key may send.',
+    example: { window: 'in a minute', seconds: 42 },
+  },
+  too_many_held: {
+    status: 429,
+    detail: 'As many as {max} messages of this key are waiting for a decision.',
+    hint: 'Nothing was sent. Wait until the owner has decided on some.',
+    example: { max: 20 },
+  },
+  storage_full: {
+    status: 507,
+    detail: 'There is no room for the files of another message that waits for a decision.',
+    hint: 'Nothing was sent. Wait until the owner has decided on some.',
+  },
+} as const satisfies Readonly<Record<string, ProblemText>>;

@@ -1,0 +1,66 @@
+import type { AccessService } from '../../domain/ports/access.ts';
+import { invalidRequest } from '../../domain/problems.ts';
+import { keyBody, keyChangesBody } from '../../wire/key.ts';
+import { checkBody } from '../../wire/mistakes.ts';
+import { API } from '../../wire/routes.ts';
+import { readJson } from '../body.ts';
+import type { Handlers } from '../router.ts';
+
+/** The keys beside the owner's (decision L1). */
+export function keyRoutes(
+  access: () => Promise<AccessService>,
+): Pick<Handlers, 'listKeys' | 'addKey' | 'getKey' | 'getOwnKey' | 'changeKey' | 'rotateKey' | 'revokeKey'> {
+  return {
+    async listKeys() {
+      return { status: 200, body: (await access()).keys.list() };
+    },
+
+    async addKey({ request }) {
+      const checked = checkBody(keyBody, await readJson(request));
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { name, preset, scopes, ...settings } = checked.value;
+      const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
+      return { status: 201, body: key, headers: { Location: `${API}/keys/${key.id}` } };
+    },
+
+    async getKey(exchange) {
+      return { status: 200, body: (await access()).keys.get(exchange.param('id')) };
+    },
+
+    async getOwnKey({ caller }) {
+      return { status: 200, body: (await access()).keys.mine(caller) };
+    },
+
+    async changeKey(exchange) {
+      const checked = checkBody(keyChangesBody, await readJson(exchange.request));
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      return { status: 200, body: (await access()).keys.change(exchange.param('id'), given(checked.value)) };
+    },
+
+    async rotateKey(exchange) {
+      return { status: 200, body: (await access()).keys.rotate(exchange.param('id')) };
+    },
+
+    async revokeKey(exchange) {
+      (await access()).keys.revoke(exchange.param('id'));
+      return { status: 204 };
+    },
+  };
+}
+
+/** Without the members that were not given. */
+function given<Members extends object>(members: Members): Given<Members> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]: [string, unknown]) => [name, name === 'caps' ? given(value as object) : value]),
+  ) as Given<Members>;
+}
+
+type Given<Members> = {
+  readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> extends infer Value
+    ? Name extends 'caps'
+      ? Given<Value>
+      : Value
+    : never;
+};

@@ -1,0 +1,114 @@
+import { accessExamples as examples } from './access-examples.ts';
+import { approvalQuery, approvalsQuery, approveBody } from './approval.ts';
+import { auditQuery } from './audit.ts';
+import { keyBody, keyChangesBody } from './key.ts';
+import type { Operation } from './operations.ts';
+
+const MADE = { Location: 'URL of the new resource.' };
+/** Of operations that write to state.db. */
+const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
+
+/** Keys, approvals and the audit log, by their names in `ROUTES`. */
+export const ACCESS_OPERATIONS = {
+  listKeys: {
+    tag: 'Keys',
+    summary: 'The keys beside the owner’s',
+    answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
+  },
+  addKey: {
+    tag: 'Keys',
+    summary: 'Make a limited key',
+    description:
+      'Lists that are not given are empty, and an empty list is nobody. The key itself is only in this answer.',
+    body: { schema: keyBody, example: examples.keyRequest },
+    answers: { 201: { description: 'Made.', schema: 'NewKey', example: examples.newKey, headers: MADE } },
+    problems: ['too_many_keys', 'chat_db_missing', ...STATE_DB],
+    mistakes: [
+      { pointer: '/name', message: 'The name is missing.' },
+      { pointer: '/approval', message: 'The approval must be one of always, new, never.' },
+    ],
+  },
+  getOwnKey: {
+    tag: 'Keys',
+    summary: 'The key of this request',
+    answers: { 200: { description: 'What it may do.', schema: 'Key', example: examples.key } },
+  },
+  getKey: {
+    tag: 'Keys',
+    summary: 'One key',
+    answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
+    problems: ['key_not_found'],
+  },
+  changeKey: {
+    tag: 'Keys',
+    summary: 'Change lists, approval, caps, dry run or expiry of a key',
+    body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
+    answers: { 200: { description: 'The key as it is now.', schema: 'Key', example: examples.key } },
+    problems: ['key_not_found', 'chat_db_missing', ...STATE_DB],
+    mistakes: [{ pointer: '/approval', message: 'The approval must be one of always, new, never.' }],
+  },
+  rotateKey: {
+    tag: 'Keys',
+    summary: 'Give a key a new secret; the old one works for another 24 hours',
+    answers: { 200: { description: 'The key with its new secret.', schema: 'NewKey', example: examples.newKey } },
+    problems: ['key_not_found', ...STATE_DB],
+  },
+  revokeKey: {
+    tag: 'Keys',
+    summary: 'Revoke a key at once, with its webhooks and what waits for a decision',
+    answers: { 204: { description: 'Revoked.' } },
+    problems: ['key_not_found', ...STATE_DB],
+  },
+  listApprovals: {
+    tag: 'Approvals',
+    summary: 'Sends that wait for a decision, or were decided',
+    query: approvalsQuery,
+    answers: {
+      200: {
+        description: 'Newest first, at most 200.',
+        schema: 'Approval',
+        isList: true,
+        example: [examples.approval],
+      },
+    },
+    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+  },
+  getApproval: {
+    tag: 'Approvals',
+    summary: 'One held send; with `wait` as soon as it ended',
+    query: approvalQuery,
+    answers: { 200: { description: 'The approval.', schema: 'Approval', example: examples.approval } },
+    problems: ['approval_not_found'],
+    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+  },
+  approveSend: {
+    tag: 'Approvals',
+    summary: 'Approve exactly what was shown; it is sent at once',
+    body: { schema: approveBody, example: { shown: examples.approval.shown } },
+    answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
+    problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
+    mistakes: [{ pointer: '/shown', message: 'The shown is missing: the one that the approval was read with.' }],
+  },
+  denySend: {
+    tag: 'Approvals',
+    summary: 'Decide that it is not sent',
+    answers: { 200: { description: 'Denied.', schema: 'Approval', example: examples.denied } },
+    problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
+  },
+  withdrawSend: {
+    tag: 'Approvals',
+    summary: 'Take back an own send that waits',
+    answers: { 204: { description: 'Withdrawn.' } },
+    problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
+  },
+  listAudit: {
+    tag: 'Keys',
+    summary: 'Who asked what, and what was decided; without bodies',
+    description: 'Written from the first limited key on, for 90 days and at most 100,000 lines.',
+    query: auditQuery,
+    answers: {
+      200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },
+    },
+    mistakes: [{ pointer: '?after', message: 'The parameter after must be the id of a line, 0 for the first.' }],
+  },
+} as const satisfies Record<string, Operation>;

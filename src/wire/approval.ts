@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
+import type { DryRun } from '../domain/ports/sending.ts';
+import { messageSchema } from './message.ts';
+import { shapeOf } from './shape.ts';
+
+/** Decision L3. */
+const MAX_WAIT_S = 50;
+
+/** A held send. */
+export const approvalSchema = shapeOf<Approval>()(
+  z
+    .object({
+      id: z.string(),
+      key_id: z.string(),
+      state: z.enum(APPROVAL_STATES),
+      to: z.string().meta({ description: 'The address or conversation id that it goes to.' }),
+      members: z.array(z.string()).readonly().meta({ description: 'Who would read it.' }),
+      text: z.string().nullable().meta({ description: 'null once it ended.' }),
+      attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
+      created_at: z.string(),
+      expires_at: z.string(),
+      decided_at: z.string().nullable(),
+      decided_by: z.string().nullable(),
+      message_id: z.string().nullable(),
+      problem: z.string().nullable(),
+      shown: z
+        .string()
+        .optional()
+        .meta({ description: 'What an approval has to name. Only for those who may decide.' }),
+    })
+    .meta({ id: 'Approval' }),
+);
+
+/** The 202 of a send that waits for a decision. */
+export const heldSendSchema = z.object({ approval: approvalSchema }).meta({ id: 'HeldSend' });
+
+/** Every 202 of a send: handed over without its row, or held. */
+export const acceptedSendSchema = z.union([messageSchema, heldSendSchema]).meta({ id: 'AcceptedSend' });
+
+/** The 200 of a dry run. */
+export const dryRunSchema = shapeOf<DryRun>()(
+  z
+    .object({
+      would: z.enum(['send', 'hold']),
+      to: z.string(),
+      members: z.array(z.string()).readonly(),
+      text: z.string(),
+    })
+    .meta({ id: 'DryRun' }),
+);
+
+const wait = z
+  .string()
+  .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
+  .transform((value) => Math.min(Number(value), MAX_WAIT_S))
+  .optional()
+  .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for a change, at most 50.' });
+
+/** Parameters of `GET /approvals/{id}`. */
+export const approvalQuery = z.object({ wait });
+
+/** Parameters of `GET /approvals`. With `wait` an empty list is answered only when time is up. */
+export const approvalsQuery = z.object({
+  state: z
+    .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })
+    .optional(),
+  wait,
+});
+
+/** Body of `POST /approvals/{id}/approve`. */
+export const approveBody = z
+  .object(
+    { shown: z.string({ error: 'The shown is missing: the one that the approval was read with.' }) },
+    { error: 'The body must be a JSON object.' },
+  )
+  .meta({ id: 'ApprovalDecision' });

@@ -1,0 +1,32 @@
+import * as z from 'zod';
+import { AUDIT_ACTIONS, type AuditEntry } from '../domain/audit.ts';
+import { limit } from './query.ts';
+import { shapeOf } from './shape.ts';
+
+/** One line of `GET /audit` (decision L4). */
+export const auditSchema = shapeOf<AuditEntry>()(
+  z
+    .object({
+      id: z.int(),
+      at: z.string(),
+      key_id: z.string().meta({ description: '`owner` for the key in config.toml.' }),
+      action: z.enum(AUDIT_ACTIONS),
+      target: z.string().nullable(),
+      outcome: z.string(),
+      text_hmac: z.string().nullable(),
+      count: z.int().meta({ description: 'How many of the same this line stands for.' }),
+    })
+    .meta({ id: 'AuditEntry' }),
+);
+
+/** Parameters of `GET /audit`. */
+export const auditQuery = z.object({
+  key: z.string().optional().meta({ description: 'Id of a key, or `owner`.' }),
+  after: z
+    .string()
+    .refine((value) => /^\d{1,15}$/.test(value), 'The parameter after must be the id of a line, 0 for the first.')
+    .transform(Number)
+    .optional()
+    .meta({ type: 'integer', minimum: 0, description: 'Id of a line; without it the newest lines are given.' }),
+  limit: limit(100, 1000),
+});

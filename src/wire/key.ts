@@ -1,0 +1,119 @@
+import * as z from 'zod';
+import { APPROVAL_MODES, type Caps, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
+import { parseInstant } from './instant.ts';
+import { shapeOf } from './shape.ts';
+import { list, text } from './text.ts';
+
+const NS_PER_MS = 1_000_000n;
+const MAX_ENTRIES = 200;
+const caps = z.object({ per_minute: z.int(), per_day: z.int(), new_contacts_per_day: z.int() });
+const access = z.union([z.literal('*'), z.array(z.string()).readonly()]);
+
+/** A key without its secret (decision L1). */
+export const keySchema = shapeOf<KeyRecord>()(
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      scopes: z.array(z.enum(SCOPES)).readonly(),
+      read: access.meta({ description: 'Whom it may read: addresses and conversation ids, or everybody.' }),
+      send: access.meta({ description: 'Whom it may write to.' }),
+      approval: z.enum(APPROVAL_MODES),
+      caps: caps.nullable(),
+      remaining: caps.nullable().meta({ description: 'What is left of the caps now.' }),
+      dry_run: z.boolean(),
+      created_at: z.string(),
+      expires_at: z.string().nullable(),
+      last_used_at: z.string().nullable(),
+      closed: z
+        .array(z.object({ conversation_id: z.string(), joined: z.array(z.string()).readonly() }))
+        .readonly()
+        .meta({ description: 'Groups that are closed for sending, because somebody joined since they were listed.' }),
+    })
+    .meta({ id: 'Key' }),
+);
+
+/** The answer that shows the key itself, once. */
+export const newKeySchema = shapeOf<KeyRecord & { readonly key: string }>()(
+  z
+    .object({ ...keySchema.shape, key: z.string().meta({ description: 'The key. It is never shown again.' }) })
+    .meta({ id: 'NewKey' }),
+);
+
+const scopes = list(
+  'The scopes',
+  z.enum(SCOPES, { error: `A scope must be one of ${SCOPES.join(', ')}.` }),
+  SCOPES.length,
+).min(1, 'There must be at least one scope.');
+
+function people(what: string) {
+  const error = `${what} must be an array of addresses and conversation ids, or "*" for everybody.`;
+  const entry = text(`An entry of ${what}`, 512);
+  return z.union([z.literal('*'), z.array(entry).max(MAX_ENTRIES, `${what} must have at most ${MAX_ENTRIES} items.`)], {
+    error: (issue) => (Array.isArray(issue.input) ? undefined : error),
+  });
+}
+
+function cap(name: keyof Caps, maximum: number) {
+  const error = `The cap ${name} must be a whole number from 0 to ${maximum}.`;
+  return z.int({ error }).min(0, error).max(maximum, error).optional();
+}
+
+const INSTANT = 'The expires_at must be null, or an instant such as 2026-12-31T00:00:00Z.';
+const expiresAt = z
+  .string({ error: INSTANT })
+  .transform((value, context) => {
+    const ns = parseInstant(value);
+    if (ns !== undefined) return `${new Date(Number(ns / NS_PER_MS)).toISOString().slice(0, 19)}Z`;
+    context.issues.push({ code: 'custom', input: value, message: INSTANT });
+    return z.NEVER;
+  })
+  .nullable()
+  .meta({ format: 'date-time', description: 'In 90 days by default; null: never.' });
+
+const settings = {
+  read: people('read').optional(),
+  send: people('send').optional(),
+  approval: z
+    .enum(APPROVAL_MODES, { error: `The approval must be one of ${APPROVAL_MODES.join(', ')}.` })
+    .optional()
+    .meta({ description: 'Which sends wait for a decision: all, those to people not written to before, or none.' }),
+  caps: z
+    .object(
+      {
+        per_minute: cap('per_minute', 60),
+        per_day: cap('per_day', 200),
+        new_contacts_per_day: cap('new_contacts_per_day', 200),
+      },
+      { error: 'The caps must be a JSON object.' },
+    )
+    .optional(),
+  dry_run: z.boolean({ error: 'The dry_run must be true or false.' }).optional(),
+  expires_at: expiresAt.optional(),
+};
+
+const PRESET_NAMES = Object.keys(PRESETS) as [keyof typeof PRESETS, ...(keyof typeof PRESETS)[]];
+
+/** Body of `POST /keys`. */
+export const keyBody = z
+  .object(
+    {
+      name: text('The name', 64).refine((value) => value.trim() !== '' && !/\p{Cc}/u.test(value), {
+        error: 'The name must not be blank and must not contain control characters.',
+      }),
+      preset: z.enum(PRESET_NAMES, { error: `The preset must be one of ${PRESET_NAMES.join(', ')}.` }).optional(),
+      scopes: scopes.optional(),
+      ...settings,
+    },
+    { error: 'The body must be a JSON object.' },
+  )
+  .refine(({ preset, scopes }) => preset === undefined || scopes === undefined, {
+    path: ['preset'],
+    error: 'Give either a preset or scopes, not both.',
+  })
+  .meta({ id: 'KeyRequest' });
+
+/** Body of `PATCH /keys/{id}`. */
+export const keyChangesBody = z
+  .object(settings, { error: 'The body must be a JSON object.' })
+  .meta({ id: 'KeyChanges' });

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SCOPES, type Scope } from '../../src/domain/key.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../../src/wire/routes.ts';
+import { AccessFixture, ANA, BEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
+
+/** Scopes that a key can have alone; `webhooks` cannot be without `events`. */
+const COMBINATIONS: readonly (readonly Scope[])[] = [
+  ['read'],
+  ['events'],
+  ['send'],
+  ['events', 'webhooks'],
+  ['approve'],
+  ['read', 'events', 'send', 'webhooks'],
+];
+const ANA_CHAT = `any;-;${ANA}`;
+/** What each list lets through. */
+const LISTS: readonly { readonly read: '*' | readonly string[]; readonly words: readonly string[] }[] = [
+  { read: [], words: [] },
+  { read: [ANA], words: [WORDS[ANA_CHAT]] },
+  { read: '*', words: Object.values(WORDS) },
+];
+
+let fixture: AccessFixture;
+const keys: { readonly client: LimitedClient; readonly scopes: readonly Scope[]; readonly words: readonly string[] }[] =
+  [];
+
+beforeAll(async () => {
+  fixture = await AccessFixture.start();
+  for (const scopes of COMBINATIONS) {
+    for (const { read, words } of LISTS) keys.push({ client: await fixture.key({ scopes, read }), scopes, words });
+  }
+});
+afterAll(() => fixture.dispose());
+
+/** Requests of one route that touch as much as can be touched: each conversation, each message. */
+function requestsOf(id: RouteId): readonly { readonly method: string; readonly path: string }[] {
+  const route: Route = ROUTES[id];
+  const ids: readonly string[] = route.path.startsWith('/conversations')
+    ? Object.keys(WORDS)
+    : route.path.startsWith('/messages')
+      ? Object.values(fixture.messages).map(String)
+      : ['00000000-0000-4000-8000-000000000000'];
+  const query = route.path === '/events' ? '?after=0' : route.path === '/search' ? '?q=from' : '';
+  return ids.map((one) => ({
+    method: route.method,
+    path: pathOf(route)
+      .replace('/api/v1', '')
+      .replace('{id}', encodeURIComponent(one))
+      .replace('{n}', '0')
+      .concat(query, query === '' && route.path.startsWith('/conversations') ? '?include=details' : ''),
+  }));
+}
+
+const isLetIn = ({ access }: Route, scopes: readonly Scope[]): boolean =>
+  access === 'open' || access === 'key' || (access !== 'owner' && access.some((scope) => scopes.includes(scope)));
+
+describe.each(Object.keys(ROUTES) as RouteId[])('%s', (id) => {
+  const route: Route = ROUTES[id];
+  // A metric is of everything, and outside the API.
+  const isPlain = route.key !== 'query' && route.isOutside !== true;
+
+  test('a limited key gets in only with a scope of the route, and sees only what its list names', async () => {
+    if (!isPlain) return;
+    for (const { client, scopes, words } of keys) {
+      for (const { method, path } of requestsOf(id)) {
+        const answer = await client.request(method, path);
+        const where = `${method} ${path} with ${scopes.join()} and ${words.length} conversations`;
+        const code = (answer.json as { code?: string } | undefined)?.code;
+        if (!isLetIn(route, scopes)) expect([where, answer.status, code]).toEqual([where, 403, 'scope_missing']);
+        else expect([where, code]).not.toEqual([where, 'scope_missing']);
+        const leaked = Object.values(WORDS).filter((word) => answer.text.includes(word) && !words.includes(word));
+        expect([where, leaked]).toEqual([where, []]);
+        if (words.length === 0) expect([where, answer.text.includes(BEN)]).toEqual([where, false]);
+      }
+    }
+  });
+});
+
+test('every scope opens a route, so that the matrix has both sides', () => {
+  const opened = new Set(
+    Object.values(ROUTES as Record<string, Route>).flatMap(({ access }) => (Array.isArray(access) ? access : [])),
+  );
+  expect([...opened].sort()).toEqual([...SCOPES].sort());
+});
+
+test('what a key may read is there in each list: the matrix does not pass by refusing everything', async () => {
+  const [client, all] = [await fixture.key({ scopes: ['read', 'events'], read: [ANA] }), fixture.service];
+  const texts = await Promise.all(
+    ['/messages', '/conversations', '/events?after=0', `/messages/${fixture.messages[ANA_CHAT]}`].map((path) =>
+      client.get(path),
+    ),
+  );
+  expect(texts.map(({ text }) => text.includes(ANA))).toEqual([true, true, true, true]);
+  const everything = await fixture.key({ scopes: ['read'], read: '*' });
+  expect((await everything.get('/messages')).text).toBe((await all.get('/messages')).text);
+  expect((await everything.get('/conversations')).text).toBe((await all.get('/conversations')).text);
+});
+
+test.each(['/metrics', '/api/v1/diagnostics', '/api/v1/keys', '/api/v1/audit', '/api/v1/permissions/check'])(
+  'a limited key never gets %s',
+  async (path) => {
+    const { record } = await fixture.key({ scopes: ['read', 'events', 'send', 'webhooks'], read: '*', send: '*' });
+    const url = new URL(path, fixture.service.url);
+    const isPost = /diagnostics|check/.test(path);
+    const answer = await fetch(url, { method: isPost ? 'POST' : 'GET', headers: { 'x-api-key': record.key } });
+    expect(answer.status).toBe(403);
+  },
+);

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Approval } from '../../src/domain/approval.ts';
+import type { AuditEntry } from '../../src/domain/audit.ts';
+import type { KeyRecord } from '../../src/domain/key.ts';
+import { appleNs, ChatFixture } from './chat-fixture.ts';
+import { FakeExecutable } from './fake-osascript.ts';
+import { type Answer, Service, type ServiceOptions } from './service.ts';
+
+export const ANA = '+15550100';
+export const BEN = '+15550101';
+export const CLEO = 'cleo@example.org';
+export const MALLORY = '+15550166';
+export const GARDEN = 'any;+;chat77';
+/** A group of people who are all listed one by one, but not as a group. */
+export const BOOK_CLUB = 'any;+;chat88';
+
+/** Words that stand in the messages of each conversation and nowhere else. */
+export const WORDS = {
+  [`any;-;${ANA}`]: 'from-ana',
+  [`any;-;${BEN}`]: 'from-ben',
+  [`any;-;${CLEO}`]: 'from-cleo',
+  [GARDEN]: 'in-the-garden',
+  [BOOK_CLUB]: 'in-the-book-club',
+  // The id names a number that is listed; who reads it is somebody else.
+  'any;-;+15550120': 'from-an-impostor',
+} as const;
+
+export type KeyAnswer = KeyRecord & { readonly key: string };
+
+/** A limited key in use. */
+export interface LimitedClient {
+  readonly record: KeyAnswer;
+  get(path: string): Promise<Answer>;
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  request(method: string, path: string): Promise<Answer>;
+}
+
+/** A service over a chat.db of a few people, with an osascript that writes down how it was called. */
+export class AccessFixture {
+  readonly folder = mkdtempSync(join(tmpdir(), 'postern-access-'));
+  readonly chats = new ChatFixture(join(this.folder, 'chat.db'));
+  readonly osascript = new FakeExecutable(this.folder);
+  /** Row ids of a message of each conversation, by its id. */
+  readonly messages: Readonly<Record<string, number>>;
+  readonly chatIds: Readonly<Record<string, number>>;
+  service!: Service;
+
+  private constructor() {
+    const members: Readonly<Record<string, readonly string[]>> = {
+      [`any;-;${ANA}`]: [ANA],
+      [`any;-;${BEN}`]: [BEN],
+      [`any;-;${CLEO}`]: [CLEO],
+      [GARDEN]: [ANA, BEN],
+      [BOOK_CLUB]: [ANA, CLEO],
+      'any;-;+15550120': [MALLORY],
+    };
+    const chatIds: Record<string, number> = {};
+    const messages: Record<string, number> = {};
+    let minute = 0;
+    for (const [guid, people] of Object.entries(members)) {
+      const chat = this.chats.chat(guid, people);
+      chatIds[guid] = chat;
+      minute += 1;
+      const row = {
+        chat,
+        text: WORDS[guid as keyof typeof WORDS],
+        date: appleNs(`2026-01-01T00:${String(minute).padStart(2, '0')}:00Z`),
+      };
+      const message = this.chats.message({ ...row, handle_id: this.chats.handle(people[0] ?? '') });
+      this.chats.attach(message, join(this.folder, `${WORDS[guid as keyof typeof WORDS]}.txt`));
+      messages[guid] = message;
+      this.chats.message({
+        chat,
+        associated_message_type: 2000,
+        associated_message_guid: `p:0/${this.chats.guid(message)}`,
+        handle_id: this.chats.handle(people[0] ?? ''),
+        date: row.date + 1n,
+      });
+    }
+    this.chatIds = chatIds;
+    this.messages = messages;
+  }
+
+  static async start(settings: ServiceOptions['settings'] = {}): Promise<AccessFixture> {
+    const fixture = new AccessFixture();
+    fixture.service = await Service.start({
+      chatDbPath: fixture.chats.path,
+      osascriptPath: fixture.osascript.path,
+      settings: { ...settings, send: { confirm_ms: 100, ...settings.send } },
+    });
+    return fixture;
+  }
+
+  async key(body: Readonly<Record<string, unknown>>): Promise<LimitedClient> {
+    const answer = await this.service.post('/keys', { name: 'test', ...body });
+    if (answer.status !== 201) throw new Error(answer.text);
+    const record = answer.json as KeyAnswer;
+    const headers = { 'x-api-key': record.key };
+    return {
+      record,
+      get: (path) => this.service.get(path, headers),
+      post: (path, sent, more) => this.service.post(path, sent, { ...headers, ...more }),
+      request: (method, path) => this.service.request(method, path, { headers }),
+    };
+  }
+
+  /** Every run of osascript: to whom, and what. */
+  sends(): readonly { readonly to: string; readonly text: string }[] {
+    return this.osascript.runs().map(({ env }) => ({
+      to: env.POSTERN_RECIPIENT ?? '',
+      text: env.POSTERN_BODY ?? '',
+    }));
+  }
+
+  async audit(query = ''): Promise<readonly AuditEntry[]> {
+    return (await this.service.get(`/audit${query}`)).json as readonly AuditEntry[];
+  }
+
+  async approvals(query = ''): Promise<readonly Approval[]> {
+    return (await this.service.get(`/approvals${query}`)).json as readonly Approval[];
+  }
+
+  async dispose(): Promise<void> {
+    await this.service.dispose();
+    this.chats.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -126,9 +126,14 @@ export class Confirmations {
     return expectation.rowId;
   }
 
-  /** Looks once if this row may belong to a part that waits. */
-  findOwner(rowId: number, contents: readonly string[]): void {
-    if (this.#expected.some((one) => one.afterRowId < rowId && contents.includes(one.content))) this.#look();
+  /** Looks once if this row may belong to a part that waits, and says whether it did. */
+  findOwner(rowId: number, contents: () => readonly string[]): boolean {
+    const waiting = this.#expected.filter((one) => one.afterRowId < rowId);
+    if (waiting.length === 0) return false;
+    const hashes = contents();
+    const isWanted = waiting.some((one) => hashes.includes(one.content));
+    if (isWanted) this.#look();
+    return isWanted;
   }
 
   /** Looks until the row is there and in its chat, the time is over or the signal says stop. */

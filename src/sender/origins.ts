@@ -47,13 +47,9 @@ export class Origins {
   #originOf(message: Message, details: MessageDetails): Origin | undefined {
     const { store, confirmations } = this.#parts;
     const rowId = Number(message.id);
-    const names = [
-      ...message.attachments.map((path) => basename(path)),
-      ...details.attachments.map(({ name }) => name),
-    ];
-    const contents = contentHashes(message.body, names);
-    if (store.ofRow(rowId) === undefined) confirmations.findOwner(rowId, contents);
-    const part = store.ofRow(rowId);
+    const contents = (): readonly string[] => contentsOf(message, details);
+    let part = store.ofRow(rowId);
+    if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
     if (part !== undefined) {
       if (part.guid !== message.guid) return undefined;
       const { requestId, idempotencyKey } = part;
@@ -67,14 +63,16 @@ export class Origins {
     this.start();
     const since = store.completeSince();
     if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
+    const unpaired = store.unpaired(rowId);
+    if (unpaired.length === 0) return { by: 'elsewhere' };
     // What was edited, or has no content yet, cannot be compared with what was sent.
     const isChanged = details.edited_at !== null || details.retracted_at !== null;
     const isEmpty = message.body === '' && message.attachments.length === 0;
     const at = message.conversation_id.indexOf(';');
     const address = at < 0 ? undefined : message.conversation_id.slice(at + 1);
-    const mayBeOurs = store
-      .unpaired(rowId, isChanged || isEmpty ? undefined : contents)
-      .some((chat) => address === undefined || isExpectedIn(chat, address));
+    const mayBeOurs = (isChanged || isEmpty ? unpaired : store.unpaired(rowId, contents())).some(
+      (chat) => address === undefined || isExpectedIn(chat, address),
+    );
     return mayBeOurs ? undefined : { by: 'elsewhere' };
   }
 }
@@ -82,6 +80,14 @@ export class Origins {
 interface DetailsReader extends MessageReader {
   /** undefined when the row is gone. */
   details(message: Message): MessageDetails | undefined;
+}
+
+/** Of the row of a message, as a sent part has it. */
+function contentsOf({ body, attachments }: Message, details: MessageDetails): readonly string[] {
+  return contentHashes(body, [
+    ...attachments.map((path) => basename(path)),
+    ...details.attachments.map(({ name }) => name),
+  ]);
 }
 
 /** Reads with another reader, and adds the origin to details. */

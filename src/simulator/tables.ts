@@ -1,10 +1,11 @@
-import { openSqlite, type Sqlite, type SqlValue } from '../runtime/sqlite.ts';
+import { openSqlite, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 
 /** A SQLite file that is written by the names of columns: those that its schema lacks are left out. */
 export class Tables {
   readonly path: string;
   readonly sqlite: Sqlite;
   #isWriting = false;
+  readonly #statements = new Map<string, Statement>();
   readonly #columns = new Map<string, ReadonlySet<string>>();
 
   constructor(path: string) {
@@ -28,9 +29,8 @@ export class Tables {
   insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
     const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
     const names = known.map(([name]) => name);
-    this.sqlite
-      .prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
-      .run(...known.map(([, value]) => value));
+    const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    this.#prepared(sql).run(...known.map(([, value]) => value));
     return this.number('SELECT last_insert_rowid()');
   }
 
@@ -57,7 +57,16 @@ export class Tables {
 
   /** The first column of the first row, as a number. */
   number(sql: string): number {
-    return Number(this.sqlite.prepare(sql).get()?.[0]);
+    return Number(this.#prepared(sql).get()?.[0]);
+  }
+
+  #prepared(sql: string): Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.sqlite.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
   }
 
   close(): void {

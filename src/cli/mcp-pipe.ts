@@ -27,6 +27,7 @@ interface Message {
 const VERSION_IN_BODY = 'io.modelcontextprotocol/protocolVersion';
 /** JSON-RPC's own range for what a server defines. */
 const NO_ANSWER = -32_000;
+const NOT_JSON = -32_700;
 
 /** Messages of an MCP client on one side, requests to the service on the other; nothing is understood in between. */
 export class McpPipe {
@@ -49,11 +50,16 @@ export class McpPipe {
   pass(line: string): void {
     if (line.trim() === '') return;
     const message = parsed(line);
-    if (message?.method === 'notifications/cancelled') {
+    if (message === undefined) {
+      const error = { code: NOT_JSON, message: 'Parse error: the line is not JSON.' };
+      this.#write(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+      return;
+    }
+    if (message.method === 'notifications/cancelled') {
       this.#running.get(message.params?.requestId as string | number)?.abort();
       return;
     }
-    const passing = this.#pass(line, message ?? {}).finally(() => this.#all.delete(passing));
+    const passing = this.#pass(line, message).finally(() => this.#all.delete(passing));
     this.#all.add(passing);
   }
 

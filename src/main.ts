@@ -1,41 +1,18 @@
 import type { Command, CommanderError } from 'commander';
-import { type ClientContext, EXIT } from './cli/context.ts';
+import { EXIT } from './cli/context.ts';
 import type { Runs } from './cli/declaration.ts';
+import { outputWritten, processContext } from './cli/process-context.ts';
 import { declareProgram } from './cli/program.ts';
 import { packageVersion } from './cli/version.ts';
-import { processEnvironment } from './config/environment.ts';
 import { isAppError } from './domain/errors.ts';
 
-/** Aborted when nobody reads what we print any more. That is no crash. */
-const unread = new AbortController();
-process.stdout.on('error', () => unread.abort());
-process.stderr.on('error', () => {});
-
-const context: ClientContext = {
-  environment: processEnvironment(),
-  version: packageVersion(),
-  isTerminal: process.stdout.isTTY,
-  // A terminal that does not know its width says 0.
-  columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
-  input: () => process.stdin,
-  stdout: (...lines) => void process.stdout.write(`${lines.join('\n')}\n`),
-  stderr: (...lines) => void process.stderr.write(`${lines.join('\n')}\n`),
-  writeLine: (line) => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve())),
-  untilEnded() {
-    const asked = new AbortController();
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
-    return AbortSignal.any([asked.signal, unread.signal]);
-  },
-};
+const context = processContext(packageVersion());
 
 /** Commands for which to be asked to stop is a good end (decision A3), from their first moment on. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'demo', 'run']);
 
 const exitCode = await run(process.argv);
-// What was printed into a pipe may still be on its way.
-for (const stream of [process.stdout, process.stderr]) {
-  await new Promise<void>((resolve) => stream.write('', () => resolve()));
-}
+await outputWritten();
 process.exit(exitCode);
 
 async function run(argv: readonly string[]): Promise<number> {

@@ -106,4 +106,4 @@ test('no schedule of sends, rows, crashes and waits makes a wrong origin, or two
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), play), {
     numRuns: process.env.FAULTS === 'long' ? 5000 : 120,
   });
-});
+}, 600_000);

@@ -97,7 +97,7 @@ export class LimitedSender implements CallerSender {
     const { directory, approvals, auditStore, audit, clock } = this.#parts;
     const { stored: key } = this.#key;
     const nowMs = clock.now();
-    const { askedMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs);
+    const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs);
     if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = !destination.chats.some((guid) => directory.hasOwnMessage(guid));
@@ -109,7 +109,7 @@ export class LimitedSender implements CallerSender {
       const { to, members } = destination;
       return async () => ({ would: isHeld ? 'hold' : 'send', to, members, text: request.body });
     }
-    if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, nowMs);
+    if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
       try {
         const answer = isHeld
@@ -133,9 +133,10 @@ export class LimitedSender implements CallerSender {
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Nobody asked that a failure be remembered, so the same text may be tried again.
     if (!ask.hasKey && outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown')) {
-      return { askedMs: undefined, idempotencyKey: keyAt(nowMs), isKnown: false };
+      const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
+      return { askedMs: undefined, atMs, idempotencyKey: keyAt(atMs), isKnown: false };
     }
-    return { askedMs, idempotencyKey, isKnown: outcome !== undefined };
+    return { askedMs, atMs: nowMs, idempotencyKey, isKnown: outcome !== undefined };
   }
 
   async #hold(approvals: ApprovalDesk, request: SendRequest, destination: Destination, ask: Ask): Promise<HeldSend> {

@@ -1,0 +1,151 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Access } from '../../src/access/access.ts';
+import { MessagesDirectory } from '../../src/chatdb/chat-directory.ts';
+import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
+import type { Approval } from '../../src/domain/approval.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import { isAppError } from '../../src/domain/errors.ts';
+import type { NewKey } from '../../src/domain/ports/access.ts';
+import type { HeldSend, SendAnswer, SendRequest } from '../../src/domain/ports/sending.ts';
+import { HeldCopies } from '../../src/sender/held-files.ts';
+import { Sender } from '../../src/sender/sender.ts';
+import { approvalStore } from '../../src/state/approvals.ts';
+import { auditStore } from '../../src/state/audit.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { idempotencyStore } from '../../src/state/idempotency.ts';
+import { keyStore } from '../../src/state/keys.ts';
+import { sentPartStore } from '../../src/state/sent-parts.ts';
+import { ChatFixture } from './chat-fixture.ts';
+import { FakeClock } from './fake-clock.ts';
+import { InMemoryMessages } from './in-memory-messages.ts';
+import { collectingLog } from './log.ts';
+
+export const ANA = '+15550100';
+export const BEN = '+15550101';
+export const GARDEN = 'any;+;chat77';
+
+/** Limited keys, the real sender and a real chat.db in one process, on a clock made for tests. */
+export class AccessSending {
+  readonly clock: FakeClock;
+  readonly chats: ChatFixture;
+  readonly messages = new InMemoryMessages();
+  readonly log = collectingLog();
+  readonly state;
+  readonly sender: Sender;
+  readonly access: Access;
+  readonly #connection: Connection;
+
+  /** A second one over the same folder is the service after a restart. */
+  constructor(
+    folder: string,
+    { roots = [], chats, clock }: { roots?: readonly string[]; chats?: ChatFixture; clock?: FakeClock } = {},
+  ) {
+    const configDir = join(folder, 'config');
+    mkdirSync(configDir, { recursive: true });
+    this.clock = clock ?? new FakeClock();
+    this.chats = chats ?? seeded(join(folder, 'chat.db'));
+    this.#connection = new Connection({ path: this.chats.path, home: folder, log: this.log });
+    this.state = openStateDatabase(join(configDir, 'state.db'));
+    const idempotency = idempotencyStore(this.state);
+    const rules = { roots, chatDbPath: this.chats.path, configDir };
+    const reader = new ChatReader(this.#connection);
+    this.messages.behave = ({ recipient, chatId, content }) => {
+      const guid = chatId ?? `any;-;${recipient}`;
+      const known = this.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid)?.[0];
+      const chat = known === undefined ? this.chats.chat(guid, [recipient]) : Number(known);
+      const text = 'body' in content ? content.body : '';
+      const message = this.chats.message({ chat, is_from_me: 1, text });
+      if ('attachment' in content) this.chats.attach(message, content.attachment);
+      return { kind: 'done' };
+    };
+    this.sender = new Sender({
+      messages: this.messages,
+      lookup: new ChatSendLookup(this.#connection),
+      idempotency,
+      sentParts: sentPartStore(this.state),
+      clock: this.clock,
+      log: this.log,
+      confirmMs: 1000,
+      attachments: rules,
+    });
+    this.access = new Access({
+      stores: {
+        keys: keyStore(this.state),
+        approvals: approvalStore(this.state),
+        audit: auditStore(this.state),
+        idempotency,
+      },
+      directory: new MessagesDirectory(this.#connection),
+      // Nothing here reads through the owner's other ports.
+      owner: () => ({ webhooks: { list: () => [] } }) as unknown as Caller,
+      reader,
+      named: (plain) => plain,
+      sender: this.sender,
+      files: new HeldCopies({ rules, log: this.log }),
+      attachmentRoots: roots,
+      clock: this.clock,
+      log: this.log,
+      onKeyChange: () => {},
+    });
+  }
+
+  /** A caller with a new key that may send to Ana. */
+  caller(key: Partial<NewKey['settings']> & { readonly scopes?: NewKey['scopes'] } = {}): Caller {
+    const { scopes = ['send'], ...settings } = key;
+    const made = this.access.keys.add({
+      name: 'test',
+      scopes,
+      settings: { send: [ANA], approval: 'never', ...settings },
+    });
+    const caller = this.access.find(made.key);
+    if (caller === undefined) throw new Error('the key is not known');
+    return caller;
+  }
+
+  send({ sender }: Caller, request: Partial<SendRequest> = {}): Promise<SendAnswer> {
+    return sender.send({ recipient: ANA, body: 'hello', attachments: [], ...request });
+  }
+
+  async hold(caller: Caller, request: Partial<SendRequest> = {}): Promise<Approval & { readonly shown: string }> {
+    const { held } = (await this.send(caller, request)) as HeldSend;
+    return (await this.access.approvals.get(held.id, 0)) as Approval & { readonly shown: string };
+  }
+
+  /** The texts that Messages was given. */
+  texts(): readonly string[] {
+    return this.messages.runs.map(({ content }) => ('body' in content ? content.body : content.attachment));
+  }
+
+  async close(): Promise<void> {
+    await this.access.close();
+    this.#connection.close();
+    this.state.close();
+  }
+}
+
+/** The code of what was thrown. */
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return 'none';
+  } catch (error) {
+    if (isAppError(error)) return error.code;
+    throw error;
+  }
+}
+
+function seeded(path: string): ChatFixture {
+  const chats = new ChatFixture(path);
+  for (const [guid, people] of [
+    [`any;-;${ANA}`, [ANA]],
+    [`any;-;${BEN}`, [BEN]],
+    [GARDEN, [ANA, BEN]],
+  ] as const) {
+    const chat = chats.chat(guid, people);
+    chats.message({ chat, text: 'earlier', handle_id: chats.handle(people[0]) });
+  }
+  return chats;
+}

@@ -1,0 +1,329 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AccessSending, ANA, codeOf, GARDEN } from '../support/access-sending.ts';
+import { seededChance } from '../support/seed.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const HOUR_MS = 3_600_000;
+let folders = 0;
+let folder: string;
+let outbox: string;
+let service: AccessSending;
+beforeEach(() => {
+  folders += 1;
+  folder = join(root, String(folders));
+  outbox = join(folder, 'outbox');
+  mkdirSync(outbox, { recursive: true });
+  service = new AccessSending(folder, { roots: [outbox] });
+});
+afterEach(() => service.close());
+
+const always = { approval: 'always' } as const;
+const stateOf = async (id: string) => (await service.access.approvals.get(id, 0)).state;
+const approve = (held: { readonly id: string; readonly shown: string }) =>
+  service.access.approvals.approve(held.id, held.shown);
+
+/** The service after a restart, over the same files. */
+async function restart(): Promise<void> {
+  const { chats, clock } = service;
+  await service.close();
+  service = new AccessSending(folder, { roots: [outbox], chats, clock });
+}
+
+describe('a held send', () => {
+  test('sends nothing until it is approved, then exactly what was shown, once', async () => {
+    const held = await service.hold(service.caller(always), { body: 'May I?' });
+    expect(held).toMatchObject({
+      state: 'held',
+      to: ANA,
+      members: [ANA],
+      text: 'May I?',
+      attachments: [],
+      decided_by: null,
+    });
+    await idle();
+    expect(service.messages.runs).toEqual([]);
+    expect(await approve(held)).toMatchObject({ state: 'approved', decided_by: 'owner' });
+    const end = await service.access.approvals
+      .get(held.id, 0)
+      .then(async (now) => (now.state === 'sent' ? now : (await idle(), service.access.approvals.get(held.id, 0))));
+    expect(end).toMatchObject({ state: 'sent', text: null, message_id: expect.stringMatching(/^\d+$/) });
+    expect(service.texts()).toEqual(['May I?']);
+  });
+
+  test('is approved only as it was shown', async () => {
+    const held = await service.hold(service.caller(always));
+    expect(await codeOf(service.access.approvals.approve(held.id, 'x'.repeat(64)))).toBe('approval_changed');
+    expect(await stateOf(held.id)).toBe('held');
+  });
+
+  test('replaying an approval does nothing more', async () => {
+    const held = await service.hold(service.caller(always));
+    await approve(held);
+    await idle();
+    expect(await codeOf(approve(held))).toBe('already_decided');
+    expect(await codeOf(service.access.approvals.deny(held.id))).toBe('already_decided');
+    expect(service.texts()).toEqual(['hello']);
+  });
+
+  test('is one for the same ask, and tells the asker what was decided', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller);
+    expect(await service.send(caller)).toMatchObject({ held: { id: held.id } });
+    expect(await service.send(caller, { idempotencyKey: 'k' })).not.toMatchObject({ held: { id: held.id } });
+    await service.access.approvals.deny(held.id);
+    expect(await codeOf(service.send(caller))).toBe('send_denied');
+    const keyed = (await service.access.approvals.list({ state: 'held', waitMs: 0 }))[0];
+    await service.access.approvals.approve(keyed?.id ?? '', keyed?.shown ?? '');
+    await idle();
+    expect(await service.send(caller, { idempotencyKey: 'k' })).toMatchObject({ confirmed: true, replayed: true });
+    expect(await codeOf(service.send(caller, { idempotencyKey: 'k', body: 'other' }))).toBe('idempotency_key_reused');
+    expect(service.texts()).toEqual(['hello']);
+  });
+
+  test('expires after 24 hours, and its text is erased', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller, { idempotencyKey: 'k' });
+    await service.clock.advance(24 * HOUR_MS);
+    expect(await codeOf(approve(held))).toBe('approval_expired');
+    expect(await service.access.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
+    expect(await codeOf(service.send(caller, { idempotencyKey: 'k' }))).toBe('approval_expired');
+    expect(service.messages.runs).toEqual([]);
+  });
+
+  test('of a revoked key is void', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller);
+    service.access.keys.revoke(caller.key?.id ?? '');
+    expect(await codeOf(approve(held))).toBe('already_decided');
+    expect(await stateOf(held.id)).toBe('void');
+  });
+
+  test('at most 20 of one key wait', async () => {
+    const caller = service.caller({ ...always, caps: { per_minute: 60 } });
+    const codes = await Promise.all(
+      Array.from({ length: 25 }, (_, index) => codeOf(service.send(caller, { body: `${index}` }))),
+    );
+    expect(codes.filter((code) => code === 'none').length).toBe(20);
+    expect(new Set(codes)).toEqual(new Set(['none', 'too_many_held']));
+  });
+
+  test('only a first message to somebody is held under approval "new"', async () => {
+    const caller = service.caller({ approval: 'new', send: [ANA, '+15559999'] });
+    const held = await service.hold(caller, { recipient: ANA, body: 'one' });
+    await approve(held);
+    await idle();
+    expect(await service.send(caller, { recipient: ANA, body: 'two' })).toMatchObject({ confirmed: true });
+    expect(await service.send(caller, { recipient: '+15559999', body: 'three' })).toMatchObject({
+      held: { state: 'held' },
+    });
+  });
+});
+
+describe('somebody joins between the approval and the send', () => {
+  test('and the send is void', async () => {
+    const caller = service.caller({ ...always, send: [GARDEN] });
+    const held = await service.hold(caller, { recipient: GARDEN });
+    expect(held.members).toHaveLength(2);
+    const garden = Number(service.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(GARDEN)?.[0]);
+    service.chats.participant(garden, service.chats.handle('+15550166'));
+    await approve(held);
+    await idle();
+    expect(await service.access.approvals.get(held.id, 0)).toMatchObject({
+      state: 'void',
+      problem: 'recipient_not_allowed',
+    });
+    expect(service.messages.runs).toEqual([]);
+    expect(service.access.keys.get(caller.key?.id ?? '').closed).toEqual([
+      { conversation_id: GARDEN, joined: ['+15550166'] },
+    ]);
+  });
+
+  test('and somebody who left makes it void too: the readers are not those who were shown', async () => {
+    const held = await service.hold(service.caller({ ...always, send: [GARDEN] }), { recipient: GARDEN });
+    service.chats.sqlite.exec(
+      "DELETE FROM chat_handle_join WHERE handle_id = (SELECT ROWID FROM handle WHERE id = '+15550101')",
+    );
+    await approve(held);
+    await idle();
+    expect(await stateOf(held.id)).toBe('void');
+  });
+});
+
+describe('a file of a held send', () => {
+  test('that is exchanged after the hold: the old bytes go', async () => {
+    const file = join(outbox, 'a.txt');
+    writeFileSync(file, 'the old bytes');
+    const held = await service.hold(service.caller(always), { attachments: [file] });
+    expect(held.attachments).toMatchObject([{ name: 'a.txt', bytes: 13 }]);
+    writeFileSync(file, 'the new bytes, which nobody approved');
+    const sent: string[] = [];
+    const { behave } = service.messages;
+    service.messages.behave = (part, signal) => {
+      if ('attachment' in part.content) sent.push(readFileSync(part.content.attachment, 'utf8'));
+      return behave(part, signal);
+    };
+    await approve(held);
+    for (let round = 0; round < 50 && (await stateOf(held.id)) === 'approved'; round += 1) await idle();
+    expect([await stateOf(held.id), sent]).toEqual(['sent', ['the old bytes']]);
+    for (let round = 0; round < 50 && readdirSync(join(folder, 'config/held')).length > 0; round += 1) await idle();
+    expect(readdirSync(join(folder, 'config/held'))).toEqual([]);
+  });
+
+  test('whose copy was altered makes it void', async () => {
+    const file = join(outbox, 'a.txt');
+    writeFileSync(file, 'the old bytes');
+    const held = await service.hold(service.caller(always), { attachments: [file] });
+    writeFileSync(join(folder, 'config/held', held.id, '0/a.txt'), 'other bytes');
+    await approve(held);
+    for (let round = 0; round < 50 && (await stateOf(held.id)) === 'approved'; round += 1) await idle();
+    expect(await stateOf(held.id)).toBe('void');
+    expect(service.messages.runs).toEqual([]);
+  });
+});
+
+describe('approving', () => {
+  test('100 racing decisions by three ways: one send', async () => {
+    const held = await service.hold(service.caller(always));
+    const { key } = service.access.keys.add({ name: 'phone', scopes: ['approve'], settings: {} });
+    const phone = service.access.find(key);
+    if (phone === undefined) throw new Error('the key is not known');
+    const ways = [
+      () => service.access.approvals.approve(held.id, held.shown),
+      () => phone.approvals.approve(held.id, held.shown),
+      () => service.access.approvals.deny(held.id),
+    ];
+    const codes = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => codeOf(ways[index % 3]?.() ?? Promise.resolve())),
+    );
+    await idle();
+    expect(codes.filter((code) => code === 'none').length).toBe(1);
+    expect(new Set(codes)).toEqual(new Set(['none', 'already_decided']));
+    expect(service.texts()).toEqual(['hello']);
+  });
+
+  test('is nothing that the asker can do: of others it sees nothing, and of its own no "shown"', async () => {
+    const [asker, other] = [service.caller(always), service.caller(always)];
+    const held = await service.hold(asker);
+    expect(await asker.approvals.get(held.id, 0)).not.toHaveProperty('shown');
+    expect(await codeOf(asker.approvals.approve(held.id, held.shown))).toBe('approval_not_found');
+    expect(await codeOf(asker.approvals.deny(held.id))).toBe('approval_not_found');
+    expect(await codeOf(other.approvals.get(held.id, 0))).toBe('approval_not_found');
+    expect(await codeOf(other.approvals.withdraw(held.id))).toBe('approval_not_found');
+    expect(await other.approvals.list({ waitMs: 0 })).toEqual([]);
+    await asker.approvals.withdraw(held.id);
+    expect(await stateOf(held.id)).toBe('withdrawn');
+    expect(service.messages.runs).toEqual([]);
+  });
+
+  test('who waits is told at once, and when time is up', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller);
+    const waiting = caller.approvals.get(held.id, 50_000);
+    await service.access.approvals.deny(held.id);
+    expect(await waiting).toMatchObject({ state: 'denied' });
+    const second = await service.hold(caller, { body: 'second' });
+    const timed = caller.approvals.get(second.id, 50_000);
+    await service.clock.advance(50_000);
+    expect(await timed).toMatchObject({ state: 'held' });
+    const expiring = caller.approvals.get(second.id, 50_000);
+    await service.clock.advance(1000);
+    await service.close();
+    expect(await expiring).toMatchObject({ state: 'held' });
+    service = new AccessSending(folder, { chats: service.chats, clock: service.clock });
+  });
+});
+
+describe('over a restart', () => {
+  test('what was approved and not begun is sent, what was begun is not sent again', async () => {
+    const caller = service.caller(always);
+    const [fresh, begun, done] = [
+      await service.hold(caller, { body: 'fresh' }),
+      await service.hold(caller, { body: 'begun' }),
+      await service.hold(caller, { body: 'done' }),
+    ];
+    const decide = (id: string) =>
+      service.state.prepare("UPDATE approval SET state = 'approved', decided_at = 'x' WHERE id = ?").run(id);
+    // As a process leaves it that dies after the decision; after the claim; after osascript.
+    for (const { id } of [fresh, begun, done]) decide(id);
+    const { idempotencyStore } = await import('../../src/state/idempotency.ts');
+    const { requestHash } = await import('../../src/sender/idempotency.ts');
+    const store = idempotencyStore(service.state);
+    for (const [held, body] of [
+      [begun, 'begun'],
+      [done, 'done'],
+    ] as const) {
+      store.claim(
+        `\0approval\0${held.id}`,
+        requestHash({ recipient: ANA, body, attachments: [] }),
+        service.clock.now(),
+      );
+    }
+    store.finish(`\0approval\0${done.id}`, { state: 'provisional' });
+    await restart();
+    await service.access.start();
+    for (let round = 0; round < 20; round += 1) await idle();
+    expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
+      'sent',
+      'unknown',
+      'pending',
+    ]);
+    expect(service.texts()).toEqual(['fresh']);
+  });
+
+  test('a day later nothing is sent that had not begun', async () => {
+    const held = await service.hold(service.caller(always));
+    service.state.prepare("UPDATE approval SET state = 'approved' WHERE id = ?").run(held.id);
+    await service.clock.advance(25 * HOUR_MS);
+    await restart();
+    await service.access.start();
+    await idle();
+    expect(await stateOf(held.id)).toBe('void');
+    await service.clock.advance(25 * HOUR_MS);
+    expect(service.messages.runs).toEqual([]);
+  });
+});
+
+test('the text approved is byte for byte what osascript gets, whatever it is made of', async () => {
+  const chance = seededChance('texts that are approved');
+  const random = (): number => chance.next();
+  const caller = service.caller({ ...always, caps: { per_minute: 60, per_day: 200 } });
+  const special = [
+    '\u202e',
+    '\u200b',
+    '\u0000'.replace('\0', '\u0001'),
+    '\n',
+    '\r\n',
+    '\u2028',
+    '"',
+    '\\',
+    '$(id)',
+    '`',
+    "'",
+    '👩‍👩‍👧',
+    '\ufeff',
+    '\u0301',
+    '%s',
+    '</messages>',
+    '\t',
+  ];
+  const texts = Array.from({ length: 15 }, () =>
+    Array.from({ length: 1 + Math.floor(random() * 40) }, () =>
+      random() < 0.5
+        ? (special[Math.floor(random() * special.length)] ?? '')
+        : String.fromCodePoint(0x20 + Math.floor(random() * 0xd7df)),
+    ).join(''),
+  );
+  for (const body of texts) {
+    const held = await service.hold(caller, { body });
+    expect(held.text).toBe(body);
+    await approve(held);
+    for (let round = 0; round < 20 && (await stateOf(held.id)) === 'approved'; round += 1) await idle();
+  }
+  expect(service.texts().map((text) => Buffer.from(text).toString('hex'))).toEqual(
+    texts.map((text) => Buffer.from(text).toString('hex')),
+  );
+});

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { LazyAccess } from './access/lazy-access.ts';
+import { ChangeDetection } from './changes/detection.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
 import { MessagesDirectory } from './chatdb/chat-directory.ts';
 import { ChatDbNames } from './chatdb/chat-names.ts';
 import { Connection } from './chatdb/connection.ts';
+import { Fingerprints } from './chatdb/fingerprints.ts';
 import { ChatIndexSource } from './chatdb/index-source.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ownNumber } from './chatdb/own-number.ts';
@@ -21,6 +23,7 @@ import { DiagnosticsRunner } from './diagnostics.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
+import { ChangeStream } from './events/change-stream.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
 import { Publisher } from './events/publisher.ts';
@@ -44,6 +47,7 @@ import { Sender } from './sender/sender.ts';
 import { approvalStore } from './state/approvals.ts';
 import { auditStore } from './state/audit.ts';
 import { assertRestored } from './state/backup.ts';
+import { changeStore } from './state/changes.ts';
 import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
@@ -109,9 +113,35 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const chatLog = new ChatLog(connection);
 
     const channel = new Channel();
-    const feed = new Feed({ channel, messages: chatLog, clock, log });
-    const publisher = new Publisher({ messages: chatLog, channel, cursor: cursorStore(state), clock, log: log });
+    const changeLog = changeStore(state);
+    const stream = new ChangeStream({ log: changeLog, messages: chatLog });
+    const publisher = new Publisher({
+      messages: chatLog,
+      channel,
+      cursor: cursorStore(state),
+      changes: { stream, printsUpTo: (at) => detection.printsUpTo(at) },
+      clock,
+      log,
+    });
     closers.add('publisher', () => publisher.close());
+    const prints = new Fingerprints(connection);
+    const detection = new ChangeDetection({
+      // The index of search is kept up to date by changes.
+      mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
+      store: changeLog,
+      prints,
+      background: {
+        range: async (...range) => thread?.call('range', ...range) ?? prints.range(...range),
+        origins: async (...range) => thread?.call('origins', ...range) ?? prints.origins(...range),
+      },
+      cursor: () => publisher.cursor,
+      stream,
+      publish: () => publisher.publishPending(),
+      clock,
+      log,
+    });
+    closers.add('detection of changes', () => detection.close());
+    const feed = new Feed({ channel, changes: { stream, control: detection }, messages: chatLog, clock, log });
 
     const permissions = new MacPermissions({
       platform: host.platform,
@@ -133,6 +163,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     detector.onChange(() => publisher.publishPending());
     const attachmentRules = { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir };
     const idempotency = idempotencyStore(state);
+    detector.onChange(() => detection.noteCommit());
     const sender = new Sender({
       messages: osascript({ path: osascriptPath, clock }),
       isAsking: () => permissions.isAsking(),
@@ -201,6 +232,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       permissions,
       contacts,
       search,
+      changes: detection,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const access: LazyAccess = new LazyAccess(() => ({
@@ -250,6 +282,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         newestEvent: feed.lastPublished().rowId,
         published: channel.published,
         search: search.status(),
+        changes: detection.status(),
       }),
       counters,
       version,
@@ -280,6 +313,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     await sender.start();
     if (hasKeys(state)) await access.load();
+    detection.start();
     publisher.start();
     // Nothing is published or sent before the port is had, and no request comes in before everything runs.
     const { host: address, port } = config.server;

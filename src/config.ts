@@ -31,6 +31,8 @@ export interface Config {
     readonly callingCode: string;
   };
   readonly mcp: { readonly allowOwnerKey: boolean };
+  /** "auto": as long as somebody asks. */
+  readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
 }
 
@@ -98,6 +100,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       callingCode: one(SETTINGS.callingCode),
     },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
+    changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
   };
   if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);

@@ -1,6 +1,7 @@
 // The thread behind `ReaderThread`: a connection of its own, and everything that may take its time.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Connection } from './chatdb/connection.ts';
+import { Fingerprints } from './chatdb/fingerprints.ts';
 import { IndexReader } from './chatdb/index-source.ts';
 import { ListReader } from './chatdb/reader.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './chatdb/reader-thread.ts';
@@ -37,15 +38,17 @@ const index = new IndexReader(connection);
 let finder: Finder | undefined;
 
 /** What the thread can be asked for. */
-export type ThreadMethods = ListReader & IndexReader & Pick<Finder, 'find'>;
+export type ThreadMethods = ListReader & IndexReader & Pick<Fingerprints, 'range' | 'origins'> & Pick<Finder, 'find'>;
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
 const lists = new ListReader(connection);
+const prints = new Fingerprints(connection);
 
 async function targetOf(method: string): Promise<unknown> {
   if (method in lists) return lists;
   if (method in index) return index;
+  if (method in prints) return prints;
   // Loaded when somebody searches.
   finder ??= new (await import('./search/finder.ts')).Finder(index);
   return finder;

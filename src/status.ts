@@ -1,3 +1,4 @@
+import type { ChangeStatus } from './domain/ports/changes.ts';
 import type { Contacts } from './domain/ports/contacts.ts';
 import type { MessageLog } from './domain/ports/feed.ts';
 import type { Clock } from './domain/ports/host.ts';
@@ -23,6 +24,7 @@ export interface StatusParts {
   readonly permissions: Permissions;
   readonly contacts: Contacts;
   readonly search: SearchIndex;
+  readonly changes: { status(): ChangeStatus };
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -75,8 +77,16 @@ export class Status {
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
       permissions: permissions.known,
       contacts: contacts.health(),
+      ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
     };
+  }
+
+  #changesReport(): Pick<StatusReport, 'changes'> {
+    const { state, logged, sweptAtMs } = this.#parts.changes.status();
+    if (state === 'off') return {};
+    const sweptAt = sweptAtMs === null ? null : `${new Date(sweptAtMs).toISOString().slice(0, 19)}Z`;
+    return { changes: { state, logged, swept_at: sweptAt } };
   }
 
   #searchWarning(): string | null {

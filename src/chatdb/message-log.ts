@@ -7,6 +7,7 @@ import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from '
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
 import { toUnixMs } from './instants.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
+import { printsBetween } from './prints.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
 /** chat.db as a log whose offset is the row id. */
@@ -25,12 +26,16 @@ export class ChatLog implements MessageLog {
     );
   }
 
-  pendingRows(after: Offset, limit: number): readonly PendingRow[] {
-    return this.#connection.read((snapshot) =>
-      snapshot.database
+  pendingRows(after: Offset, limit: number, hasPrints = false): readonly PendingRow[] {
+    return this.#connection.read((snapshot) => {
+      const rows = snapshot.database
         .all(snapshot.queries.pendingRows, after.rowId, rowsAtOnce(snapshot, after, Number.MAX_SAFE_INTEGER, limit))
-        .map((row) => toPendingRow(row, snapshot)),
-    );
+        .map((row) => toPendingRow(row, snapshot));
+      const last = rows.at(-1);
+      if (!hasPrints || last === undefined) return rows;
+      const prints = printsBetween(snapshot, after.rowId + 1, last.rowId);
+      return rows.map((row) => ({ ...row, print: prints.get(row.rowId) }));
+    });
   }
 
   newest(): Cursor {
@@ -43,16 +48,19 @@ export class ChatLog implements MessageLog {
     });
   }
 
-  identity({ rowId }: Offset): LogIdentity {
-    return this.#connection.read(({ database, queries }) => {
-      const row = database.get(queries.guid, rowId);
-      return {
-        inode: this.#connection.fileId,
-        guidAtCursor: row === undefined ? null : toText(row[0]),
-        highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
-      };
-    });
+  identity(at: Offset): LogIdentity {
+    return this.#connection.read((snapshot) => identityAt(snapshot, this.#connection.fileId, at));
   }
+}
+
+/** Facts for `isReplaced`, inside a read of the caller. */
+export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
+  const row = database.get(queries.guid, rowId);
+  return {
+    inode,
+    guidAtCursor: row === undefined ? null : toText(row[0]),
+    highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
+  };
 }
 
 /**

@@ -217,12 +217,12 @@ function anyChat(schema: SchemaInfo): string {
     (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
 }
 
-function column(schema: SchemaInfo, name: string, missing = 'NULL'): string {
+export function column(schema: SchemaInfo, name: string, missing = 'NULL'): string {
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
 }
 
 /** True when any of these columns is there and set. */
-function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
+export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   const there = names.filter((name) => schema.hasColumn('message', name)).map((name) => `m.${name}`);
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
@@ -313,7 +313,7 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-function hasAttachmentTables(schema: SchemaInfo): boolean {
+export function hasAttachmentTables(schema: SchemaInfo): boolean {
   return schema.hasTable('message_attachment_join') && schema.hasTable('attachment');
 }
 
@@ -340,6 +340,6 @@ function unnamedAttachments(schema: SchemaInfo): string {
     WHERE j.message_id = m.ROWID AND ${isShown(schema)} AND trim(ifnull(a.filename, '')) = '')`;
 }
 
-function isShown(schema: SchemaInfo): string {
+export function isShown(schema: SchemaInfo): string {
   return schema.hasColumn('attachment', 'hide_attachment') ? 'ifnull(a.hide_attachment, 0) = 0' : '1';
 }

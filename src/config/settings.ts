@@ -151,6 +151,14 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
+  changeDetection: {
+    name: 'changes.enabled',
+    about:
+      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" begins when somebody asks for them, or with search, and ends when nobody has asked for 30 days.',
+    allowed: '"auto", true or false',
+    defaultValue: () => 'auto',
+    read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
+  } satisfies Setting<'auto' | boolean>,
   isSearchEnabled: {
     name: 'search.enabled',
     about:

@@ -1,3 +1,4 @@
+import type { Print } from './fingerprint.ts';
 import type { Message } from './message.ts';
 import type { Offset } from './offset.ts';
 import type { Reaction } from './reaction.ts';
@@ -79,4 +80,6 @@ export interface PendingRow extends RowEntry {
   readonly isIncomplete: boolean;
   /** True for an own row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
+  /** Of the row as it is given here; undefined when none was asked for (decision I4). */
+  readonly print?: Print | undefined;
 }

@@ -24,6 +24,16 @@ export interface SearchReport {
   readonly problem: string | null;
 }
 
+/** How the detection of changes is doing. */
+export interface ChangesReport {
+  /** `starting`: changes of old messages are not seen before each has been looked at once. */
+  readonly state: 'starting' | 'on';
+  /** Changes kept for readers that resume. */
+  readonly logged: number;
+  /** When all messages had last been compared; null before the first time. */
+  readonly swept_at: string | null;
+}
+
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
@@ -39,6 +49,8 @@ export interface StatusReport {
   readonly permissions: readonly PermissionReport[];
   /** Names of people. */
   readonly contacts: ContactsHealth;
+  /** Absent while changes are not detected. */
+  readonly changes?: ChangesReport | undefined;
   /** Absent while search is switched off. */
   readonly search?: SearchReport | undefined;
 }

@@ -84,6 +84,11 @@ export class Channel {
     this.wake();
   }
 
+  /** Everything up to `offset` is published, though not all of it was an event. */
+  skipTo(offset: Offset): void {
+    if (isAfter(offset, this.#last)) this.#last = offset;
+  }
+
   /** Tells every member that it may be worth looking. */
   wake(): void {
     for (const member of this.#members) member.onMore();
@@ -121,17 +126,42 @@ export class Channel {
     this.#pending = 0;
   }
 
+  /** Readers at this moment. */
+  get members(): number {
+    return this.#members.size;
+  }
+
   /** Events after an offset, at most `limit`; undefined when the ring no longer holds all of them. */
   after(offset: Offset, limit: number): LogEntry[] | undefined {
+    return isAfter(this.#floor, offset) ? undefined : this.#slice(this.#firstAfter(offset), limit);
+  }
+
+  /**
+   * The same for a channel with changes: undefined as well where the channel never was at this offset, because an event
+   * of the ring may then be older than what the reader has seen.
+   */
+  afterEntry(offset: Offset, limit: number): LogEntry[] | undefined {
     if (isAfter(this.#floor, offset)) return undefined;
-    let low = Math.max(this.#start, this.#oldest());
+    const first = this.#firstAfter(offset);
+    const before = first === this.#first() ? this.#floor : this.#at(first - 1).offset;
+    return before.rowId === offset.rowId && before.change === offset.change ? this.#slice(first, limit) : undefined;
+  }
+
+  /** Sequence number of the first event after an offset. */
+  #firstAfter(offset: Offset): number {
+    let low = this.#first();
     let high = this.#next;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (isAfter(this.#at(middle).offset, offset)) high = middle;
       else low = middle + 1;
     }
-    return this.#slice(low, limit);
+    return low;
+  }
+
+  /** Sequence number of the oldest event in the ring that is of the present log. */
+  #first(): number {
+    return Math.max(this.#start, this.#oldest());
   }
 
   /** A reader of what happens from now on, which loses the oldest when it is too slow. */

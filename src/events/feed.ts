@@ -1,5 +1,5 @@
-import type { LogEntry } from '../domain/event.ts';
-import { type ClientOffset, isAfter, latest, type Offset, rowOffset } from '../domain/offset.ts';
+import { type ClientOffset, encodeOffset, isAfter, latest, type Offset, rowOffset } from '../domain/offset.ts';
+import type { ChangeControl } from '../domain/ports/changes.ts';
 import type {
   ConsumerTask,
   EventConsumer,
@@ -13,14 +13,23 @@ import type {
 } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
+import type { ChangeStream } from './change-stream.ts';
 import type { Channel, Member } from './channel.ts';
 import { Consumer } from './consumer.ts';
 
 export interface FeedParts {
   readonly channel: Channel;
+  /** Without them nobody gets changes. */
+  readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
   readonly messages: MessageLog;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Where a resumed reader reads: a channel, and what follows a position in it or in chat.db. */
+interface Source {
+  readonly channel: Channel;
+  read(position: Offset, limit: number): FeedPage;
 }
 
 /**
@@ -29,32 +38,63 @@ export interface FeedParts {
  * needs no lock and cannot skip or repeat.
  */
 export class Feed implements EventFeed {
-  readonly #channel: Channel;
+  readonly #rows: Source;
+  readonly #changes: FeedParts['changes'];
   readonly #messages: MessageLog;
   readonly #host: { readonly clock: Clock; readonly log: Log };
 
-  constructor({ channel, messages, clock, log }: FeedParts) {
-    this.#channel = channel;
+  constructor({ channel, changes, messages, clock, log }: FeedParts) {
+    this.#changes = changes;
     this.#messages = messages;
     this.#host = { clock, log };
+    this.#rows = {
+      channel,
+      read(position, limit) {
+        const { last } = channel;
+        const entries = channel.after(position, limit) ?? messages.entries(position, last, limit);
+        return { entries, upTo: entries.at(-1)?.offset ?? latest(position, last) };
+      },
+    };
   }
 
-  lastPublished(): Offset {
-    return this.#channel.last;
+  lastPublished(options: FeedOptions = {}): Offset {
+    return this.#source(options).channel.last;
   }
 
-  live(onMore: () => void): FeedReader {
-    return this.#channel.live(onMore);
+  changeGeneration(): number {
+    return this.#changes?.stream.generation ?? 0;
   }
 
-  resume(offset: Offset, onMore: () => void, { backpressure = false }: ResumeOptions = {}): FeedReader {
-    const channel = this.#channel;
+  resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
+    if (changes) this.#ask();
+    const last = this.lastPublished({ changes });
+    if (offset === undefined) return last;
+    const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
+    if ('generation' in offset && this.#changes?.stream.isKept(offset, changes) !== true) {
+      const latestOffset = changes ? encodeOffset(last, this.changeGeneration()) : String(last.rowId);
+      throw problem('offset_expired', {}, { extra: { latest: latestOffset } });
+    }
+    const highest = Math.max(highestRowId, last.rowId);
+    if (offset.rowId > highest) {
+      throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
+    }
+    if (!changes) return rowOffset(offset.rowId);
+    return { rowId: offset.rowId, change: 'generation' in offset ? offset.change : last.change };
+  }
+
+  live(onMore: () => void, options: FeedOptions = {}): FeedReader {
+    return this.#source(options).channel.live(onMore);
+  }
+
+  resume(offset: Offset, onMore: () => void, options: ResumeOptions = {}): FeedReader {
+    const source = this.#source(options);
+    const { channel } = source;
     let position = offset;
     let generation = channel.generation;
     const isCurrent = (): boolean => generation === channel.generation;
     const member: Member = {
       onMore,
-      hasBackpressure: backpressure,
+      hasBackpressure: options.backpressure ?? false,
       isPending: false,
       isCaughtUp: () => isCurrent() && !isAfter(channel.last, position),
     };
@@ -66,11 +106,10 @@ export class Feed implements EventFeed {
           position = channel.base;
           generation = channel.generation;
         }
-        const last = channel.last;
-        const entries = this.#after(position, limit);
-        position = entries.at(-1)?.offset ?? latest(position, last);
+        const { entries, upTo } = source.read(position, limit);
+        position = upTo;
         channel.noteTaken(member);
-        return { entries, missed: 0, upTo: position };
+        return { entries, missed: 0, upTo };
       },
       isCaughtUp: () => member.isCaughtUp(),
       generation: () => channel.generation,
@@ -82,26 +121,21 @@ export class Feed implements EventFeed {
     return new Consumer(this, task, options, this.#host);
   }
 
-  changeGeneration(): number {
-    return 0;
+  page(after: Offset, limit: number, options: FeedOptions = {}): FeedPage {
+    return this.#source(options).read(after, limit);
   }
 
-  resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
-    if (changes) throw problem('changes_disabled');
-    if (offset === undefined) return this.#channel.last;
-    const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
-    const highest = Math.max(highestRowId, this.#channel.last.rowId);
-    if (offset.rowId <= highest) return rowOffset(offset.rowId);
-    throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
+  /** Detection begins only while chat.db can be read: what it begins with is what changes are told from. */
+  #ask(): void {
+    if (this.#changes === undefined) throw problem('changes_disabled');
+    const { stream, control } = this.#changes;
+    if (stream.channel === undefined) this.#messages.newest();
+    control.noteAsked();
   }
 
-  page(after: Offset, limit: number): FeedPage {
-    const entries = this.#after(after, limit);
-    const last = this.#channel.last;
-    return { entries, upTo: entries.at(-1)?.offset ?? latest(after, last) };
-  }
-
-  #after(offset: Offset, limit: number): readonly LogEntry[] {
-    return this.#channel.after(offset, limit) ?? this.#messages.entries(offset, this.#channel.last, limit);
+  #source({ changes = false }: FeedOptions): Source {
+    const stream = this.#changes?.stream;
+    if (!changes || stream?.channel === undefined) return this.#rows;
+    return { channel: stream.channel, read: (position, limit) => stream.read(position, limit) };
   }
 }

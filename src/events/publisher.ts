@@ -1,8 +1,11 @@
 import { type Cursor, isReplaced } from '../domain/cursor.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { PendingRow } from '../domain/event.ts';
+import type { Print } from '../domain/fingerprint.ts';
+import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { CursorStore, MessageLog } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import type { ChangeStream } from './change-stream.ts';
 import type { Channel } from './channel.ts';
 import { waitEndsAt } from './settle.ts';
 
@@ -18,6 +21,8 @@ export interface PublisherParts {
   readonly messages: MessageLog;
   readonly channel: Channel;
   readonly cursor: CursorStore;
+  /** Where readers with changes read, and the prints of the newest rows up to a row. */
+  readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -50,7 +55,14 @@ export class Publisher {
   /** Loads the stored cursor (decision C4), so that readers may join before chat.db has been opened. */
   start(): void {
     this.#cursor = this.#parts.cursor.load();
-    if (this.#cursor !== undefined) this.#parts.channel.restart(this.#cursor.offset);
+    if (this.#cursor === undefined) return;
+    this.#parts.channel.restart(this.#cursor.offset);
+    this.#parts.changes?.stream.restart(this.#cursor.offset.rowId);
+  }
+
+  /** How far rows are published, undefined before chat.db was first read. */
+  get cursor(): Cursor | undefined {
+    return this.#cursor;
   }
 
   /**
@@ -102,6 +114,7 @@ export class Publisher {
       while (this.#isRequested && !this.#isClosed) {
         this.#isRequested = false;
         await this.#publishSettled();
+        await this.#publishChanges();
       }
       this.#isFailing = false;
     } catch (error) {
@@ -122,9 +135,10 @@ export class Publisher {
     if (this.#wasAway) {
       this.#wasAway = false;
       channel.wake(); // readers that wait for chat.db
+      this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      const pending = messages.pendingRows(cursor.offset, BATCH_ROWS);
+      const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
       const settled = this.#settled(pending);
       const newest = settled.at(-1);
@@ -135,11 +149,9 @@ export class Publisher {
       channel.publish(settled);
       this.#lastPublishedAtMs = clock.monotonic();
       cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
-      this.#store(cursor);
+      this.#store(cursor, settled);
       while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
-      // Requests and sockets first, then the members that were caught up (decision C7).
-      await new Promise<void>((resolve) => void setImmediate(resolve));
-      await channel.drained(clock, DRAIN_WAIT_MS);
+      await this.#drained();
       // After a change the rows may be those of another database, which must be compared with the cursor first
       // (decision C5).
       const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
@@ -147,12 +159,29 @@ export class Publisher {
     }
   }
 
+  /** Publishes what the change log has, until rows wait to be published. */
+  async #publishChanges(): Promise<void> {
+    const { changes } = this.#parts;
+    while (!this.#isClosed && changes?.stream.publishChanges() === true) {
+      await this.#drained();
+      if (this.#isRequested) return;
+    }
+  }
+
+  /** Requests and sockets first, then the members that were caught up (decision C7). */
+  async #drained(): Promise<void> {
+    const { channel, changes, clock } = this.#parts;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await channel.drained(clock, DRAIN_WAIT_MS);
+    await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
+  }
+
   /**
    * The cursor to go on from; starts over when there is none yet (decision C4) or the log is another one (decision
    * C5).
    */
   #currentCursor(): Cursor {
-    const { messages, channel, cursor: store, log } = this.#parts;
+    const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
     if (known !== undefined) {
       const identity = messages.identity(known.offset);
@@ -164,7 +193,7 @@ export class Publisher {
     }
     const newest = messages.newest();
     // Stored first, because it may fail: then the next run finds the log replaced again, and all start over.
-    store.restart(newest);
+    store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;
     this.#sightings.length = 0;
@@ -177,14 +206,44 @@ export class Publisher {
       });
     }
     channel.restart(newest.offset);
+    changes?.stream.restart(rowId);
     return newest;
   }
 
-  #store(cursor: Cursor): void {
+  #hasChanges(): boolean {
+    return this.#parts.changes?.stream.channel !== undefined;
+  }
+
+  /** Stores how far rows are published; those who read changes get the rows once their prints are stored too. */
+  #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
+    const { changes } = this.#parts;
+    const before = this.#cursor?.offset.rowId ?? 0;
     this.#cursor = cursor;
     this.#isStored = false;
-    this.#parts.cursor.save(cursor);
+    if (changes === undefined || !this.#hasChanges()) this.#parts.cursor.save(cursor);
+    else if (changes.stream.lastRowId < before) this.#storeBehind(cursor, changes.stream);
+    else this.#storeWithPrints(cursor, rows, changes.stream);
     this.#isStored = true;
+  }
+
+  #storeWithPrints(cursor: Cursor, rows: readonly PendingRow[], stream: ChangeStream): void {
+    const prints = new Map<number, Print>();
+    for (const { rowId, print } of rows) if (print !== undefined) prints.set(rowId, print);
+    this.#parts.cursor.save(cursor, prints);
+    stream.publishRows(rows);
+  }
+
+  /** Rows that were published while nothing could be stored are read once more, because they may have changed. */
+  #storeBehind(cursor: Cursor, stream: ChangeStream): void {
+    const { messages } = this.#parts;
+    for (;;) {
+      const pending = messages.pendingRows(rowOffset(stream.lastRowId), BATCH_ROWS, true);
+      const rows = pending.filter(({ rowId }) => rowId <= cursor.offset.rowId);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      this.#storeWithPrints({ ...cursor, offset: last.offset, guid: last.guid }, rows, stream);
+    }
+    this.#parts.cursor.save(cursor);
   }
 
   /** The rows at the front that need not wait any longer; schedules the next run for the first one that must. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Cursor } from '../domain/cursor.ts';
 import { AppError, isAppError } from '../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { expireOffsets } from './changes.ts';
 import { cursorStore } from './cursor.ts';
 import { openStateDatabase } from './database.ts';
 
@@ -82,6 +83,7 @@ export function extractState(path: string, target: string): RestoredState {
     const restored = using(openStateDatabase(target), (state) => {
       const webhooks = Number(state.prepare('SELECT count(*) FROM webhook').get()?.[0]);
       const cursor = cursorStore(state).load();
+      expireOffsets(state);
       // What was sent after the backup is not recorded in it.
       state.exec('DELETE FROM sent_since');
       // One file, which a rename can put in place.

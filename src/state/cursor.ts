@@ -1,6 +1,8 @@
 import type { Cursor } from '../domain/cursor.ts';
+import type { Print } from '../domain/fingerprint.ts';
 import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
+import { printWriter, restartChanges } from './changes.ts';
 
 /** How far events have been published (decisions C4, C5). */
 export function cursorStore(database: Sqlite): CursorStore {
@@ -8,9 +10,12 @@ export function cursorStore(database: Sqlite): CursorStore {
   const upsert = database.prepare(
     'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
   );
-  const moveConsumers = database.prepare('UPDATE consumer SET row_id = ?, change = ?');
+  const moveConsumers = database.prepare(
+    "UPDATE consumer SET row_id = ?, change = ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0)",
+  );
   const sentSince = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
-  const save = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
+  const writePrints = printWriter(database);
+  const write = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
   return {
     load() {
       const row = select.get();
@@ -22,16 +27,24 @@ export function cursorStore(database: Sqlite): CursorStore {
         inode: String(inode),
       };
     },
-    save,
-    restart(cursor) {
+    save(cursor: Cursor, prints?: ReadonlyMap<number, Print>) {
+      if (prints === undefined) return write(cursor);
+      database.transaction(() => {
+        write(cursor);
+        writePrints(prints, true);
+      });
+    },
+    restart(cursor, prints) {
       database.transaction(() => {
         if (select.get() !== undefined) {
           // What was sent has rows in the database that was replaced.
           database.exec('DELETE FROM sent_part');
           sentSince.run(cursor.offset.rowId);
         }
-        save(cursor);
-        moveConsumers.run(cursor.offset.rowId, cursor.offset.change);
+        write(cursor);
+        restartChanges(database);
+        if (prints !== undefined) writePrints(prints);
+        moveConsumers.run(cursor.offset.rowId);
       });
     },
   };

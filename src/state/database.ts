@@ -136,6 +136,26 @@ const MIGRATIONS = [
      value TEXT NOT NULL
    ) STRICT, WITHOUT ROWID;
    ALTER TABLE webhook ADD COLUMN key_id TEXT;`,
+  `CREATE TABLE change (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     row_id INTEGER NOT NULL,
+     names INTEGER NOT NULL,
+     is_removed INTEGER NOT NULL,
+     at_ms INTEGER NOT NULL,
+     guid TEXT,
+     conversation_id TEXT,
+     first_row_id INTEGER,
+     count INTEGER
+   ) STRICT;
+   CREATE TABLE fingerprint (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
+   CREATE TABLE change_detection (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     generation INTEGER NOT NULL,
+     is_on INTEGER NOT NULL,
+     asked_at_ms INTEGER NOT NULL,
+     swept_at_ms INTEGER
+   ) STRICT;
+   INSERT INTO change_detection VALUES (1, 0, 0, 0, NULL);`,
 ];
 
 /** What the start relies on besides the schema. */

@@ -24,6 +24,14 @@ const search = z.object({
   problem: z.string().nullable(),
 });
 
+const changes = z.object({
+  state: z.enum(['starting', 'on']).meta({
+    description: '`starting` until every message has been looked at once: changes of old ones are not seen before.',
+  }),
+  logged: z.int().meta({ description: 'Changes kept for readers that resume.' }),
+  swept_at: z.string().nullable().meta({ description: 'When all messages had last been compared.' }),
+});
+
 /** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
   z
@@ -48,6 +56,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         .readonly(),
       permissions,
       contacts: contactsHealthSchema,
+      changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
     })
     .meta({ id: 'Status' }),

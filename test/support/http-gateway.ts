@@ -280,6 +280,7 @@ export class HttpGateway {
       metrics: () => ({
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 },
         search: this.search.status(),
+        changes: { state: 'off', logged: 0, sweptAtMs: null },
       }),
       counters: new Counters(),
       version: '0.0.0',

@@ -58,6 +58,7 @@ describe('what is not written', () => {
         callingCode: '',
       },
       mcp: { allowOwnerKey: false },
+      changes: { enabled: 'auto' },
       search: { isEnabled: false },
     });
   });

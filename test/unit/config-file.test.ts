@@ -127,6 +127,7 @@ describe('the first launch', () => {
       'calling_code',
       'allow_owner_key',
       'enabled',
+      'enabled',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

@@ -41,7 +41,7 @@ test('every problem that the OpenAPI document shows is a whole sentence', () => 
 });
 
 test('docs/configuration.md has every key, and no other', () => {
-  const sections = ['server', 'auth', 'backend', 'send', 'webhooks', 'contacts', 'mcp', 'search'];
+  const sections = ['server', 'auth', 'backend', 'send', 'webhooks', 'contacts', 'mcp', 'changes', 'search'];
   const written = rows('configuration.md').flatMap(([section = '', key]) => {
     const [name = ''] = quoted(section);
     return sections.includes(name) ? quoted(key).map((word) => `${name}.${word}`) : [];
@@ -55,7 +55,8 @@ test('docs/configuration.md has every key, and no other', () => {
 
 test('docs/api.md has every metric, and no other', async () => {
   const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
-  const now = { isConnected: true, newestRow: 1, newestEvent: 1, published: 1, clients: 1, missed: 1, search };
+  const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
+  const now = { isConnected: true, newestRow: 1, newestEvent: 1, published: 1, clients: 1, missed: 1, search, changes };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));

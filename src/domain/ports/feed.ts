@@ -1,5 +1,6 @@
 import type { Cursor, LogIdentity } from '../cursor.ts';
 import type { LogEntry, PendingRow, RowEntry } from '../event.ts';
+import type { Print } from '../fingerprint.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
@@ -9,8 +10,11 @@ export interface MessageLog {
    * answer means that there are no more. Rows deleted since are left out.
    */
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
-  /** The rows after `after` that nobody has published yet, in order, as many as with `entries`. */
-  pendingRows(after: Offset, limit: number): readonly PendingRow[];
+  /**
+   * The rows after `after` that nobody has published yet, in order, as many as with `entries`; with `hasPrints` each
+   * with its print, read at the same commit.
+   */
+  pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
   /** The newest row: where a first start begins. */
   newest(): Cursor;
   /** Facts for `isReplaced`. */
@@ -119,10 +123,11 @@ export interface EventFeed {
 
 export interface CursorStore {
   load(): Cursor | undefined;
-  save(cursor: Cursor): void;
+  /** With the first prints of the rows that it says are published: both are stored, or neither (decision I4). */
+  save(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
   /**
-   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), every consumer with it, in one
-   * transaction.
+   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), every consumer and the change
+   * log with it, in one transaction. `prints` are those of the newest rows.
    */
-  restart(cursor: Cursor): void;
+  restart(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
 }

@@ -1,4 +1,5 @@
 import type { SearchStatus } from '../search.ts';
+import type { ChangeStatus } from './changes.ts';
 
 /** What `/metrics` shows besides counts (decision H). */
 export interface Metrics {
@@ -11,4 +12,5 @@ export interface Metrics {
   /** Since the start. */
   readonly missed: number;
   readonly search: SearchStatus;
+  readonly changes: ChangeStatus;
 }

@@ -26,6 +26,13 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
       gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.clients);
       total('postern_events_published_total', 'Events published since the start.', now.published);
       total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.missed);
+      if (now.changes.state !== 'off') {
+        const { state, logged, sweptAtMs } = now.changes;
+        gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);
+        gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
+        const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages had last been compared.', sweptAtS);
+      }
       if (now.search.isEnabled) {
         const { isComplete, problem, indexedRows } = now.search;
         gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);

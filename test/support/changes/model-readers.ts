@@ -1,0 +1,340 @@
+import type { LogEntry } from '../../../src/domain/event.ts';
+import { decodeOffset, encodeOffset, isAfter, type Offset } from '../../../src/domain/offset.ts';
+import type { EventConsumer, FeedReader } from '../../../src/domain/ports/feed.ts';
+import { type ModelChat, messageOf } from './model-chat.ts';
+import type { ModelService } from './model-service.ts';
+
+/** What a client keeps of the messages: read once, then kept by what it is told. */
+export class Mirror {
+  readonly #chat: ModelChat;
+  #texts = new Map<number, string>();
+  /** Ranges to be read again once chat.db can be read. */
+  #unread: (readonly [number, number])[] = [];
+  /** Begun before every row had been looked at once: reads again when that is done. */
+  isEarly = false;
+
+  constructor(chat: ModelChat) {
+    this.#chat = chat;
+  }
+
+  /** A row that is in a list before anybody got its event may vanish without one: those are left to the events. */
+  readAll({ feed }: ModelService): void {
+    this.#texts = new Map();
+    this.#readRange(0, feed.lastPublished({ changes: true }).rowId);
+  }
+
+  apply({ event }: LogEntry): void {
+    switch (event.type) {
+      case 'message.received':
+      case 'message.sent':
+      case 'message.updated':
+        this.#texts.set(Number(event.data.id), JSON.stringify(event.data));
+        break;
+      case 'message.removed':
+        this.#texts.delete(Number(event.data.id));
+        break;
+      case 'messages.changed':
+        this.#unread.push([Number(event.data.first_id), Number(event.data.last_id)]);
+        this.#readAgain();
+        break;
+      default:
+    }
+  }
+
+  /** Reads what is to be read again, as soon as it can be. */
+  settle(service: ModelService): void {
+    this.#readAgain();
+    if (!this.isEarly || this.#chat.isAway || service.detection.status().state !== 'on') return;
+    this.isEarly = false;
+    this.readAll(service);
+  }
+
+  #readAgain(): void {
+    if (this.#chat.isAway) return;
+    for (const [first, last] of this.#unread.splice(0)) this.#readRange(first, last);
+  }
+
+  /** The first difference from chat.db. */
+  difference(): string | undefined {
+    const truth = new Map<number, string>();
+    for (const row of this.#chat.rows.values())
+      if (!row.isReaction) truth.set(row.rowId, JSON.stringify(messageOf(row)));
+    for (const rowId of new Set([...truth.keys(), ...this.#texts.keys()])) {
+      if (truth.get(rowId) === this.#texts.get(rowId)) continue;
+      return `row ${rowId} is ${truth.get(rowId)} in chat.db, and ${this.#texts.get(rowId)} to the reader`;
+    }
+    return undefined;
+  }
+
+  #readRange(first: number, last: number): void {
+    for (const rowId of this.#texts.keys()) if (rowId >= first && rowId <= last) this.#texts.delete(rowId);
+    for (const row of this.#chat.rows.values()) {
+      if (row.rowId < first || row.rowId > last || row.isReaction) continue;
+      this.#texts.set(row.rowId, JSON.stringify(messageOf(row)));
+    }
+  }
+}
+
+/** An entry of a reader with changes comes after everything before it, and is of a row that was given. */
+function assertInOrder(position: Offset, { offset, event, rowId }: LogEntry, who: string): void {
+  const isNext = isAfter(offset, position) && offset.rowId >= position.rowId && offset.change >= position.change;
+  if (!isNext) fail(`${who}: ${JSON.stringify(offset)} came after ${JSON.stringify(position)}`);
+  if (event.type === 'message.updated' && rowId > position.rowId)
+    fail(`${who}: row ${rowId} was updated before it was given`);
+}
+
+export function fail(message: string): never {
+  throw new Error(message);
+}
+
+/** A client with changes that disconnects, and resumes from the last offset it was given. */
+export class ChangesClient {
+  readonly kind: 'resume' | 'live' | 'page';
+  readonly mirror: Mirror;
+  readonly name: string;
+  #offset: string | undefined;
+  #position: Offset = { rowId: 0, change: 0 };
+  #generation = 0;
+  #reader: FeedReader | undefined;
+  #readerGeneration = 0;
+
+  constructor(chat: ModelChat, kind: ChangesClient['kind'], number: number) {
+    this.kind = kind;
+    this.mirror = new Mirror(chat);
+    this.name = `client ${number} (${kind})`;
+  }
+
+  get hasBegun(): boolean {
+    return this.#offset !== undefined;
+  }
+
+  connect(service: ModelService): void {
+    if (this.#reader !== undefined) return;
+    const { feed } = service;
+    const isEarly = service.detection.status().state !== 'on';
+    const position = this.#resolve(service);
+    const isFresh = this.#offset === undefined;
+    const reader =
+      isFresh && this.kind === 'live'
+        ? feed.live(() => {}, { changes: true })
+        : feed.resume(position, () => {}, { changes: true, backpressure: true });
+    this.#generation = feed.changeGeneration();
+    this.#position = position;
+    this.#keep(position);
+    this.#reader = reader;
+    this.#readerGeneration = reader.generation();
+    if (!isFresh) return;
+    this.mirror.isEarly = isEarly;
+    this.mirror.readAll(service);
+  }
+
+  /** The position to go on from, or to start over at when the offset has expired. */
+  #resolve({ feed }: ModelService): Offset {
+    const known = this.#offset === undefined ? undefined : decodeOffset(this.#offset);
+    try {
+      return feed.resolve(known, { changes: true });
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'offset_expired') throw error;
+      this.#offset = undefined;
+      return feed.resolve(undefined, { changes: true });
+    }
+  }
+
+  disconnect(): void {
+    this.#reader?.close();
+    this.#reader = undefined;
+  }
+
+  /** The process is gone, and the connection with it. */
+  lose(): void {
+    this.#reader = undefined;
+  }
+
+  /** Takes up to `limit` entries and keeps the first `kept` of them: then the connection breaks. */
+  take(service: ModelService, limit: number, kept = Number.POSITIVE_INFINITY): number {
+    this.mirror.settle(service);
+    if (this.kind === 'page' && this.#offset !== undefined) return this.#page(service, limit);
+    const reader = this.#reader;
+    if (reader === undefined) return 0;
+    if (reader.generation() !== this.#readerGeneration) {
+      this.#offset = undefined;
+      this.disconnect();
+      this.connect(service);
+      return 1;
+    }
+    const { entries, upTo, missed } = reader.take(limit);
+    if (missed > 0) fail(`${this.name}: missed ${missed}`);
+    this.#give(entries.slice(0, kept));
+    if (entries.length > kept) {
+      this.disconnect();
+      return kept;
+    }
+    this.#keep(upTo);
+    return entries.length + (reader.isCaughtUp() ? 0 : 1);
+  }
+
+  #page(service: ModelService, limit: number): number {
+    this.disconnect();
+    const { feed } = service;
+    let after: Offset;
+    try {
+      after = feed.resolve(decodeOffset(this.#offset ?? ''), { changes: true });
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'offset_expired') throw error;
+      this.#offset = undefined;
+      this.connect(service);
+      return 1;
+    }
+    const { entries, upTo } = feed.page(after, limit, { changes: true });
+    this.#give(entries);
+    const hasMoved = isAfter(upTo, this.#position);
+    this.#keep(upTo);
+    return entries.length + (hasMoved ? 1 : 0);
+  }
+
+  #give(entries: readonly LogEntry[]): void {
+    for (const entry of entries) {
+      assertInOrder(this.#position, entry, this.name);
+      this.mirror.apply(entry);
+      this.#keep(entry.offset);
+    }
+  }
+
+  #keep(position: Offset): void {
+    if (isAfter(this.#position, position)) {
+      fail(`${this.name}: moved back from ${JSON.stringify(this.#position)} to ${JSON.stringify(position)}`);
+    }
+    this.#position = position;
+    this.#offset = encodeOffset(position, this.#generation);
+  }
+}
+
+/** A client of 0.1: it gets each new row once, in order, and nothing else. */
+export class RowsClient {
+  readonly #chat: ModelChat;
+  readonly #received = new Set<number>();
+  #last: number | undefined;
+  #first = 0;
+  #database = '';
+  #reader: FeedReader | undefined;
+  #readerGeneration = 0;
+
+  constructor(chat: ModelChat) {
+    this.#chat = chat;
+  }
+
+  connect({ feed }: ModelService): void {
+    if (this.#reader !== undefined) return;
+    // A client of rows cannot tell another database by its row ids; it starts over here when it is one.
+    if (this.#database !== this.#chat.id) this.#last = undefined;
+    this.#database = this.#chat.id;
+    const position = this.#resolve(feed);
+    if (this.#last === undefined) this.#startOver(position.rowId);
+    this.#reader = feed.resume(position, () => {}, { backpressure: true });
+    this.#readerGeneration = this.#reader.generation();
+  }
+
+  disconnect(): void {
+    this.#reader?.close();
+    this.#reader = undefined;
+  }
+
+  lose(): void {
+    this.#reader = undefined;
+  }
+
+  take(limit: number): number {
+    const reader = this.#reader;
+    if (reader === undefined) return 0;
+    const isOther = reader.generation() !== this.#readerGeneration;
+    const { entries, upTo } = reader.take(limit);
+    if (isOther) {
+      this.#readerGeneration = reader.generation();
+      this.#database = this.#chat.id;
+      this.#startOver((entries[0]?.rowId ?? upTo.rowId + 1) - 1);
+    }
+    for (const { rowId, event, change, generation } of entries) {
+      if (rowId <= (this.#last ?? 0)) fail(`a client of rows got row ${rowId} after row ${this.#last}`);
+      if (change !== undefined || generation !== undefined) fail(`a client of rows got a change: ${event.type}`);
+      this.#received.add(rowId);
+      this.#last = rowId;
+    }
+    return entries.length + (reader.isCaughtUp() ? 0 : 1);
+  }
+
+  #resolve(feed: ModelService['feed']): Offset {
+    try {
+      return feed.resolve(this.#last === undefined ? undefined : { rowId: this.#last });
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'after_unknown') throw error;
+      this.#last = undefined;
+      return feed.resolve(undefined);
+    }
+  }
+
+  /** Rows that it should have got; all of chat.db is published. */
+  missing(): readonly number[] {
+    return [...this.#chat.rows.keys()].filter((rowId) => rowId > this.#first && !this.#received.has(rowId));
+  }
+
+  #startOver(rowId: number): void {
+    this.#received.clear();
+    this.#first = rowId;
+    this.#last = rowId;
+  }
+}
+
+/** A webhook with changes: at least once, in order, its offset in state.db. */
+export class ModelConsumer {
+  readonly mirror: Mirror;
+  readonly name: string;
+  #consumer: EventConsumer | undefined;
+
+  constructor(chat: ModelChat, name: string) {
+    this.mirror = new Mirror(chat);
+    this.name = name;
+  }
+
+  /** Early as it is, it reads again when every row has been looked at; it has nothing left to handle then. */
+  settle(service: ModelService): void {
+    this.mirror.settle(service);
+  }
+
+  start(service: ModelService, stored: Map<string, Offset>, storesAfterMs: number, schedule: FakeAfter): void {
+    let generation = service.feed.changeGeneration();
+    let last: Offset | undefined;
+    this.#consumer = service.feed.consume<undefined>(
+      {
+        name: this.name,
+        storedOffset: () => {
+          const isOther = service.feed.changeGeneration() !== generation;
+          generation = service.feed.changeGeneration();
+          last = undefined;
+          if (isOther) {
+            this.mirror.isEarly = true;
+            this.mirror.readAll(service);
+          }
+          return stored.get(this.name) ?? { rowId: 0, change: 0 };
+        },
+        handle: async (entry) => {
+          if (service.isDead) return { isDone: false };
+          if (last !== undefined) assertInOrder(last, entry, this.name);
+          last = entry.offset;
+          this.mirror.apply(entry);
+          return { isDone: true };
+        },
+        gone: () => undefined,
+        progress: (offset) => {
+          const of = generation;
+          schedule(storesAfterMs, () => {
+            if (!service.isDead && service.feed.changeGeneration() === of) stored.set(this.name, offset);
+          });
+        },
+      },
+      { changes: true },
+    );
+    this.#consumer.start();
+  }
+}
+
+export type FakeAfter = (ms: number, run: () => void) => void;

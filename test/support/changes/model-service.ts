@@ -1,0 +1,101 @@
+import { ChangeDetection } from '../../../src/changes/detection.ts';
+import type { Clock } from '../../../src/domain/ports/host.ts';
+import { ChangeStream } from '../../../src/events/change-stream.ts';
+import { Channel } from '../../../src/events/channel.ts';
+import { Feed } from '../../../src/events/feed.ts';
+import { Publisher } from '../../../src/events/publisher.ts';
+import type { FakeClock } from '../fake-clock.ts';
+import { collectingLog } from '../log.ts';
+import type { MemoryChangeStore } from './memory-change-store.ts';
+import type { ModelChat } from './model-chat.ts';
+
+/** Small, so that a short schedule reaches every bound. */
+const LIMITS = { windowRows: 4, maxListed: 6, blocksHeld: 2 };
+
+export interface Surroundings {
+  readonly chat: ModelChat;
+  readonly store: MemoryChangeStore;
+  readonly clock: FakeClock;
+  /** Called before each call to chat.db or state.db; it may throw, and may end this process. */
+  readonly onCall: (service: ModelService, isWrite: boolean) => void;
+}
+
+/** One process of the service, as `app.ts` builds it. Once it is dead nothing it does has an effect. */
+export class ModelService {
+  isDead = false;
+  readonly log = collectingLog();
+  readonly detection: ChangeDetection;
+  readonly publisher: Publisher;
+  readonly feed: Feed;
+
+  constructor({ chat, store, clock: base, onCall }: Surroundings) {
+    const guard = (isWrite: boolean): void => onCall(this, isWrite);
+    const messages = guarded(chat, () => guard(false));
+    const prints = guarded(chat.prints, () => guard(false));
+    const state = guarded(store, (name) => guard(WRITES.has(name)));
+    const clock: Clock = {
+      now: () => base.now(),
+      monotonic: () => base.monotonic(),
+      after: (ms, run) => base.after(ms, () => void (this.isDead || run())),
+    };
+    const { log } = this;
+    const stream = new ChangeStream({ log: state, messages });
+    const channel = new Channel();
+    this.detection = new ChangeDetection({
+      mode: 'auto',
+      store: state,
+      prints,
+      background: {
+        range: async (...range) => {
+          await nextTurn();
+          return prints.range(...range);
+        },
+        origins: async (...range) => {
+          await nextTurn();
+          return prints.origins(...range);
+        },
+      },
+      cursor: () => this.publisher.cursor,
+      stream,
+      publish: () => this.publisher.publishPending(),
+      clock,
+      log,
+      limits: LIMITS,
+    });
+    const changes = { stream, printsUpTo: this.detection.printsUpTo.bind(this.detection) };
+    this.publisher = new Publisher({ messages, channel, cursor: state, changes, clock, log });
+    this.feed = new Feed({ channel, messages, changes: { stream, control: this.detection }, clock, log });
+  }
+
+  start(): void {
+    this.detection.start();
+    this.publisher.start();
+    this.notice();
+  }
+
+  /** The change detector found a commit, or chat.db back. */
+  notice(): void {
+    this.publisher.publishPending();
+    this.detection.noteCommit();
+  }
+}
+
+const WRITES: ReadonlySet<string> = new Set(['save', 'restart', 'begin', 'end', 'noteAsked', 'noteSwept', 'record']);
+
+/** The same object, with something to do before each of its methods. */
+function guarded<Target extends object>(target: Target, before: (name: string) => void): Target {
+  return new Proxy(target, {
+    get(_, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        before(String(name));
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}

@@ -1,0 +1,163 @@
+import type { Chance } from '../../../src/simulator/chatter.ts';
+
+/** What Messages can do to chat.db between two steps of the service. */
+const COMMITS = [
+  'insert',
+  'insertOwn',
+  'insertLate',
+  'react',
+  'complete',
+  'edit',
+  'unsend',
+  'read',
+  'delivered',
+  'failed',
+  'delete',
+  'restore',
+  'remove',
+  'attach',
+  'flood',
+  'fill',
+] as const;
+export type CommitName = (typeof COMMITS)[number];
+
+/** What else can happen in between. */
+const TROUBLES = ['crash', 'failWrite', 'away'] as const;
+
+export type StepName =
+  | CommitName
+  | (typeof TROUBLES)[number]
+  | 'notice'
+  | 'wait'
+  | 'down'
+  | 'back'
+  | 'replace'
+  | 'failWrites'
+  | 'connect'
+  | 'disconnect'
+  | 'take'
+  | 'takeAll'
+  | 'consume'
+  | 'month';
+
+/** One step of a schedule: data alone, so that a failing one can be shrunk and printed. */
+export interface Step {
+  readonly do: StepName;
+  /** Which row, client or number of them, as a share of those there are. */
+  readonly which: number;
+  readonly size: number;
+  /** Happens before the so manieth call of this step to chat.db or state.db. */
+  readonly during?: {
+    readonly call: number;
+    readonly do: CommitName | (typeof TROUBLES)[number];
+    readonly which: number;
+  };
+}
+
+/** How often each step is drawn, relative to the others. */
+const WEIGHTS: Readonly<Record<StepName, number>> = {
+  insert: 10,
+  insertOwn: 4,
+  insertLate: 2,
+  react: 2,
+  complete: 2,
+  edit: 8,
+  unsend: 3,
+  read: 6,
+  delivered: 5,
+  failed: 2,
+  delete: 3,
+  restore: 2,
+  remove: 4,
+  attach: 2,
+  flood: 1,
+  fill: 1,
+  crash: 4,
+  failWrite: 0,
+  away: 2,
+  back: 3,
+  notice: 14,
+  wait: 14,
+  down: 2,
+  replace: 1,
+  failWrites: 2,
+  connect: 8,
+  disconnect: 4,
+  take: 16,
+  takeAll: 4,
+  consume: 2,
+  month: 0.2,
+};
+const NAMES = Object.keys(WEIGHTS) as [StepName, ...StepName[]];
+const TOTAL = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
+
+const KINDS = ['resume', 'live', 'page'] as const;
+
+export interface Schedule {
+  /** Changes that are kept. */
+  readonly kept: number;
+  readonly clients: readonly (typeof KINDS)[number][];
+  readonly steps: readonly Step[];
+}
+
+export function drawSchedule(chance: Chance): Schedule {
+  const clients = Array.from({ length: 1 + chance.below(3) }, () => chance.of(KINDS));
+  const steps = Array.from({ length: 10 + chance.below(40) }, () => drawStep(chance));
+  // Most schedules begin with rows and a reader: without them little can go wrong.
+  const opening: Step[] = ['fill', 'notice', 'wait', 'connect', 'wait'].map((name) => ({
+    do: name as StepName,
+    which: chance.next(),
+    size: chance.below(4),
+  }));
+  return {
+    kept: chance.in(0.3) ? 3 + chance.below(6) : Number.POSITIVE_INFINITY,
+    clients,
+    steps: [...opening, ...steps],
+  };
+}
+
+function drawStep(chance: Chance): Step {
+  const step = { do: drawName(chance), which: chance.next(), size: chance.below(10) };
+  if (!chance.in(0.3)) return step;
+  const name = chance.in(0.3) ? chance.of(TROUBLES) : chance.of(COMMITS);
+  return { ...step, during: { call: 1 + chance.below(12), do: name, which: chance.next() } };
+}
+
+function drawName(chance: Chance): StepName {
+  let left = chance.next() * TOTAL;
+  for (const name of NAMES) {
+    left -= WEIGHTS[name];
+    if (left < 0) return name;
+  }
+  return NAMES[0];
+}
+
+/** The shortest schedule found that fails as well: steps are left out, many at a time, then one by one. */
+export async function shrink(
+  schedule: Schedule,
+  failure: (schedule: Schedule) => Promise<string | undefined>,
+): Promise<Schedule> {
+  let best = schedule;
+  for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let at = 0; at < best.steps.length; ) {
+      const shorter = { ...best, steps: [...best.steps.slice(0, at), ...best.steps.slice(at + size)] };
+      if ((await failure(shorter)) === undefined) at += size;
+      else best = shorter;
+    }
+  }
+  for (const [at, step] of best.steps.entries()) {
+    const { during: _, ...plain } = step;
+    const simpler = { ...best, steps: best.steps.with(at, plain) };
+    if (step.during !== undefined && (await failure(simpler)) !== undefined) best = simpler;
+  }
+  return best;
+}
+
+export function described({ kept, clients, steps }: Schedule): string {
+  const lines = steps.map(({ do: name, which, size, during }) => {
+    const inside =
+      during === undefined ? '' : `, before call ${during.call}: ${during.do} (${during.which.toFixed(2)})`;
+    return `  ${name} (${which.toFixed(2)}, ${size})${inside}`;
+  });
+  return [`changes kept: ${kept}, clients: ${clients.join(' ')}`, ...lines].join('\n');
+}

@@ -15,16 +15,50 @@ export const NO_TAG = `${PRIVATE}none`;
 /** So that no phrase begins in one text and ends in the next. */
 const GAP = ` ${PRIVATE} `;
 
-/** SQLite's tokenizer takes ASCII as it is: the words in it need no help from us. */
-const PLAIN = /^[\0-\x7f]*$/;
-const LONG_WORD = /[a-z\d]{65}/i;
+const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED_UNITS = 60;
+const BEYOND_ASCII = /[^\0-\x7f]/g;
+/** The same words, people and conversations come again and again. */
+const segmented = remembering(segment);
+const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
+const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
 /** What the index has of a message: tags, the text, and the names of its files. */
 export function documentOf(message: Message): string {
-  const body = message.body.length > MAX_UNITS ? message.body.slice(0, MAX_UNITS) : message.body;
-  const text = PLAIN.test(body) && !LONG_WORD.test(body) ? body : segment(body);
-  const names = message.attachments.map((path) => GAP + segment(nameOf(path))).join('');
+  const { body, attachments } = message;
+  const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
+  const names = attachments.map((path) => GAP + textOf(nameOf(path))).join('');
   return `${tagsOf(message).join(' ')} ${text}${names}`;
+}
+
+/** Text from which SQLite's tokenizer makes the tokens of `tokensOf`: ASCII it takes as it is, which saves most of the work. */
+function textOf(text: string): string {
+  let made = '';
+  let from = 0;
+  for (;;) {
+    BEYOND_ASCII.lastIndex = from;
+    const found = BEYOND_ASCII.exec(text)?.index;
+    if (found === undefined) return made + text.slice(from);
+    const start = Math.max(from, text.lastIndexOf(' ', found) + 1);
+    const blank = text.indexOf(' ', found);
+    const end = blank === -1 ? text.length : blank;
+    made += text.slice(from, start) + segmented(text.slice(start, end));
+    from = end;
+  }
+}
+
+/** The same function, which keeps its newest answers to short texts. */
+function remembering(answer: (text: string) => string): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const made = answer(text);
+    if (text.length > MAX_REMEMBERED_UNITS) return made;
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(text, made);
+    return made;
+  };
 }
 
 export function nameOf(path: string): string {
@@ -40,11 +74,11 @@ export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Mes
 
 /** The same for every prefix of a chat guid: macOS 26 changed those of existing chats. */
 export function conversationTag(id: string): string {
-  return `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`;
+  return conversationTags(id);
 }
 
 export function addressTag(address: string): string {
-  return `${PRIVATE}h${hash(addressKey(address))}`;
+  return addressTags(address);
 }
 
 export function senderTags(sender: SearchSender): readonly string[] {

@@ -61,6 +61,11 @@ export class Documents {
     return this.#place(row, second).isTaken;
   }
 
+  /** Whether no document stands where messages of this time usually do. */
+  isFree(fromSecond: number, toSecond: number): boolean {
+    return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
+  }
+
   /** Adds the message, or replaces what the index has of it. */
   put(message: Message): void {
     const row = Number(message.id);

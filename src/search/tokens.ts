@@ -9,9 +9,6 @@ export interface Token {
   readonly end: number;
 }
 
-/** A longer word is cut: base64, not language. */
-const MAX_WORD_UNITS = 64;
-
 /** Scripts without spaces between words. Each character is a token, and a word is the sequence of its characters. */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
@@ -37,7 +34,7 @@ export function tokensOf(text: string): readonly Token[] {
   const pieces = text.matchAll(ASCII.test(text) ? ASCII_WORDS : PIECES);
   for (const { 0: piece, index, groups } of pieces) {
     const folded = groups?.symbol ?? fold(piece);
-    if (folded !== '') tokens.push({ text: cut(folded), start: index, end: index + piece.length });
+    if (folded !== '') tokens.push({ text: folded, start: index, end: index + piece.length });
   }
   return tokens;
 }
@@ -53,10 +50,6 @@ export function segment(text: string): string {
   return tokensOf(text)
     .map((token) => token.text)
     .join(' ');
-}
-
-function cut(word: string): string {
-  return word.length <= MAX_WORD_UNITS ? word : word.slice(0, MAX_WORD_UNITS).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** Halfwidth and fullwidth forms, and ligatures of letters. */

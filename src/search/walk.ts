@@ -101,11 +101,13 @@ export class Walk {
     const wanted: number[] = [];
     let bytes = 0;
     let at = from;
+    const last = rows[Math.min(rows.length, from + LOOKED_AT) - 1];
+    const isFree = documents.isFree(rows[from]?.second ?? 0, last?.second ?? 0);
     for (; at < rows.length && at < from + LOOKED_AT && wanted.length < ADDED && bytes < ADDED_BYTES; at += 1) {
       const row = rows[at];
       if (row === undefined || row.bytes > MAX_BYTES) continue;
       const isAgain = again !== null && row.rowId >= again.first && row.rowId <= again.last;
-      if (!isAgain && documents.has(row.rowId, row.second)) continue;
+      if (!isFree && !isAgain && documents.has(row.rowId, row.second)) continue;
       wanted.push(row.rowId);
       bytes += row.bytes;
     }

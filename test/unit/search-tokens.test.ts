@@ -44,11 +44,6 @@ describe('the tokens of a text', () => {
     ]);
   });
 
-  test('are cut where no language has such words', () => {
-    expect(segment('x'.repeat(1000))).toBe('x'.repeat(64));
-    expect(segment('𝒳'.repeat(1000)).length).toBeLessThanOrEqual(64);
-  });
-
   test('are the same when they are split again, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { ChatDatabase } from '../dist/src/simulator/chat-database.js';
 import { fillLarge } from '../dist/src/simulator/fill.js';
+import { retext } from './search-texts.mjs';
 
 const CACHE = new URL('.cache/', import.meta.url).pathname;
 const SIMULATOR = new URL('../dist/src/simulator/', import.meta.url).pathname;
@@ -23,6 +24,14 @@ export function undatedDatabase(busiest) {
     make(path, { messages: busiest + 2000, conversations: 100, busiest }, ({ sqlite }) =>
       sqlite.exec('UPDATE chat_message_join SET message_date = 0 WHERE chat_id = 1'),
     ),
+  );
+}
+
+/** The first of them with texts as people write them. */
+export function textsDatabase(messages) {
+  const conversations = Math.max(100, Math.round((messages * 3) / 1000));
+  return cached(`texts-${messages}-in-${conversations}`, (path) =>
+    make(path, { messages, conversations, busiest: Math.round(messages * 0.3) }, (made) => retext(made)),
   );
 }
 

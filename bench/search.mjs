@@ -1,0 +1,185 @@
+// Search over a million messages: what the index costs, and each kind of question beside a look at every message.
+import { copyFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection } from '../dist/src/chatdb/connection.js';
+import { IndexReader } from '../dist/src/chatdb/index-source.js';
+import { openIndex } from '../dist/src/search/database.js';
+import { Documents } from '../dist/src/search/documents.js';
+import { textsDatabase } from './database.mjs';
+import { summary } from './figures.mjs';
+import { cpuMs, residentMiB, wait } from './live-process.mjs';
+import { KEY, startService } from './service.mjs';
+
+const PROBE = new URL('stall-probe.mjs', import.meta.url).href;
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
+const ASKED = 15;
+
+/** What is asked; the last is upper bound in milliseconds. */
+const QUESTIONS = (quiet) => [
+  ['a rare word', { q: 'xylophone' }, /\bxylophone\b/i, 3],
+  ['a common word', { q: 'the' }, /\bthe\b/i, 3],
+  ['a common word in a quiet conversation', { q: 'the', conversation_id: quiet }, /\bthe\b/i, 3],
+  ['a phrase', { q: '"see you"' }, /\bsee you\b/i, 3],
+  ['a prefix of three letters', { q: 'com*' }, /\bcom/i, 10],
+  ['a common word in one month of 2018', { q: 'the after:2018-03-01 before:2018-04-01' }, /\bthe\b/i, 3],
+  ['two Chinese characters', { q: '学校' }, /学校/, 3],
+  ['a word that is nowhere', { q: 'zzyzx' }, /\bzzyzx\b/i, 3],
+];
+
+export async function searchRows(messages) {
+  const path = textsDatabase(messages);
+  const service = await startService(path, {
+    nodeArguments: ['--import', PROBE],
+    settings: '[search]\nenabled = true\n',
+  });
+  const ask = async (route, given = {}) => {
+    const url = `http://127.0.0.1:${service.port}/api/v1${route}?${new URLSearchParams(given)}`;
+    const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json();
+  };
+  try {
+    const rows = [...(await buildRows(service, ask, path))];
+    const connection = new Connection({ path, home: '/', log: silent });
+    connection.check();
+    const naive = (pattern, given) => scan(new IndexReader(connection), pattern, given);
+    for (const [what, given, pattern, bound] of QUESTIONS(quietChat(connection))) {
+      const ms = [];
+      let found;
+      for (let n = 0; n <= ASKED; n += 1) {
+        const startedAt = performance.now();
+        found = await ask('/search', given);
+        if (n > 0) ms.push(performance.now() - startedAt);
+      }
+      const startedAt = performance.now();
+      const count = naive(pattern, given);
+      rows.push({
+        what: `search for ${what}, over HTTP`,
+        note: `${found.length} hits`,
+        postern: summary(ms),
+        rival: 'reading and decoding until the page is full',
+        rivals: summary([performance.now() - startedAt]),
+        unit: 'ms',
+        bound,
+        isWrong: found.length !== count,
+      });
+    }
+    rows.push(newMessageRow(connection, join(service.folder, 'config/search.db'), service.folder));
+    rows.push({
+      what: 'search on, a million messages: resident memory',
+      postern: summary([residentMiB(service.pid)]),
+      unit: 'MiB',
+      bound: 120,
+    });
+    connection.close();
+    return rows;
+  } finally {
+    await service.stop();
+  }
+}
+
+async function buildRows(service, ask, path) {
+  const before = cpuMs(service.pid);
+  let resident = 0;
+  const stalls = { wall: [], cpu: [] };
+  const longest = () =>
+    new Promise((resolve) => {
+      service.child.once('message', resolve);
+      service.child.send('?');
+    });
+  await longest();
+  let search;
+  do {
+    await wait(250);
+    ({ search } = await ask('/status'));
+    resident = Math.max(resident, residentMiB(service.pid));
+    const { wallMs, cpuMs: cpu } = await longest();
+    stalls.wall.push(wallMs);
+    stalls.cpu.push(cpu);
+  } while (search.state !== 'complete');
+  const seconds = (cpuMs(service.pid) - before) / 1000;
+  const size = statSync(join(service.folder, 'config/search.db')).size;
+  return [
+    {
+      what: 'search index made: messages a second of processor time',
+      postern: summary([search.indexed_rows / seconds]),
+      unit: '/s',
+      atLeast: 30_000,
+    },
+    {
+      what: 'search index made: its size',
+      note: `${Math.round(size / 1e6)} MB`,
+      postern: summary([(size / statSync(path).size) * 100]),
+      unit: '% of chat.db',
+      bound: 12,
+    },
+    {
+      what: 'event loop stands still: while the search index is made',
+      note: `${Math.max(...stalls.cpu).toFixed(1)} ms of processor time at most`,
+      postern: summary(stalls.wall),
+      unit: 'ms',
+      bound: 20,
+    },
+    { what: 'search index made: highest resident memory', postern: summary([resident]), unit: 'MiB', bound: 120 },
+  ];
+}
+
+/** What programs without an index do: messages newest first, each decoded, until 50 match. */
+function scan(reader, pattern, { conversation_id: conversation, q }) {
+  const isDated = q.includes('after:');
+  let next;
+  let found = 0;
+  do {
+    const page = reader.listed(next, 500);
+    for (const { body, conversation_id: id, timestamp } of reader.messages(page.rows.map(({ rowId }) => rowId))) {
+      const isMeant =
+        (conversation === undefined || id === conversation) && (!isDated || timestamp.startsWith('2018-03'));
+      if (isMeant && pattern.test(body)) found += 1;
+      if (found === 50) return found;
+    }
+    next = page.next;
+  } while (next !== undefined);
+  return found;
+}
+
+function quietChat(connection) {
+  return connection.read(({ database }) =>
+    String(
+      database.get(`SELECT c.guid FROM chat c JOIN chat_message_join j ON j.chat_id = c.ROWID
+        GROUP BY c.ROWID HAVING count(*) BETWEEN 40 AND 80 ORDER BY c.ROWID LIMIT 1`)?.[0],
+    ),
+  );
+}
+
+/** One message a transaction, on the whole index. */
+function newMessageRow(connection, index, folder) {
+  const copy = join(folder, 'copy.db');
+  copyFileSync(index, copy);
+  const { sqlite } = openIndex(copy);
+  const documents = new Documents(sqlite);
+  const reader = new IndexReader(connection);
+  const [message] = reader.messages([reader.listed(undefined, 1).rows[0].rowId]);
+  const ms = [];
+  for (let n = 0; n < 500; n += 1) {
+    const one = { ...message, id: String(1e9 + n), body: `${message.body} number ${n}` };
+    const startedAt = performance.now();
+    sqlite.transaction(() => {
+      documents.put(one);
+      documents.finish();
+    });
+    ms.push(performance.now() - startedAt);
+  }
+  sqlite.close();
+  return { what: 'a new message is added to the whole search index', postern: summary(ms), unit: 'ms', bound: 1 };
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const messages = Number(process.argv[2] ?? 1_000_000);
+  for (const { what, note = '', postern, rivals, unit, bound, isWrong } of await searchRows(messages)) {
+    const figure = ({ median, low, high }) =>
+      `${median.toPrecision(3)} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;
+    console.log(
+      `${what} ${note}: ${figure(postern)} ${unit}${rivals ? `; rival ${figure(rivals)}` : ''}; bound ${bound ?? ''}${isWrong ? ' WRONG' : ''}`,
+    );
+  }
+}

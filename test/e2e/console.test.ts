@@ -93,6 +93,44 @@ describe('the console', () => {
     await page.getByText('No events yet.').waitFor({ state: 'hidden' });
   });
 
+  inBrowser('shows edits, unsends, receipts and deletions in the open conversation, and among the events', async () => {
+    const { page } = there();
+    const chat = 'any;-;+15550100';
+    await page.locator('#conversation-list button', { hasText: chat }).click();
+    const { row } = await there().command<{ readonly row: number }>({
+      do: 'receive',
+      from: '+15550100',
+      text: 'Is this <b>wright</b>?',
+    });
+    const item = page.locator(`#message-list li[data-id="${row}"]`);
+    const event = (text: string) => page.locator('#event-list li', { hasText: `message ${row} ${text}` });
+    await item.getByText('wright').waitFor();
+    await there().command({ do: 'edit', row, text: 'Is this <b>right</b>?' });
+    await item.getByText('Is this <b>right</b>?').waitFor();
+    await item.getByText('edited').waitFor();
+    await event('edited: Is this <b>right</b>?').waitFor();
+    await there().command({ do: 'delete', row, recoverable: true });
+    await item.waitFor({ state: 'detached' });
+    await there().command({ do: 'recover', row });
+    await item.getByText('Is this <b>right</b>?').waitFor();
+    await there().command({ do: 'unsend', row });
+    await item.getByText('unsent').waitFor();
+    await item.locator('p').waitFor({ state: 'hidden' });
+    await there().command({ do: 'delete', row });
+    await item.waitFor({ state: 'detached' });
+    await event('removed').waitFor();
+    await page.fill('#body', 'Seen?');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('#message-list li.mine', { hasText: 'Seen?' }).getByText('read', { exact: true }).waitFor();
+    await page
+      .locator('#event-list li[data-type="message.updated"]', { hasText: /message \d+ .*read/ })
+      .first()
+      .waitFor();
+    await page.getByLabel('updated').uncheck();
+    await event('edited').waitFor({ state: 'hidden' });
+    await page.getByLabel('updated').check();
+  });
+
   inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {
     const { page } = there();
     const asked: string[] = [];

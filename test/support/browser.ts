@@ -2,11 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Command } from '../../src/simulator/commands.ts';
+import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 
@@ -80,6 +83,11 @@ export class BrowserStage {
     return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]);
   }
 
+  /** Asks the Messages of the demo to do something. */
+  command<Answer>(command: Command): Promise<Answer> {
+    return new SimulatedMac({ dir: this.#folder }).command<Answer>(command);
+  }
+
   /** Ends the service; the browser stays before what it shows. */
   async stopService(): Promise<void> {
     const ended = once(this.#demo, 'exit');
@@ -100,7 +108,7 @@ export class BrowserStage {
 async function startDemo(folder: string, port: number): Promise<ChildProcess> {
   const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir() },
   });
   let output = '';
   for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));

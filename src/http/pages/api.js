@@ -22,10 +22,11 @@ export function forgetKey() {
 
 /** What the service refused, in its own words; status 0 when there was no answer. */
 class Refusal extends Error {
-  constructor(status, { detail, errors = [], hint }) {
+  constructor(status, { detail, errors = [], hint, ...members }) {
     const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
     super([detail, ...mistakes, hint].filter(Boolean).join(' '));
     this.status = status;
+    this.members = members;
   }
 }
 
@@ -49,6 +50,17 @@ export async function pageOf(path, signal) {
     // Beneath this page's own API: a proxy may have added a folder.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
+}
+
+/** The offset of the newest event and change; undefined where the service has changes switched off. */
+export async function newestOffset() {
+  try {
+    const { headers } = await ask('events?changes=true', {});
+    return /[?&]after=([\w-]+)/.exec(headers.get('link') ?? '')?.[1];
+  } catch (error) {
+    if (error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 /** The bytes of an attachment; throws a Refusal. */

@@ -1,12 +1,13 @@
 // The console: one page over the public API, nothing else. Each noun has a file of its own beside this one.
 
-import { call, currentKey, forgetKey, keepKey, useKey } from './api.js';
+import { call, currentKey, forgetKey, keepKey, newestOffset, useKey } from './api.js';
 import { focusConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
 import { watchHealth } from './health.js';
 import { listen, offerFilter } from './live.js';
 import { offerSearch } from './search.js';
 import { offerSending } from './send.js';
+import { reloadThread } from './thread.js';
 import { showWebhooks } from './webhooks.js';
 
 const WRONG_KEY = 'Wrong API key. Compare it with api_key in config.toml.';
@@ -16,14 +17,30 @@ async function enter(candidate) {
   useKey(candidate);
   try {
     const status = await call('status');
+    const position = await newestPosition(status);
     await showConversations();
     keepKey();
     show('workspace');
     focusConversations();
-    listen(status.newest_event.row_id, () => leave(CHANGED_KEY));
+    listen(position, () => leave(CHANGED_KEY), restart);
     await showWebhooks(status).catch((error) => say('webhook-result', error.message, true));
   } catch (error) {
     leave(error.status === 401 ? WRONG_KEY : error.message, error.status === 401);
+  }
+}
+
+async function newestPosition({ newest_event: newest }) {
+  const offset = await newestOffset();
+  return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
+}
+
+/** Goes on from now, and reads again what is shown: events since the last one may have been missed. */
+async function restart() {
+  try {
+    listen(await newestPosition(await call('status')), () => leave(CHANGED_KEY), restart);
+    await Promise.all([showConversations(), reloadThread()]);
+  } catch (error) {
+    leave(error.message, error.status === 401);
   }
 }
 

@@ -4,18 +4,22 @@ const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 
 /**
  * The WebSocket. It reconnects whenever it breaks, and resumes after the last event taken.
- * `tell` hears `open`, `closed` with the wait in seconds, and `refused` when the key is not the key any more.
+ * `tell` hears `open`, `closed` with the wait in seconds, `expired` when the service cannot go on from
+ * where this was, and `refused` when the key is not the key any more.
  */
 export class Line {
   #socket;
   #attempts = 0;
   #isWanted = false;
-  #lastRowId;
+  /** An offset, or a row id where the service has changes switched off. */
+  #after;
+  #hasChanges;
   #take;
   #tell;
 
-  constructor(lastRowId, take, tell) {
-    this.#lastRowId = lastRowId;
+  constructor({ after, hasChanges }, take, tell) {
+    this.#after = after;
+    this.#hasChanges = hasChanges;
     this.#take = take;
     this.#tell = tell;
   }
@@ -35,7 +39,7 @@ export class Line {
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', currentKey());
     url.searchParams.set('include', 'contacts');
-    url.searchParams.set('after', String(this.#lastRowId)); // nothing is missed over a pause or a broken line
+    for (const [name, value] of this.#position()) url.searchParams.set(name, value);
     const socket = new WebSocket(url);
     this.#socket = socket;
     let hasOpened = false;
@@ -46,7 +50,7 @@ export class Line {
     });
     socket.addEventListener('message', ({ data }) => {
       const event = JSON.parse(data);
-      this.#lastRowId = Math.max(this.#lastRowId, Number(event.data.id));
+      this.#after = event.offset ?? event.data.id;
       this.#take(event);
     });
     socket.addEventListener('close', () => {
@@ -58,17 +62,26 @@ export class Line {
     });
   }
 
-  /** A browser does not say why a handshake failed: the key may have changed, or the database been replaced. */
+  /** Nothing is missed over a pause or a broken line. */
+  #position() {
+    return new URLSearchParams({ after: this.#after, ...(this.#hasChanges && { changes: 'true' }) });
+  }
+
+  /** A browser does not say why a handshake failed: the key may have changed, or the offset be too old. */
   async #reconnect(broken, hadOpened) {
     const isStale = () => !this.#isWanted || broken !== this.#socket;
     if (isStale()) return;
     try {
-      const status = hadOpened ? undefined : await call('status');
-      if (status !== undefined) this.#lastRowId = Math.min(this.#lastRowId, status.newest_event.row_id);
+      if (!hadOpened) await call(`events?limit=1&${this.#position()}`);
     } catch (error) {
       if (error.status === 401) {
         this.#isWanted = false;
         this.#tell('refused');
+        return;
+      }
+      if ([404, 410].includes(error.status)) {
+        this.#isWanted = false;
+        this.#tell('expired');
         return;
       }
     }

@@ -1,20 +1,22 @@
-import { noteMessage } from './conversations.js';
+import { noteMessage, showConversations } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { showHealth } from './health.js';
 import { Line } from './line.js';
-import { addMessage } from './thread.js';
+import { addMessage, reloadThread, removeMessage, updateMessage } from './thread.js';
 
 const KEPT_EVENTS = 200;
+const CHANGES = new Set(['message.updated', 'message.removed', 'messages.changed']);
 const form = element('live-form');
 const list = element('event-list');
 let line;
 
-/** Shows what happens from a row id on; `lose` is called when the key is refused. */
-export function listen(lastRowId, lose) {
+/** Shows what happens from a position on; `lose` is called when the key is refused, `restart` to begin again. */
+export function listen(position, lose, restart) {
   line?.close();
-  line = new Line(lastRowId, take, (state, waitS) => {
+  line = new Line(position, take, (state, waitS) => {
     if (state === 'open') say('live-state', 'listening');
     else if (state === 'closed') say('live-state', `not listening; trying again in ${waitS} s`, true);
+    else if (state === 'expired') void restart();
     else lose();
     void showHealth();
   });
@@ -47,22 +49,65 @@ function reactionText(type, { emoji, reaction_type: name, message_id: id }) {
   return type === 'reaction.removed' ? `took ${reaction} back from ${target}` : `reacted with ${reaction} to ${target}`;
 }
 
-function take({ type, data }) {
-  const isMessage = type.startsWith('message');
+function updateText({ data, changes }) {
+  const what = changes.map((name) => (name === 'attachment' ? 'attachment changed' : name)).join(', ');
+  const hasText = ['edited', 'attachment', 'restored'].some((name) => changes.includes(name));
+  return `message ${data.id} ${what}${hasText ? `: ${messageText(data)}` : ''}`;
+}
+
+function textOf(event) {
+  const { type, data } = event;
+  if (type.startsWith('reaction')) return reactionText(type, data);
+  if (type === 'message.updated') return updateText(event);
+  if (type === 'message.removed') return `message ${data.id} removed`;
+  if (type === 'messages.changed')
+    return `${data.count} messages changed, between ${data.first_id} and ${data.last_id}`;
+  return messageText(data);
+}
+
+/** Who it is about; of a removed message only its conversation is known. */
+function whoIn({ is_from_me: isOwn, sender, names, conversation_id: conversation = '' }) {
+  if (isOwn) return 'me';
+  return sender === undefined ? conversation.split(/;[+-];/).at(-1) : personOf(sender, names);
+}
+
+function take(event) {
+  const { type, data } = event;
   const item = copyOf('event-item');
   const time = item.querySelector('time');
+  // A change has no time of its own.
+  const at = CHANGES.has(type) ? new Date().toISOString() : data.timestamp;
   item.dataset.type = type;
   item.hidden = !isWanted(type);
   item.querySelector('code').textContent = type;
   const who = item.querySelector('b');
-  who.textContent = data.is_from_me ? 'me' : personOf(data.sender, data.names);
-  who.title = data.sender;
-  item.querySelector('span').textContent = isMessage ? messageText(data) : reactionText(type, data);
-  time.textContent = timeOf(data.timestamp);
-  time.dateTime = data.timestamp;
+  who.textContent = whoIn(data);
+  who.title = data.sender ?? '';
+  item.querySelector('span').textContent = textOf(event);
+  time.dateTime = at;
+  time.textContent = timeOf(at);
   list.prepend(item);
   while (list.children.length > KEPT_EVENTS) list.lastElementChild.remove();
-  if (!isMessage) return;
-  void noteMessage(data);
-  addMessage(data);
+  show(event);
+}
+
+/** What the event means to the conversations and the open thread. */
+function show({ type, data, changes }) {
+  switch (type) {
+    case 'message.received':
+    case 'message.sent':
+      void noteMessage(data);
+      addMessage(data);
+      break;
+    case 'message.updated':
+      updateMessage(data, changes);
+      break;
+    case 'message.removed':
+      removeMessage(data.id);
+      break;
+    case 'messages.changed':
+      void showConversations().catch(() => {});
+      void reloadThread();
+      break;
+  }
 }

@@ -9,6 +9,8 @@ let openId = '';
 /** How often one was opened: only the last one is shown. */
 let openings = 0;
 let objectUrls = [];
+/** What stays written beside a message once it happened. */
+const MARKS = new Set(['edited', 'unsent']);
 
 export const openedConversation = () => openId;
 
@@ -31,7 +33,7 @@ export async function openConversation(id, name, wanted) {
     // What came as an event in the meantime stays, behind those that were asked for.
     const known = new Set(messages.map((message) => message.id));
     const later = isNewest ? [...list.children].filter((item) => !known.has(item.dataset.id)) : [];
-    list.replaceChildren(...messages.map(itemOf), ...later);
+    list.replaceChildren(...messages.map((message) => itemOf(message)), ...later);
     toNewest.hidden = isNewest;
     if (wanted === undefined) list.scrollTop = list.scrollHeight;
     else show(wanted);
@@ -54,7 +56,7 @@ async function read(id, wanted) {
 }
 
 function show({ id }) {
-  const item = [...list.children].find((one) => one.dataset.id === id);
+  const item = shown(id);
   if (item === undefined) return;
   item.classList.add('found');
   item.tabIndex = -1;
@@ -62,16 +64,55 @@ function show({ id }) {
   item.focus();
 }
 
+/** Shows the newest messages of the open conversation as they are now; a place further back stays as it is. */
+export async function reloadThread() {
+  if (openId === '' || !toNewest.hidden) return;
+  const own = openings;
+  try {
+    const { messages } = await read(openId);
+    if (own !== openings) return;
+    const newest = Number(messages.at(-1)?.id ?? 0);
+    const later = [...list.children].filter((item) => Number(item.dataset.id) > newest);
+    list.replaceChildren(...messages.map((message) => itemOf(message)), ...later);
+    list.scrollTop = list.scrollHeight;
+  } catch (error) {
+    say('send-result', error.message, true);
+  }
+}
+
+/** Shows a message as it is now, if it is shown. */
+export function updateMessage(message, changes) {
+  if (changes.includes('deleted')) return removeMessage(message.id);
+  if (changes.includes('restored') && message.conversation_id === openId) return void reloadThread();
+  const item = shown(message.id);
+  if (item === undefined) return;
+  const isAtEnd = isScrolledToEnd();
+  const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
+  // A picture that is shown stays.
+  if (!changes.includes('attachment')) {
+    next.querySelector('.attachments').replaceWith(item.querySelector('.attachments'));
+  }
+  item.replaceWith(next);
+  if (isAtEnd) list.scrollTop = list.scrollHeight;
+}
+
+export function removeMessage(id) {
+  shown(id)?.remove();
+}
+
+const shown = (id) => [...list.children].find((item) => item.dataset.id === id);
+const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+
 /** Adds a message that has just come, if its conversation is open at its end. */
 export function addMessage(message) {
   if (message.conversation_id !== openId || !toNewest.hidden) return;
-  if ([...list.children].some((item) => item.dataset.id === message.id)) return;
-  const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+  if (shown(message.id) !== undefined) return;
+  const isAtEnd = isScrolledToEnd();
   list.append(itemOf(message));
   if (isAtEnd || message.is_from_me) list.scrollTop = list.scrollHeight;
 }
 
-function itemOf(message) {
+function itemOf(message, mark) {
   const item = copyOf('message-item');
   const time = item.querySelector('time');
   item.dataset.id = message.id;
@@ -81,7 +122,9 @@ function itemOf(message) {
   who.title = message.sender;
   time.textContent = timeOf(message.timestamp);
   time.dateTime = message.timestamp;
-  item.querySelector('.state').textContent = message.is_from_me ? message.status : '';
+  const states = [mark, message.is_from_me ? message.status : undefined];
+  item.querySelector('.state').textContent = states.filter((state) => state !== undefined).join(', ');
+  if (mark !== undefined) item.dataset.mark = mark;
   const text = item.querySelector('p');
   text.textContent = message.body;
   text.hidden = message.body === '';

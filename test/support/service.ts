@@ -104,6 +104,7 @@ export class Service {
       contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
       mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
       search: { ...this.#options.settings?.search, ...settings.search },
+      changes: { ...this.#options.settings?.changes, ...settings.changes },
     };
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

@@ -38,7 +38,7 @@ const whole = ((): Buffer => {
   const webhooks = webhookStore(database, new FakeClock());
   const webhook = {
     url: 'http://127.0.0.1:9/x',
-    events: ['message.received'],
+    events: ['message.received', 'message.updated', 'message.removed', 'messages.changed'],
     secret: 's',
     include: NO_INCLUDES,
   } as const;
@@ -158,6 +158,11 @@ describe('a state database is refused with a sentence', () => {
     [
       'has a webhook with an event that there is not',
       "UPDATE webhook SET events = '[1]'",
+      'a webhook in it is damaged',
+    ],
+    [
+      'has a webhook with a name that is almost an event',
+      'UPDATE webhook SET events = \'["message.changed"]\'',
       'a webhook in it is damaged',
     ],
     ['has a webhook whose url is none', "UPDATE webhook SET url = 'notaurl'", 'a webhook in it is damaged'],

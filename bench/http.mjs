@@ -45,7 +45,8 @@ export async function httpRows(path, { rounds, loadMs }) {
   return rows;
 }
 
-async function load(port, path, forMs) {
+/** Requests a second that a loader of its own gets answered. */
+export async function load(port, path, forMs) {
   const { stdout } = await promisify(execFile)(process.execPath, [
     here('load.mjs'),
     String(port),

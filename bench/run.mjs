@@ -3,9 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { database, undatedDatabase } from './database.mjs';
+import { database, readDatabase, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
+import { nameRows } from './names.mjs';
 import { deepPageRow, newMessageRow, readerRows, sizeRows } from './reader.mjs';
 import { stallRows } from './stall.mjs';
 
@@ -40,6 +41,7 @@ add(
   JSON.parse(execFileSync(process.execPath, otherPackages, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })),
 );
 add(await httpRows(large, effort));
+add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);
 

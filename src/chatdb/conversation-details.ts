@@ -1,5 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import { brief, type ConversationDetails } from '../domain/details.ts';
+import type { Message } from '../domain/message.ts';
 import { INT_PARAM } from './columns.ts';
 import type { ChatDatabase } from './database.ts';
 import { newestMessageRow } from './list-query.ts';
@@ -78,11 +79,15 @@ export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: num
   return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
 }
 
-/** The conversation with its details (decision K3). */
-export function withConversationDetails(snapshot: Snapshot, chat: Chat, conversation: Conversation): Conversation {
+/** The conversation with its details (decision K3); `newest` is its newest message, if that is known. */
+export function withConversationDetails(
+  snapshot: Snapshot,
+  chat: Chat,
+  conversation: Conversation,
+  newest: Message | undefined,
+): Conversation {
   const unread = unreadIn(snapshot, chat.rowId);
-  const row = newestMessageRow(snapshot, chat.rowId);
-  const last = row && toMessage(row, snapshot);
+  const last = newest ?? newestMessage(snapshot, chat.rowId);
   const details: ConversationDetails = {
     ...(unread !== undefined && { unread_count: unread }),
     is_group: chat.isGroup,
@@ -98,6 +103,11 @@ export function withConversationDetails(snapshot: Snapshot, chat: Chat, conversa
       : null,
   };
   return { ...conversation, details };
+}
+
+function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined {
+  const row = newestMessageRow(snapshot, chatId);
+  return row && toMessage(row, snapshot);
 }
 
 /** By chat, for one state of the database. */

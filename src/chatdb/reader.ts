@@ -230,18 +230,21 @@ function conversationPage(
   maxRows = Number.POSITIVE_INFINITY,
 ): Page<Conversation> | undefined {
   const listed = recent.page(snapshot, query.limit, query.offset, maxRows);
-  if (query.include?.has('details') === true && listed !== undefined) {
-    const rows = listed.reduce((sum, { chatId }) => sum + listCost(snapshot, chatId, 0), 0);
+  if (listed === undefined) return undefined;
+  const items: Conversation[] = [];
+  let rows = 0;
+  for (const { chatId, last, rowId } of listed) {
+    const chat = snapshot.chat(chatId);
+    if (chat === undefined) continue;
+    let newest: Message | undefined;
+    const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
+    // No index finds the newest message, but the row that the order is by may be one.
+    if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
+    if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;
+    items.push(toConversation(snapshot, chat, last, query, newest));
   }
-  return (
-    listed && {
-      items: listed.flatMap(({ chatId, last }) => {
-        const chat = snapshot.chat(chatId);
-        return chat === undefined ? [] : [toConversation(snapshot, chat, last, query)];
-      }),
-    }
-  );
+  return { items };
 }
 
 function toConversation(
@@ -249,6 +252,7 @@ function toConversation(
   chat: Chat,
   last: Instant | undefined,
   { include = NO_INCLUDES }: ReadOptions,
+  newest?: Message,
 ): Conversation {
   const conversation = {
     id: chat.guid,
@@ -256,5 +260,5 @@ function toConversation(
     participants: chat.participants(),
     last_message_at: isoOf(last ?? APPLE_EPOCH),
   };
-  return include.has('details') ? withConversationDetails(snapshot, chat, conversation) : conversation;
+  return include.has('details') ? withConversationDetails(snapshot, chat, conversation, newest) : conversation;
 }

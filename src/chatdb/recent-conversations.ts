@@ -11,6 +11,8 @@ import type { Chat, Snapshot } from './snapshot.ts';
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
+  /** A row that is dated so, if one is known. */
+  readonly rowId: number | undefined;
 }
 
 /** `last` is never older than the truth. With a `rowId` it is exact as long as that row still counts in the chat. */

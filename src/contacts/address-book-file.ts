@@ -7,6 +7,8 @@ const CACHE_KIB = 512;
 const BATCH_SIZE = 1000;
 /** A longer text is no name and no address. */
 const MAX_TEXT = 400;
+/** Nothing to clean: words with one space between them. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const ADDRESSES = [
   ['ZABCDPHONENUMBER', 'ZFULLNUMBER'],
   ['ZABCDEMAILADDRESS', 'ZADDRESS'],
@@ -55,7 +57,7 @@ export class AddressBookFile {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
     const contact = known.has('Z_ENT') ? this.#contactEntity() : undefined;
-    const columns = ['ZFIRSTNAME', 'ZLASTNAME', 'ZNICKNAME', 'ZORGANIZATION'].map((name) => textSql(name, known));
+    const columns = ['ZFIRSTNAME', 'ZLASTNAME', 'ZNICKNAME', 'ZORGANIZATION'].map((name) => columnSql(name, known));
     for (const rows of this.#batches(table, known, columns, contact === undefined ? '1' : `Z_ENT = ${contact}`)) {
       yield rows.map(([key, first, last, nickname, organization]) => ({
         key: Number(key),
@@ -71,7 +73,7 @@ export class AddressBookFile {
     for (const [table, column] of ADDRESSES) {
       const known = this.#columnsOf(table);
       if (!known.has('ZOWNER')) continue;
-      const columns = ['ZOWNER', textSql(column, known)];
+      const columns = ['ZOWNER', columnSql(column, known)];
       for (const rows of this.#batches(table, known, columns, "typeof(ZOWNER) = 'integer'")) {
         yield rows.map(([, owner, address]) => ({ owner: Number(owner), address: textOf(address) }));
       }
@@ -123,12 +125,14 @@ export class AddressBookFile {
   }
 }
 
-/** A column that may be missing or hold anything; a long text is cut where `textOf` sees that it was. */
-function textSql(name: string, known: ReadonlySet<string>): string {
-  return known.has(name) ? `CASE WHEN typeof(${name}) <> 'blob' THEN substr(${name}, 1, ${MAX_TEXT + 1}) END` : 'NULL';
+/** NULL for a column that this version of macOS lacks. */
+function columnSql(name: string, known: ReadonlySet<string>): string {
+  return known.has(name) ? name : 'NULL';
 }
 
 /** Text of any value that a damaged or hostile file may hold. */
 function textOf(value: SqlValue | undefined): string {
-  return typeof value !== 'string' || value.length > MAX_TEXT ? '' : value.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'string' || value.length > MAX_TEXT) return '';
+  return PLAIN.test(value) ? value : value.replace(/[\p{Cc}\s]+/gu, ' ').trim();
 }

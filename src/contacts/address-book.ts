@@ -121,21 +121,24 @@ export class AddressBook implements Contacts {
 
   /** Adds everybody in a file, or nobody when it cannot be read to its end. */
   async #read(file: AddressBookFile, book: ContactBook): Promise<void> {
-    const people = new Map<number, { readonly person: Person; readonly addresses: string[] }>();
-    for (const batch of file.people()) {
-      for (const person of batch) people.set(person.key, { person, addresses: [] });
-      if (people.size >= MAX_CONTACTS) break;
-      await this.#pause();
-    }
+    const addresses = new Map<number, string[]>();
     for (const batch of file.addresses()) {
-      for (const { owner, address } of batch) people.get(owner)?.addresses.push(address);
+      for (const { owner, address } of batch) {
+        const known = addresses.get(owner);
+        if (known !== undefined) known.push(address);
+        // What is more is left out when the people are added.
+        else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
+      }
       await this.#pause();
     }
-    let added = 0;
-    for (const { person, addresses } of people.values()) {
-      book.add(person, addresses);
-      added += 1;
-      if (added % STEP === 0) await this.#pause();
+    const people: Person[] = [];
+    for (const batch of file.people()) {
+      for (const person of batch) if (addresses.has(person.key)) people.push(person);
+      await this.#pause();
+    }
+    for (const [index, person] of people.entries()) {
+      book.add(person, addresses.get(person.key) ?? []);
+      if (index % STEP === STEP - 1) await this.#pause();
     }
   }
 

@@ -15,6 +15,10 @@ const EXTENSION = /[;,#]|\s*(?:ext|x)[.:\s]*(?=\d)/i;
 /** A shorter number without `+` is a short code, the same in every country. */
 const MIN_DIGITS = 7;
 const MAX_LENGTH = 320;
+const ASCII = /^[\x20-\x7e]*$/;
+const PLAIN = /^\+?\d+$/;
+const LETTER = /\p{L}/u;
+const NOT_DIALLED = /[^\d+]+/g;
 
 /** The calling code of a complete number; undefined for any other text. */
 export function callingCodeOf(address: string): string | undefined {
@@ -30,23 +34,30 @@ export function callingCodeOf(address: string): string | undefined {
  */
 export function canonicalAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;
-  const text = address.normalize('NFKC').trim();
+  // Almost every address is ASCII, and then needs no Unicode.
+  const text = ASCII.test(address) ? address.trim() : address.normalize('NFKC').trim();
   if (text.includes('@')) return text.toLowerCase();
-  const [number = ''] = text.replace(/^tel:/i, '').split(EXTENSION, 1);
-  // A name, as short messages of companies have it, or a number in letters.
-  if (/\p{L}/u.test(number)) return text.toLowerCase();
-  const dialled = number.replace(/\(0\)/g, '').replace(/[^\d+]/g, '');
-  const digits = dialled.replaceAll('+', '');
+  const dialled = dialledDigits(text);
+  if (dialled === undefined) return text.toLowerCase();
+  if (dialled.startsWith('+')) return dialled.length === 1 ? undefined : complete(dialled.slice(1).replaceAll('+', ''));
+  const digits = dialled.includes('+') ? dialled.replaceAll('+', '') : dialled;
   if (digits === '') return undefined;
-  if (dialled.startsWith('+')) return complete(digits);
   if (digits.length < MIN_DIGITS) return digits;
   const exit = home === '1' && digits.startsWith('011') ? 3 : digits.startsWith('00') ? 2 : 0;
   if (exit > 0) return complete(digits.slice(exit));
   return home === undefined ? undefined : complete(home + withoutTrunkPrefix(digits, home));
 }
 
+/** Digits and plus signs, without an extension; undefined for a name, or a number in letters. */
+function dialledDigits(text: string): string | undefined {
+  if (PLAIN.test(text)) return text;
+  const number = (text.startsWith('tel:') ? text.slice(4) : text).split(EXTENSION, 1)[0] ?? '';
+  if (LETTER.test(number)) return undefined;
+  return number.replaceAll('(0)', '').replace(NOT_DIALLED, '');
+}
+
 function complete(digits: string): string {
-  return `+${digits.replace(MOBILE, '$1$2')}`;
+  return `+${digits.startsWith('5') ? digits.replace(MOBILE, '$1$2') : digits}`;
 }
 
 function withoutTrunkPrefix(digits: string, home: string): string {

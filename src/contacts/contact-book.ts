@@ -46,24 +46,20 @@ export class ContactBook implements NameLookup {
   add(person: Person, stored: readonly string[]): void {
     const name = nameOf(person);
     if (name === '') return;
-    const addresses = new Map<string, string | undefined>();
-    for (const address of stored.slice(0, MAX_ADDRESSES_EACH)) {
-      if (address === '') continue;
-      const canonical = canonicalAddress(address, this.#home);
-      addresses.set(canonical ?? address, canonical);
+    const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
+    const canonical = addresses.map((address) => canonicalAddress(address, this.#home));
+    let entry = this.#sameIn(canonical, name);
+    for (const [at, key] of canonical.entries()) {
+      const shown = key ?? addresses[at] ?? '';
+      if (shown === '') continue;
+      entry ??= this.#newEntry(name);
+      if (entry === undefined) return;
+      if (!entry.addresses.includes(shown)) entry.addresses.push(shown);
+      if (key !== undefined) this.#own(key, entry);
     }
-    if (addresses.size === 0) return;
-    const entry = this.#sameIn(addresses.values(), name) ?? this.#newEntry(name);
     if (entry === undefined) return;
     entry.nickname ??= person.nickname || null;
     entry.organization ??= person.organization || null;
-    for (const [address, canonical] of addresses) {
-      if (!entry.addresses.includes(address)) entry.addresses.push(address);
-      if (canonical === undefined) continue;
-      const owner = this.#owners.get(canonical);
-      if (owner === undefined) this.#owners.set(canonical, entry);
-      else if (owner !== null && owner !== entry && !isSameName(owner.name, name)) this.#owners.set(canonical, null);
-    }
   }
 
   nameOf(address: string): string | undefined {
@@ -80,12 +76,20 @@ export class ContactBook implements NameLookup {
   }
 
   /** The person of the same name who has one of these addresses. */
-  #sameIn(addresses: Iterable<string | undefined>, name: string): Entry | undefined {
-    for (const address of addresses) {
-      const owner = address === undefined ? undefined : this.#owners.get(address);
-      if (owner && owner.addresses.length < MAX_ADDRESSES_EACH && isSameName(owner.name, name)) return owner;
+  #sameIn(canonical: readonly (string | undefined)[], name: string): Entry | undefined {
+    for (const key of canonical) {
+      const owner = key === undefined ? undefined : this.#owners.get(key);
+      if (owner && isSameName(owner.name, name)) return owner;
     }
     return undefined;
+  }
+
+  /** An address of people with different names is nobody's. */
+  #own(canonical: string, entry: Entry): void {
+    const owner = this.#owners.get(canonical);
+    if (owner === undefined) this.#owners.set(canonical, entry);
+    else if (owner !== null && owner !== entry && !isSameName(owner.name, entry.name))
+      this.#owners.set(canonical, null);
   }
 
   #newEntry(name: string): Entry | undefined {
@@ -99,10 +103,10 @@ export class ContactBook implements NameLookup {
   }
 }
 
-/** As Contacts shows it: the name, else the nickname, else the organization. */
+/** The first and last name, else the nickname, else the organization. */
 function nameOf({ first, last, nickname, organization }: Person): string {
-  if (FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last)) return last + first;
-  return [first, last].filter((part) => part !== '').join(' ') || nickname || organization;
+  if (first === '' || last === '') return first || last || nickname || organization;
+  return FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last) ? last + first : `${first} ${last}`;
 }
 
 function isSameName(a: string, b: string): boolean {

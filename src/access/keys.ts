@@ -6,6 +6,7 @@ import {
   type AccessList,
   DEFAULT_CAPS,
   type Key,
+  type KeyCheck,
   type KeyRecord,
   type ListEntry,
   PRESETS,
@@ -18,7 +19,8 @@ import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
 import { canonicalAddress, memberKey } from './address.ts';
 import { LimitedKey } from './limited-key.ts';
-import { closedGroups } from './policy.ts';
+import { closedGroups, mayRead, maySend } from './policy.ts';
+import { resolve } from './rights.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_MS = 90 * DAY_MS;
@@ -121,6 +123,22 @@ export class KeyRing implements Keys {
     const lists = this.#lists(changes);
     this.#update(key, { ...key.stored, ...others, ...lists, caps: { ...key.stored.caps, ...caps } }, 'changed');
     return this.#record(key.stored);
+  }
+
+  check(id: string, recipient: string): KeyCheck {
+    const { stored: key } = this.#existing(id);
+    const { directory } = this.#parts;
+    const destination = resolve(directory, recipient);
+    const { to = recipient, members = [], chats = [] } = destination ?? {};
+    const found = chats.map((guid) => directory.chat(guid)).filter((chat) => chat !== undefined);
+    const read = key.scopes.includes('read') && found.some((chat) => mayRead(key.read, chat));
+    const refused = { to, members, read, send: 'refused' } as const;
+    if (!key.scopes.includes('send')) return { ...refused, reason: 'scope_missing' };
+    if (destination === undefined || !maySend(key.send, destination))
+      return { ...refused, reason: 'recipient_not_allowed' };
+    const isNew = !chats.some((guid) => directory.hasOwnMessage(guid));
+    const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);
+    return { to, members, read, send: isHeld ? 'held' : 'allowed', reason: null };
   }
 
   rotate(id: string): KeyRecord & { readonly key: string } {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
+import { declareAccessCommands } from './access-commands.ts';
 import type { ClientContext } from './context.ts';
 import { count, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
 
@@ -87,6 +88,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     )
     .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
   declareWebhookCommands(program, context, runs);
+  declareAccessCommands(program, context, runs, connected);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
     .addHelpText('after', examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))

@@ -62,6 +62,12 @@ export async function reportRefusal(
   }
 }
 
+/** The address of the service for programs that other people configure. */
+export function serviceUrl(options: ConnectionOptions, context: Context): string {
+  const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
+  return (given ?? urlOf(configurationOf(options, context).server)).replace(/\/+$/, '');
+}
+
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
 /**

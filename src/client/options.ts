@@ -1,3 +1,4 @@
+import type { Approval } from '../domain/approval.ts';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 
@@ -49,4 +50,16 @@ export interface TrackedPage {
   readonly events: TrackedEvent[];
   /** Where the next page begins; there is always one. */
   readonly offset: string;
+}
+
+export interface SendOptions {
+  readonly recipient: string;
+  readonly body?: string;
+  readonly attachments?: readonly string[];
+  readonly idempotencyKey?: string;
+}
+
+/** A send that waits for the owner's decision. */
+export interface HeldSend {
+  readonly approval: Approval;
 }

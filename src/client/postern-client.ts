@@ -6,16 +6,20 @@ import type { Message } from '../domain/message.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
+import type { DryRun } from '../domain/ports/sending.ts';
 import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookEventType, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { type AccessTransport, ApprovalsApi, KeysApi } from './access-api.ts';
 import { eventSocket } from './event-socket.ts';
 import type {
   ConversationPage,
+  HeldSend,
   Included,
   ListenOptions,
   MessageFilter,
+  SendOptions,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,
@@ -24,12 +28,13 @@ import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusa
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
 
+export type { Approval, ApprovalState } from '../domain/approval.ts';
+export type { AuditEntry } from '../domain/audit.ts';
 export type { Conversation } from '../domain/conversation.ts';
-
 export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
 export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
-
 export type { Include } from '../domain/include.ts';
+export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Contact } from '../domain/ports/contacts.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
@@ -42,11 +47,14 @@ export type {
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
+export type { KeyOptions, KeyWithSecret, NewKeyOptions } from './access-api.ts';
 export type {
   ConversationPage,
+  HeldSend,
   Included,
   ListenOptions,
   MessageFilter,
+  SendOptions,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,
@@ -60,6 +68,8 @@ const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** A line that held so long begins again with the shortest wait. */
 const STEADY_MS = 10_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** A decision is waited for up to 50 s. */
+const WAIT_TIMEOUT_MS = 60_000;
 /** It watches for two minutes at most, and a script that it runs meanwhile ends within 30 s. */
 const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 
@@ -100,6 +110,16 @@ export class PosternClient {
     this.#timeoutMs = timeoutMs;
     this.#key = key;
     this.#clock = clock;
+  }
+
+  /** Keys beside the owner's, and the audit log. */
+  get keys(): KeysApi {
+    return new KeysApi(this.#access);
+  }
+
+  /** Sends that wait for a decision. */
+  get approvals(): ApprovalsApi {
+    return new ApprovalsApi(this.#access);
   }
 
   health(): Promise<{ readonly status: 'ok'; readonly backend: BackendHealth }> {
@@ -143,15 +163,21 @@ export class PosternClient {
     return searchResults(this.#listed<SearchHit>(page, 'highlights'), page);
   }
 
-  /** Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. */
-  send(request: {
-    readonly recipient: string;
-    readonly body?: string;
-    readonly attachments?: readonly string[];
-    readonly idempotencyKey?: string;
-  }): Promise<Message> {
+  /**
+   * Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. With a limited
+   * key it may be held: then the answer is `{ approval }`, which `approvals.get` tells the end of.
+   */
+  async send(request: SendOptions): Promise<Message | HeldSend> {
     const { idempotencyKey, ...message } = request;
-    return this.#one('POST', 'messages', 'guid', { body: '', ...message }, idempotencyKey);
+    const { text, status } = await this.#request('POST', 'messages', { body: '', ...message }, idempotencyKey);
+    const value = parsed(text);
+    if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
+    return value as Message | HeldSend;
+  }
+
+  /** Says what `send` would do, and sends nothing. */
+  dryRun({ idempotencyKey: _idempotencyKey, ...message }: SendOptions): Promise<DryRun> {
+    return this.#one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
 
   webhooks(): Promise<Webhook[]> {
@@ -265,6 +291,14 @@ export class PosternClient {
     }
   }
 
+  get #access(): AccessTransport {
+    return {
+      one: (method, path, member, body) => this.#one(method, path, member, body),
+      list: (path, member) => this.#list(path, member),
+      none: async (method, path) => void (await this.#request(method, path)),
+    };
+  }
+
   #lineUrl({ after, changes, include }: ListenOptions): URL {
     const url = new URL('ws', this.#base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
@@ -337,6 +371,7 @@ export class PosternClient {
 function slowAnswerMs(path: string): number | undefined {
   // It waits up to 20 s for macOS.
   if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
+  if (/^approvals\b.*[?&]wait=/.test(path)) return WAIT_TIMEOUT_MS;
   return path.startsWith('diagnostics?') ? DIAGNOSTICS_TIMEOUT_MS : undefined;
 }
 

@@ -62,6 +62,18 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly closed: readonly ClosedGroup[];
 }
 
+/** What a key may do with somebody. */
+export interface KeyCheck {
+  readonly to: string;
+  /** Who would read it; empty when that is not certain. */
+  readonly members: readonly string[];
+  /** Whether it may read the conversation. */
+  readonly read: boolean;
+  readonly send: 'allowed' | 'held' | 'refused';
+  /** Code of the refusal. */
+  readonly reason: 'scope_missing' | 'recipient_not_allowed' | null;
+}
+
 /** What each preset fills in where the owner says nothing. */
 export const PRESETS = {
   reader: { scopes: ['read', 'events'], approval: 'always' },

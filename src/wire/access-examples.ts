@@ -56,5 +56,6 @@ export const accessExamples = {
   approved: { ...decided, state: 'approved' },
   denied: { ...ended, state: 'denied', text: null },
   audit,
+  check: { to: '+15550100', members: ['+15550100'], read: true, send: 'held', reason: null },
   dryRun: { would: 'hold', to: '+15550100', members: ['+15550100'], text: 'On my way' },
 } as const;

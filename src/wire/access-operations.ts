@@ -1,7 +1,7 @@
 import { accessExamples as examples } from './access-examples.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './approval.ts';
 import { auditQuery } from './audit.ts';
-import { keyBody, keyChangesBody } from './key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery } from './key.ts';
 import type { Operation } from './operations.ts';
 
 const MADE = { Location: 'URL of the new resource.' };
@@ -38,6 +38,14 @@ export const ACCESS_OPERATIONS = {
     summary: 'One key',
     answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
     problems: ['key_not_found'],
+  },
+  checkKey: {
+    tag: 'Keys',
+    summary: 'What a key may do with somebody; nothing is sent',
+    query: keyCheckQuery,
+    answers: { 200: { description: 'Allowed, held or refused.', schema: 'KeyCheck', example: examples.check } },
+    problems: ['key_not_found', 'chat_db_missing'],
+    mistakes: [{ pointer: '?to', message: 'The parameter to is required: an address or a conversation id.' }],
   },
   changeKey: {
     tag: 'Keys',

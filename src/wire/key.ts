@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { APPROVAL_MODES, type Caps, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
+import { APPROVAL_MODES, type Caps, type KeyCheck, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
 import { parseInstant } from './instant.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
@@ -32,6 +32,26 @@ export const keySchema = shapeOf<KeyRecord>()(
     })
     .meta({ id: 'Key' }),
 );
+
+/** Answer of `GET /keys/{id}/check`. */
+export const keyCheckSchema = shapeOf<KeyCheck>()(
+  z
+    .object({
+      to: z.string(),
+      members: z.array(z.string()).readonly(),
+      read: z.boolean(),
+      send: z.enum(['allowed', 'held', 'refused']),
+      reason: z.enum(['scope_missing', 'recipient_not_allowed']).nullable(),
+    })
+    .meta({ id: 'KeyCheck' }),
+);
+
+/** Parameters of `GET /keys/{id}/check`. */
+export const keyCheckQuery = z.object({
+  to: z
+    .string({ error: 'The parameter to is required: an address or a conversation id.' })
+    .meta({ description: 'An address or a conversation id.' }),
+});
 
 /** The answer that shows the key itself, once. */
 export const newKeySchema = shapeOf<KeyRecord & { readonly key: string }>()(

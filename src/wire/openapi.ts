@@ -10,7 +10,7 @@ import { diagnosticsSchema } from './diagnostics.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
 import { examples } from './examples.ts';
 import { healthSchema } from './health.ts';
-import { keyBody, keyChangesBody, keySchema, newKeySchema } from './key.ts';
+import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from './key.ts';
 import { messageSchema, sendBody } from './message.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import { OPERATIONS, type Operation, type OperationAnswer } from './operations.ts';
@@ -49,6 +49,7 @@ const SCHEMAS = {
   HeldSend: heldSendSchema,
   Key: keySchema,
   KeyChanges: keyChangesBody,
+  KeyCheck: keyCheckSchema,
   KeyRequest: keyBody,
   Message: messageSchema,
   MessageDetails: messageDetailsSchema,

@@ -49,6 +49,7 @@ export const ROUTES = {
   // Before {id}, which would match it too.
   getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key' },
   getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner' },
+  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner' },
   changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner' },
   rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner' },
   revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner' },

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { PosternClient, type PosternError } from '../../src/client/postern-client.ts';
+import { type Message, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -49,7 +49,7 @@ async function listening(server: Server): Promise<string> {
 
 describe('the typed client over the Unix socket', () => {
   test('reads, pages, sends, and deletes', async () => {
-    const sent = await client.send({ recipient: '+15550100', body: 'Grüße 👋', idempotencyKey: 'once' });
+    const sent = (await client.send({ recipient: '+15550100', body: 'Grüße 👋', idempotencyKey: 'once' })) as Message;
     expect(await client.message(sent.id)).toEqual(sent);
     await client.send({ recipient: '+15550100', body: 'two' });
     const all: string[] = [];
@@ -68,7 +68,7 @@ describe('the typed client over the Unix socket', () => {
     const first = await next();
     await service.stop('SIGKILL');
     await service.launch();
-    const { id } = await client.send({ recipient: '+15550100', body: 'after the restart' });
+    const { id } = (await client.send({ recipient: '+15550100', body: 'after the restart' })) as Message;
     const seen = [first];
     while (seen.at(-1) !== id) seen.push(await next());
     expect(seen).toEqual(Array.from({ length: Number(id) }, (_, index) => String(index + 1)));

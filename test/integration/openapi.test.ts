@@ -229,6 +229,8 @@ describe('real answers are as the document says', () => {
     await ask('listKeys', 403, {}, undefined, '', as);
     await ask('changeKey', 200, key, { read: '*', caps: { per_minute: 20 } });
     await ask('changeKey', 400, key, { approval: 'sometimes' });
+    await ask('checkKey', 200, key, undefined, '?to=%2B15550100');
+    await ask('checkKey', 400, key);
     await ask('rotateKey', 200, key);
     await ask('sendMessage', 200, {}, { recipient: ana, body: 'Hi', dry_run: true });
     await ask('sendMessage', 200, {}, { recipient: ana, body: 'Hi', dry_run: true }, '', as);

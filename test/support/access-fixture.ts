@@ -108,10 +108,11 @@ export class AccessFixture {
 
   /** Every run of osascript: to whom, and what. */
   sends(): readonly { readonly to: string; readonly text: string }[] {
-    return this.osascript.runs().map(({ env }) => ({
-      to: env.POSTERN_RECIPIENT ?? '',
-      text: env.POSTERN_BODY ?? '',
-    }));
+    // Messages is also asked things that send nothing.
+    return this.osascript
+      .runs()
+      .filter(({ env }) => env.POSTERN_RECIPIENT !== undefined)
+      .map(({ env }) => ({ to: env.POSTERN_RECIPIENT ?? '', text: env.POSTERN_BODY ?? '' }));
   }
 
   async audit(query = ''): Promise<readonly AuditEntry[]> {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { HeldSend } from '../../client/postern-client.ts';
 import type { Message } from '../../domain/message.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { json, oneLine, printable } from '../output/text.ts';
@@ -37,9 +38,14 @@ export function send(
       ...(attach.length > 0 && { attachments: attach.map((path) => resolve(path)) }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
-    context.stdout(options.json === true ? json(message, 2) : outcome(message, to.shown));
+    if (options.json === true) context.stdout(json(message, 2));
+    else context.stdout('approval' in message ? held(message, to.shown) : outcome(message, to.shown));
     return EXIT.ok;
   });
+}
+
+function held({ approval: { id } }: HeldSend, recipient: string): string {
+  return `Held for ${oneLine(recipient)}: the owner decides (approval ${id}).`;
 }
 
 function outcome({ id, status }: Message, recipient: string): string {

@@ -76,7 +76,9 @@ async function attempt(
 ): Promise<Attempt> {
   const atMs = clock.monotonic() - startMs;
   try {
-    const { id, status } = await client.send(request);
+    const answer = await client.send(request);
+    if ('approval' in answer) return { atMs, id: null, answer: found({ accepted: false, held: true }) };
+    const { id, status } = answer;
     const tookMs = Math.round(clock.monotonic() - startMs - atMs);
     return {
       atMs,

@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState } from '../approval.ts';
 import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
-import type { Key, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
+import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
 
 /** A chat as access checks need it. */
 export interface ChatMembers {
@@ -164,6 +164,8 @@ export interface Keys {
   /** `key` is the only place where the secret is ever given. */
   add(key: NewKey): KeyRecord & { readonly key: string };
   change(id: string, changes: KeyChanges): KeyRecord;
+  /** What the key may do with somebody. Nothing is sent. */
+  check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };
   revoke(id: string): void;
 }

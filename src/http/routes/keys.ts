@@ -1,7 +1,8 @@
 import type { AccessService } from '../../domain/ports/access.ts';
 import { invalidRequest } from '../../domain/problems.ts';
-import { keyBody, keyChangesBody } from '../../wire/key.ts';
+import { keyBody, keyChangesBody, keyCheckQuery } from '../../wire/key.ts';
 import { checkBody } from '../../wire/mistakes.ts';
+import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
@@ -9,7 +10,10 @@ import type { Handlers } from '../router.ts';
 /** The keys beside the owner's (decision L1). */
 export function keyRoutes(
   access: () => Promise<AccessService>,
-): Pick<Handlers, 'listKeys' | 'addKey' | 'getKey' | 'getOwnKey' | 'changeKey' | 'rotateKey' | 'revokeKey'> {
+): Pick<
+  Handlers,
+  'listKeys' | 'addKey' | 'getKey' | 'getOwnKey' | 'checkKey' | 'changeKey' | 'rotateKey' | 'revokeKey'
+> {
   return {
     async listKeys() {
       return { status: 200, body: (await access()).keys.list() };
@@ -29,6 +33,11 @@ export function keyRoutes(
 
     async getOwnKey({ caller }) {
       return { status: 200, body: (await access()).keys.mine(caller) };
+    },
+
+    async checkKey(exchange) {
+      const { to } = readQuery(keyCheckQuery, exchange.query);
+      return { status: 200, body: (await access()).keys.check(exchange.param('id'), to) };
     },
 
     async changeKey(exchange) {

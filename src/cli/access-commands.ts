@@ -1,0 +1,161 @@
+import { type Command, Option } from 'commander';
+import { APPROVAL_STATES } from '../domain/approval.ts';
+import { APPROVAL_MODES, PRESETS, SCOPES } from '../domain/key.ts';
+import type { ClientContext } from './context.ts';
+import { count, examples, gathered, nonEmpty, type Runs } from './declaration.ts';
+
+type Connected = (command: Command) => Command;
+
+const NAME = 'the id or the name of the key';
+const ID = 'the id, or the beginning of it';
+
+/** Keys beside the owner's, sends that wait for a decision, and the audit log. */
+export function declareAccessCommands(
+  program: Command,
+  context: ClientContext,
+  runs: Runs,
+  connected: Connected,
+): void {
+  declareKeyCommands(program, context, runs, connected);
+  declareApprovalCommands(program, context, runs, connected);
+  connected(program.command('audit'))
+    .description('Show who did what with which key, oldest first.')
+    .option('--key <id>', 'only of this key; owner for your own', nonEmpty)
+    .option('--after <line>', 'only lines after this id', count)
+    .option('--limit <number>', 'maximum number (100)', count)
+    .addHelpText('after', examples('postern audit', 'postern audit --key 7f3a9c1e --json'))
+    .action(runs(async (command) => (await import('./commands/audit.ts')).audit(command.optsWithGlobals(), context)));
+}
+
+function declareKeyCommands(program: Command, context: ClientContext, runs: Runs, connected: Connected): void {
+  const keys = program
+    .command('keys')
+    .description('Make and change keys that may do less than yours, for agents and scripts.')
+    .addHelpText(
+      'after',
+      examples(
+        "postern keys add agent --preset assistant --read 'Ana Silva' --send 'Ana Silva'",
+        'postern keys check agent --send +15550100',
+      ),
+    );
+  connected(keys.command('add'))
+    .description('Make a key, and print it once with lines for the usual clients.')
+    .argument('<name>', 'what to call it', nonEmpty)
+    .addOption(new Option('--preset <preset>', 'what it is for').choices(Object.keys(PRESETS)))
+    .addOption(new Option('--scope <scope...>', 'what it may do, instead of a preset').choices(SCOPES))
+    .option('--read <whom>', 'an address, a conversation id or a name; * for everybody; may be repeated', gathered)
+    .option('--send <whom>', 'the same, for whom it may write to', gathered)
+    .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
+    .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
+    .option('--dry-run', 'its sends only say what would happen')
+    .addHelpText('after', examples('postern keys add reporter --preset notifier --send me@example.com'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/keys.ts')).addKey(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(keys.command('list'))
+    .description('List the keys.')
+    .addHelpText('after', examples('postern keys list'))
+    .action(runs(async (command) => (await import('./commands/keys.ts')).listKeys(command.optsWithGlobals(), context)));
+  connected(keys.command('show'))
+    .description('Show what a key may do, and which groups closed.')
+    .argument('<key>', NAME, nonEmpty)
+    .addHelpText('after', examples('postern keys show agent'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/keys.ts')).showKey(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  for (const change of ['allow', 'forbid'] as const) {
+    connected(keys.command(change))
+      .description(change === 'allow' ? 'Add people to the lists of a key.' : 'Take people from the lists of a key.')
+      .argument('<key>', NAME, nonEmpty)
+      .option('--read <whom>', 'whom it may read; may be repeated', gathered)
+      .option('--send <whom>', 'whom it may write to; may be repeated', gathered)
+      .addHelpText('after', examples(`postern keys ${change} agent --send +15550100`))
+      .action(
+        runs(async (command) => {
+          const { changeLists } = await import('./commands/keys.ts');
+          return changeLists(command.args[0] ?? '', command.optsWithGlobals(), context, change);
+        }),
+      );
+  }
+  connected(keys.command('check'))
+    .description('Say what would become of a send with a key; exits with 1 if it would be refused.')
+    .argument('<key>', NAME, nonEmpty)
+    .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
+    .addHelpText('after', examples('postern keys check agent --send +15550100'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/keys.ts')).checkKey(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(keys.command('rotate'))
+    .description('Give a key a new secret. The old one works for another 24 hours.')
+    .argument('<key>', NAME, nonEmpty)
+    .addHelpText('after', examples('postern keys rotate agent'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/keys.ts')).rotateKey(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(keys.command('revoke'))
+    .description('Revoke a key at once, with its webhooks and what waits for a decision.')
+    .argument('<key>', NAME, nonEmpty)
+    .addHelpText('after', examples('postern keys revoke agent'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/keys.ts')).revokeKey(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+}
+
+function declareApprovalCommands(program: Command, context: ClientContext, runs: Runs, connected: Connected): void {
+  const approvals = program
+    .command('approvals')
+    .description('List and decide sends that wait for you.')
+    .addHelpText('after', examples('postern approvals list', 'postern approvals approve 0d4c'));
+  connected(approvals.command('list'))
+    .description('List what waits for a decision.')
+    .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
+    .option('--all', 'also those that were decided')
+    .addHelpText('after', examples('postern approvals list --all'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/approvals.ts')).listApprovals(command.optsWithGlobals(), context),
+      ),
+    );
+  connected(approvals.command('show'))
+    .description('Show exactly what would be sent, and to whom.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern approvals show 0d4c'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/approvals.ts')).showApproval(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  connected(approvals.command('approve'))
+    .description('Show it, ask, and send exactly that.')
+    .argument('<id>', ID, nonEmpty)
+    .option('--yes', 'do not ask')
+    .addHelpText('after', examples('postern approvals approve 0d4c'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/approvals.ts')).approve(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(approvals.command('deny'))
+    .description('Decide that it is not sent.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern approvals deny 0d4c'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/approvals.ts')).deny(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+}

@@ -1,0 +1,236 @@
+import type {
+  KeyOptions,
+  KeyRecord,
+  KeyWithSecret,
+  NewKeyOptions,
+  PosternClient,
+} from '../../client/postern-client.ts';
+import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { type Column, sayTable } from '../output/table.ts';
+import { json, oneLine, printable } from '../output/text.ts';
+import { shownTime } from '../output/time.ts';
+import { recipientOf } from '../recipient.ts';
+import { type ConnectionOptions, Refusal, serviceUrl, withService } from '../service-connection.ts';
+
+export interface ListOptions extends ConnectionOptions {
+  readonly read?: readonly string[];
+  readonly send?: readonly string[];
+}
+
+export interface AddOptions extends ListOptions {
+  readonly preset?: Preset;
+  readonly scope?: readonly Scope[];
+  readonly approval?: ApprovalMode;
+  readonly expires?: string;
+  readonly dryRun?: boolean;
+}
+
+const KEYS: readonly Column[] = [
+  { title: 'ID' },
+  { title: 'NAME', isFlexible: true, least: 8 },
+  { title: 'SCOPES' },
+  { title: 'READ', isFlexible: true, least: 8 },
+  { title: 'SEND', isFlexible: true, least: 8 },
+  { title: 'APPROVAL' },
+  { title: 'USED' },
+];
+const EVERYBODY = '*';
+const NEVER = 'never';
+
+export function addKey(name: string, options: AddOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const { preset, scope, approval, expires, dryRun } = options;
+    if ((preset === undefined) === (scope === undefined)) {
+      throw new Refusal(
+        EXIT.usage,
+        'Give either --preset reader|assistant|notifier, or --scope, which may be repeated.',
+      );
+    }
+    const settings: KeyOptions = {
+      ...(options.read !== undefined && { read: await entries(client, options.read) }),
+      ...(options.send !== undefined && { send: await entries(client, options.send) }),
+      ...(approval !== undefined && { approval }),
+      ...(expires !== undefined && { expires_at: expires === NEVER ? null : expires }),
+      ...(dryRun === true && { dry_run: true }),
+    };
+    const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
+    const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
+    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, serviceUrl(options, context))));
+    return EXIT.ok;
+  });
+}
+
+export function listKeys(options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const keys = await client.keys.list();
+    if (options.json === true) context.stdout(json(keys, 2));
+    else {
+      const rows = keys.map((key) => [
+        key.id,
+        key.name,
+        key.scopes.join(' '),
+        people(key.read),
+        people(key.send),
+        key.scopes.includes('send') ? key.approval : '',
+        key.last_used_at === null ? NEVER : shownTime(key.last_used_at, systemClock.now()),
+      ]);
+      sayTable(context, KEYS, rows, 'There is no limited key. postern keys add makes one.');
+    }
+    return EXIT.ok;
+  });
+}
+
+export function showKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const key = await keyOf(client, given);
+    context.stdout(...(options.json === true ? [json(key, 2)] : description(key)));
+    return EXIT.ok;
+  });
+}
+
+/** Adds to the lists, or takes from them. */
+export function changeLists(
+  given: string,
+  options: ListOptions,
+  context: ClientContext,
+  change: 'allow' | 'forbid',
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    if (options.read === undefined && options.send === undefined) {
+      throw new Refusal(EXIT.usage, `Say whom to ${change}: --read or --send, each may be repeated.`);
+    }
+    const key = await keyOf(client, given);
+    const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
+      const more = named === undefined ? [] : await entries(client, named);
+      if (change === 'allow')
+        return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
+      if (more === EVERYBODY) return [];
+      if (list === EVERYBODY && more.length > 0) {
+        throw new Refusal(EXIT.refusedInput, 'The list is everybody, so nobody can be taken from it. Forbid * first.');
+      }
+      return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
+    };
+    const now = await client.keys.change(key.id, {
+      read: await changed(key.read, options.read),
+      send: await changed(key.send, options.send),
+    });
+    context.stdout(...(options.json === true ? [json(now, 2)] : description(now)));
+    return EXIT.ok;
+  });
+}
+
+/** What would become of a send; 1 when it would be refused. */
+export function checkKey(
+  given: string,
+  options: ConnectionOptions & { readonly send: string },
+  context: ClientContext,
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const key = await keyOf(client, given);
+    const check = await client.keys.check(key.id, options.send);
+    const { to, members, send, read, reason } = check;
+    const whom = members.length > 1 ? `${to} (${members.join(', ')})` : to;
+    const why = reason === null ? '' : ` (${reason})`;
+    context.stdout(
+      options.json === true
+        ? json(check, 2)
+        : printable(`A send to ${whom} is ${send}${why}. Reading is ${read ? 'allowed' : 'not allowed'}.`),
+    );
+    return send === 'refused' ? EXIT.crash : EXIT.ok;
+  });
+}
+
+export function rotateKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const key = await client.keys.rotate((await keyOf(client, given)).id);
+    context.stdout(
+      ...(options.json === true
+        ? [json(key, 2)]
+        : [key.key, 'This is the new key, shown only now. The old one works for another 24 hours.']),
+    );
+    return EXIT.ok;
+  });
+}
+
+export function revokeKey(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const { id, name } = await keyOf(client, given);
+    await client.keys.revoke(id);
+    context.stdout(options.json === true ? json({ id }, 2) : printable(`Key ${name} (${id}) is revoked.`));
+    return EXIT.ok;
+  });
+}
+
+/** The key with this id or name. */
+async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
+  const keys = await client.keys.list();
+  const byId = keys.filter(({ id }) => id === given);
+  const found = byId.length > 0 ? byId : keys.filter(({ name }) => name === given);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  throw new Refusal(
+    EXIT.refusedInput,
+    only === undefined ? `There is no key ${given}.` : `${found.length} keys are named ${given}: use the id.`,
+    'postern keys list shows them.',
+  );
+}
+
+/** Addresses and ids as they stand; names of people and conversations are looked up. */
+async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
+  if (named.includes(EVERYBODY)) return EVERYBODY;
+  const found: string[] = [];
+  for (const name of named) found.push((await recipientOf(client, name)).id);
+  return found;
+}
+
+function people(list: KeyRecord['read']): string {
+  if (list === EVERYBODY) return 'everybody';
+  return list.length === 0 ? 'nobody' : list.join(', ');
+}
+
+function description(key: KeyRecord): readonly string[] {
+  const { caps, closed } = key;
+  return [
+    `${oneLine(key.name)} (${key.id})`,
+    `  scopes    ${key.scopes.join(', ')}`,
+    `  may read  ${people(key.read)}`,
+    `  may send  ${people(key.send)}`,
+    `  approval  ${key.approval}${key.dry_run ? ', and every send is a dry run' : ''}`,
+    ...(caps === null
+      ? []
+      : [
+          `  caps      ${caps.per_minute} a minute, ${caps.per_day} a day, ${caps.new_contacts_per_day} new people a day`,
+        ]),
+    `  expires   ${key.expires_at ?? NEVER}`,
+    ...closed.map(
+      ({ conversation_id: id, joined }) =>
+        `  closed    ${id}: ${joined.join(', ')} joined. postern keys allow ${key.id} --send '${id}' opens it again.`,
+    ),
+  ].map(printable);
+}
+
+/** The key and what to paste where. */
+function made(key: KeyWithSecret, url: string): readonly string[] {
+  const secret = key.key;
+  const stdio = { command: 'postern', args: ['mcp'], env: { POSTERN_API_KEY: secret } };
+  return [
+    secret,
+    'This is the key. It is shown only now.',
+    '',
+    ...description(key),
+    '',
+    'Claude Code:',
+    `  claude mcp add --transport http messages ${url}/mcp --header "X-API-Key: ${secret}"`,
+    'Claude Desktop, Cursor and others (JSON):',
+    `  ${JSON.stringify({ mcpServers: { messages: stdio } })}`,
+    'Codex (~/.codex/config.toml):',
+    '  [mcp_servers.messages]',
+    '  command = "postern"',
+    '  args = ["mcp"]',
+    `  env = { POSTERN_API_KEY = "${secret}" }`,
+    'curl:',
+    `  curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`,
+  ];
+}

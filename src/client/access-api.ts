@@ -1,0 +1,120 @@
+import type { Approval, ApprovalState } from '../domain/approval.ts';
+import type { AuditEntry } from '../domain/audit.ts';
+import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
+
+/** What the owner may set on a key. Lists hold addresses and conversation ids; `'*'` is everybody, empty is nobody. */
+export interface KeyOptions {
+  readonly read?: '*' | readonly string[];
+  readonly send?: '*' | readonly string[];
+  readonly approval?: ApprovalMode;
+  readonly caps?: Partial<Caps>;
+  readonly dry_run?: boolean;
+  /** null: never. Default: in 90 days. */
+  readonly expires_at?: string | null;
+}
+
+export type NewKeyOptions = KeyOptions & { readonly name: string } & (
+    | { readonly preset: Preset }
+    | { readonly scopes: readonly Scope[] }
+  );
+
+/** A key with its secret, which is shown only when it is made and when it is rotated. */
+export type KeyWithSecret = KeyRecord & { readonly key: string };
+
+/** How these calls reach the service. */
+export interface AccessTransport {
+  one<Result>(method: string, path: string, member: keyof Result & string, body?: unknown): Promise<Result>;
+  list<Item>(path: string, member: keyof Item & string): Promise<Item[]>;
+  none(method: string, path: string): Promise<void>;
+}
+
+/** Keys beside the owner's. All but `mine` need the owner's key. */
+export class KeysApi {
+  readonly #transport: AccessTransport;
+
+  constructor(transport: AccessTransport) {
+    this.#transport = transport;
+  }
+
+  list(): Promise<KeyRecord[]> {
+    return this.#transport.list('keys', 'scopes');
+  }
+
+  get(id: string): Promise<KeyRecord> {
+    return this.#transport.one('GET', pathOf(id), 'scopes');
+  }
+
+  /** Of the key that this client has. */
+  mine(): Promise<KeyRecord> {
+    return this.#transport.one('GET', 'keys/me', 'scopes');
+  }
+
+  add(key: NewKeyOptions): Promise<KeyWithSecret> {
+    return this.#transport.one('POST', 'keys', 'key', key);
+  }
+
+  change(id: string, changes: KeyOptions): Promise<KeyRecord> {
+    return this.#transport.one('PATCH', pathOf(id), 'scopes', changes);
+  }
+
+  rotate(id: string): Promise<KeyWithSecret> {
+    return this.#transport.one('POST', `${pathOf(id)}/rotate`, 'key');
+  }
+
+  revoke(id: string): Promise<void> {
+    return this.#transport.none('DELETE', pathOf(id));
+  }
+
+  /** What would become of a send to somebody, and whether the key may read them. */
+  check(id: string, to: string): Promise<KeyCheck> {
+    return this.#transport.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
+  }
+
+  audit(
+    filter: { readonly key?: string; readonly after?: number; readonly limit?: number } = {},
+  ): Promise<AuditEntry[]> {
+    return this.#transport.list(`audit${queryOf(filter)}`, 'outcome');
+  }
+}
+
+/** Sends that wait for a decision. */
+export class ApprovalsApi {
+  readonly #transport: AccessTransport;
+
+  constructor(transport: AccessTransport) {
+    this.#transport = transport;
+  }
+
+  /** With `wait` an empty list comes only after so many seconds, at most 50. */
+  list(filter: { readonly state?: ApprovalState; readonly wait?: number } = {}): Promise<Approval[]> {
+    return this.#transport.list(`approvals${queryOf(filter)}`, 'members');
+  }
+
+  /** With `wait` as soon as it ended, or after so many seconds, at most 50. */
+  get(id: string, filter: { readonly wait?: number } = {}): Promise<Approval> {
+    return this.#transport.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
+  }
+
+  /** `shown` is what the approval was read with: nothing else is approved. */
+  approve(id: string, shown: string): Promise<Approval> {
+    return this.#transport.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });
+  }
+
+  deny(id: string): Promise<Approval> {
+    return this.#transport.one('POST', `approvals/${encodeURIComponent(id)}/deny`, 'members');
+  }
+
+  withdraw(id: string): Promise<void> {
+    return this.#transport.none('DELETE', `approvals/${encodeURIComponent(id)}`);
+  }
+}
+
+function pathOf(id: string): string {
+  return `keys/${encodeURIComponent(id)}`;
+}
+
+function queryOf(parameters: object): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
+  return given.length === 0 ? '' : `?${query.toString()}`;
+}

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Approval } from '../../src/domain/approval.ts';
+import { AccessFixture, ANA, BEN, GARDEN, type KeyAnswer, MALLORY } from '../support/access-fixture.ts';
+
+const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
+let fixture: AccessFixture;
+beforeAll(async () => {
+  fixture = await AccessFixture.start();
+});
+afterAll(() => fixture.dispose());
+
+/** One command against the service, with what is typed. */
+async function postern(args: readonly string[], typed = '') {
+  const child = spawn(process.execPath, [MAIN, ...args, '--config-dir', fixture.service.configFolder], {
+    env: { PATH: process.env.PATH, HOME: fixture.folder, TZ: 'UTC' },
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  child.stdin.end(typed);
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, stdout, stderr };
+}
+
+test('a key made on the command line is printed once, with lines that work', async () => {
+  const made = await postern(['keys', 'add', 'agent', '--preset', 'assistant', '--read', ANA, '--send', GARDEN]);
+  expect(made.code).toBe(0);
+  const [key = ''] = made.stdout.split('\n');
+  expect(key).toMatch(/^postern_[0-9a-f]{8}_/);
+  for (const client of ['Claude Code:', 'Claude Desktop', 'Codex', 'curl:']) expect(made.stdout).toContain(client);
+  const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
+  expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');
+  expect((await postern(['keys', 'list'])).stdout).toContain('agent');
+  const shown = await postern(['keys', 'show', 'agent']);
+  expect(shown.stdout).toContain(`may send  ${GARDEN}`);
+  expect(shown.stdout).not.toContain(key.slice(17));
+});
+
+test('lists are added to and taken from, and a check says what a send would do', async () => {
+  await postern(['keys', 'add', 'lists', '--scope', 'send', 'read', '--approval', 'new']);
+  const check = async (whom: string) => {
+    const { code, stdout } = await postern(['keys', 'check', 'lists', '--send', whom, '--json']);
+    return [code, (JSON.parse(stdout) as { send: string }).send];
+  };
+  expect(await check(ANA)).toEqual([1, 'refused']);
+  expect((await postern(['keys', 'allow', 'lists', '--send', ANA, '--read', BEN])).stdout).toContain(
+    `may read  ${BEN}`,
+  );
+  expect(await check(ANA)).toEqual([0, 'held']);
+  expect(await check('+1 (555) 01-00')).toEqual([0, 'held']);
+  await postern(['keys', 'forbid', 'lists', '--send', ANA]);
+  expect(await check(ANA)).toEqual([1, 'refused']);
+  expect((await postern(['keys', 'allow', 'lists'])).code).toBe(64);
+  const none = await postern(['keys', 'show', 'nobody']);
+  expect([none.code, none.stderr]).toEqual([65, expect.stringContaining('There is no key nobody.')]);
+  expect((await postern(['keys', 'revoke', 'lists'])).code).toBe(0);
+  expect((await postern(['keys', 'show', 'lists'])).code).toBe(65);
+});
+
+test('a held send is shown with what cannot be seen, and is sent only when somebody types yes', async () => {
+  const agent = await fixture.key({ preset: 'assistant', send: [ANA] });
+  const text = 'Pay \u202e10\u200b now';
+  const { approval } = (await agent.post('/messages', { recipient: ANA, body: text })).json as { approval: Approval };
+  const list = await postern(['approvals', 'list']);
+  expect(list.stdout).toContain('held');
+  const no = await postern(['approvals', 'approve', approval.id.slice(0, 8)], 'y\n');
+  expect([no.code, no.stderr]).toEqual([1, expect.stringContaining('Nothing was decided.')]);
+  expect(no.stderr).toMatch(/^To: \+15550100\n/);
+  expect(no.stderr).toContain('Pay ⟨U+202E⟩10⟨U+200B⟩ now');
+  expect(fixture.sends()).toEqual([]);
+  const yes = await postern(['approvals', 'approve', approval.id], 'yes\n');
+  expect([yes.code, yes.stdout]).toEqual([0, expect.stringMatching(/^It is (sent|pending)\.\n$/)]);
+  expect(fixture.sends()).toEqual([{ to: ANA, text }]);
+  expect((await postern(['approvals', 'approve', approval.id], 'yes\n')).code).toBe(65);
+  const audit = await postern(['audit']);
+  expect(audit.stdout).toContain('approved');
+  expect(audit.stdout).not.toContain('Pay');
+});
+
+test('what was denied is not sent', async () => {
+  const agent = await fixture.key({ preset: 'assistant', send: [MALLORY] });
+  const { approval } = (await agent.post('/messages', { recipient: MALLORY, body: 'no' })).json as {
+    approval: Approval;
+  };
+  const before = fixture.sends().length;
+  expect((await postern(['approvals', 'deny', approval.id])).code).toBe(0);
+  expect((await agent.get(`/approvals/${approval.id}?wait=50`)).json).toMatchObject({ state: 'denied', text: null });
+  expect(fixture.sends().length).toBe(before);
+});

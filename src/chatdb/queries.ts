@@ -13,8 +13,8 @@ import { MAX_INTEGER, MAX_SECONDS } from './instants.ts';
 import { perSchema, type SchemaInfo } from './schema-info.ts';
 
 /**
- * The SQL about single rows, for one schema. Lists are in `list-query.ts`, the order of chats in `recent-
- * conversations.ts`.
+ * The SQL about single rows, for one schema. Lists are in `list-query.ts`, the order of chats in `order-
+ * queries.ts`.
  */
 export interface Queries {
   /** `MESSAGE_COLUMNS`. Parameter: row id. */

@@ -76,12 +76,8 @@ class History {
         this.#chat(),
         this.#row(),
       ),
-    'date lowered': () => this.#run('UPDATE message SET date = ? WHERE ROWID = ?', this.#past(), this.#row()),
-    'newest lowered': () =>
-      this.#run(
-        `UPDATE message SET date = ? WHERE ROWID = (SELECT max(message_id) FROM chat_message_join)`,
-        this.#past(),
-      ),
+    'date lowered': () => this.#lower('ROWID = ?', this.#row()),
+    'newest lowered': () => this.#lower('ROWID = (SELECT max(message_id) FROM chat_message_join)'),
     'date raised': () => this.#run('UPDATE message SET date = ? WHERE ROWID = ?', this.#now() * NS, this.#row()),
     'message deleted': () => this.#run('DELETE FROM message WHERE ROWID = ?', this.#row()),
     'newest deleted': () => this.#run('DELETE FROM message WHERE ROWID = (SELECT max(ROWID) FROM message)'),
@@ -113,6 +109,12 @@ class History {
   #message(date = this.#now() * NS, joinDate: bigint | number | null = date): void {
     const rowId = this.#fixture.message({ guid: `G-${files}-${this.#chance.below(2 ** 30)}-${this.#second}`, date });
     this.#join(rowId, joinDate);
+  }
+
+  /** Never raises a date: what an update raised out of sight is found later, as the test below shows. */
+  #lower(condition: string, ...values: readonly number[]): void {
+    const past = this.#past();
+    this.#run(`UPDATE message SET date = ? WHERE date > ? AND ${condition}`, past, past, ...values);
   }
 
   #join(rowId: number, date: bigint | number | null): void {
@@ -165,7 +167,7 @@ describe.each<Schema>(['macos-26', 'macos-12'])('the kept order of conversations
     const history = new History(schema, seededChance(`order of conversations, ${schema}`));
     const kept = connect(history.path);
     const reader = new ChatReader(kept);
-    for (let n = 0; n < (isLong ? 1000 : 150); n += 1) {
+    for (let n = 0; n < (isLong ? 1000 : 250); n += 1) {
       const kinds = history.commit();
       kept.check();
       const fresh = connect(history.path);

@@ -1,9 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
+import { postern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -43,6 +46,40 @@ describe('search', () => {
     const file = join(service.configFolder, 'search.db');
     for (const end of ['', '-wal', '-shm']) expect(statSync(file + end).mode & 0o777).toBe(0o600);
     expect(service.output).not.toMatch(/dinner|umbrella|cafe/i);
+  });
+
+  test('follows what is edited, unsent, deleted, restored and removed', async () => {
+    const receive = async (text: string): Promise<number> =>
+      (await mac.command<{ readonly row: number }>({ do: 'receive', from: '+15550100', text })).row;
+    const words = async (): Promise<number> => {
+      const index = openSqlite(join(service.configFolder, 'search.db'), { readonly: true });
+      const count = index.prepare(`SELECT count(*) FROM ft WHERE ft MATCH '"walrus"'`).get()?.[0];
+      index.close();
+      return Number(count);
+    };
+    const [edited, unsent, deleted, removed] = [
+      await receive('walrus edited'),
+      await receive('walrus unsent'),
+      await receive('walrus deleted'),
+      await receive('walrus removed'),
+    ];
+    await eventually(async () => expect(await found('walrus')).toHaveLength(4));
+    await mac.command({ do: 'edit', row: edited, text: 'penguin' });
+    await mac.command({ do: 'unsend', row: unsent });
+    await mac.command({ do: 'delete', row: deleted, recoverable: true });
+    await mac.command({ do: 'delete', row: removed });
+    // No search looks, and so none repairs: the index itself follows.
+    await eventually(async () => expect(await words()).toBe(0));
+    expect(await found('walrus')).toEqual([]);
+    expect(await found('penguin')).toEqual(['penguin']);
+    await mac.command({ do: 'recover', row: deleted });
+    await eventually(async () => expect(await found('walrus')).toEqual(['walrus deleted']));
+  });
+
+  test('is in what doctor says', async () => {
+    const { stdout } = await postern(['doctor', '--config-dir', service.configFolder, '--json']);
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+    expect(findings.find(({ name }) => name === 'search')).toMatchObject({ state: 'ok' });
   });
 
   test('goes on after a crash with what came meanwhile', async () => {

@@ -52,7 +52,12 @@ export async function askService(
   await pauseMs(1000);
   const status = await answered(client.status());
   if (!isPosternError(status))
-    findings.push(...eventFindings(status), ...webhookFindings(status.webhooks), ...contactFindings(status));
+    findings.push(
+      ...eventFindings(status),
+      ...webhookFindings(status.webhooks),
+      ...contactFindings(status),
+      ...searchFindings(status),
+    );
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
   else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
 
@@ -104,6 +109,21 @@ function troubleOf({ status, code }: PosternError, place: string, start: string)
     'The service runs with another key than the configuration has.',
     'Restart it: the key is read at the start.',
   );
+}
+
+/** None where search is switched off. */
+function searchFindings({ search }: StatusReport): readonly Finding[] {
+  if (search === undefined) return [];
+  const { state, problem, indexed_rows: rows, total_rows: total } = search;
+  if (problem !== null) {
+    const hint = 'The rest of Postern is not affected. Make room on the disk, or look into the log.';
+    return [finding('warning', 'search', `Search does not work as it should: ${problem}.`, hint)];
+  }
+  const sentence =
+    state === 'complete'
+      ? `All ${rows} messages can be searched.`
+      : `The search index has ${rows} of some ${total} rows.`;
+  return [ok('search', sentence)];
 }
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {

@@ -8,6 +8,7 @@ import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
 import { nameRows } from './names.mjs';
 import { deepPageRow, newMessageRow, readerRows, sizeRows } from './reader.mjs';
+import { searchRows } from './search.mjs';
 import { stallRows } from './stall.mjs';
 
 const isQuick = process.argv.includes('--quick');
@@ -42,6 +43,7 @@ add(
 );
 add(await httpRows(large, effort));
 add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
+add(await searchRows(isQuick ? 10_000 : 1_000_000));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);
 

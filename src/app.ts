@@ -266,7 +266,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       search,
       chats: new ChatDbNames(connection),
     };
-    const mcp = new LazyMcpService({ clock, log, version, timeZone: () => localTimeZone() });
+    const mcp = new LazyMcpService({
+      clock,
+      log,
+      counters,
+      version,
+      timeZone: () => localTimeZone(),
+      ownKey: async (caller) => (await access.load()).keys.mine(caller),
+    });
     const http = new HttpServer({
       settings: config.server,
       apiKey: config.auth.apiKey,

@@ -25,7 +25,7 @@ import { LimitedSender } from './limited-sender.ts';
 import { LimitedWebhooks } from './limited-webhooks.ts';
 import { OwnerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
-import { assertStillAllowed } from './rights.ts';
+import { assertStillAllowed, sendRight } from './rights.ts';
 
 export interface AccessStores {
   readonly keys: KeyStore;
@@ -175,6 +175,7 @@ export class Access implements AccessService {
         }
         return isAdmitted;
       },
+      canSend: (recipient) => sendRight(directory, key, recipient),
       onRefused: (code) => audit.noteRefusal(id, code),
       onEnd: (run) => key.onEnd(run),
     };

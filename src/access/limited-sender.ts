@@ -19,7 +19,7 @@ import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
 import type { Destination } from './policy.ts';
-import { allowedDestination, assertStillAllowed } from './rights.ts';
+import { allowedDestination, assertStillAllowed, isHeld, isNewContact } from './rights.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -100,19 +100,19 @@ export class LimitedSender implements CallerSender {
     const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs);
     if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
-    const isNew = !destination.chats.some((guid) => directory.hasOwnMessage(guid));
+    const isNew = isNewContact(directory, destination);
     if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
-    const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);
+    const waits = isHeld(key, isNew);
     const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
     if (key.dry_run || request.dryRun === true) {
       audit.note({ ...note, outcome: 'dry_run' });
       const { to, members } = destination;
-      return async () => ({ would: isHeld ? 'hold' : 'send', to, members, text: request.body });
+      return async () => ({ would: waits ? 'hold' : 'send', to, members, text: request.body });
     }
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
       try {
-        const answer = isHeld
+        const answer = waits
           ? await this.#hold(approvals, request, destination, ask)
           : await this.#queue(request, destination, idempotencyKey);
         if ('confirmed' in answer) audit.note({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });

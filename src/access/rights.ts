@@ -1,3 +1,4 @@
+import type { Key, SendRight } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
@@ -16,6 +17,23 @@ export function allowedDestination(directory: ChatDirectory, key: LimitedKey, re
   const destination = resolve(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
   return destination;
+}
+
+/** Whether a key may write there. Nothing is noted. */
+export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
+  const destination = resolve(directory, recipient);
+  if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
+  return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';
+}
+
+/** True where the owner never wrote anything. */
+export function isNewContact(directory: ChatDirectory, { chats }: Destination): boolean {
+  return !chats.some((guid) => directory.hasOwnMessage(guid));
+}
+
+/** Whether a send waits for the owner's decision. */
+export function isHeld({ approval }: Key, isNew: boolean): boolean {
+  return approval === 'always' || (approval === 'new' && isNew);
 }
 
 /** The same once more in the queue's turn. With `members` it also demands that the readers are still those. */

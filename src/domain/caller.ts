@@ -1,5 +1,5 @@
 import type { LogEntry } from './event.ts';
-import type { Key, Scope } from './key.ts';
+import type { Key, Scope, SendRight } from './key.ts';
 import type { Approvals } from './ports/access.ts';
 import type { EventFeed } from './ports/feed.ts';
 import type { Cancel } from './ports/host.ts';
@@ -27,6 +27,8 @@ export interface Caller extends SearchNames {
   status(): StatusReport;
   /** Whether an event is there for this caller; absent: every event is. */
   readonly admits?: (entry: LogEntry) => boolean;
+  /** Of a limited key: whether it may write to this address or conversation. */
+  readonly canSend?: (recipient: string) => SendRight;
   /** Of a limited key: notes in the audit log that a route refused it. */
   readonly onRefused?: (code: string) => void;
   /** Of a limited key: calls `run` once when it is revoked or has expired. */

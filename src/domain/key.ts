@@ -43,6 +43,9 @@ export interface Key extends KeySettings {
   readonly last_used_at: string | null;
 }
 
+/** Whether a key may write somewhere: at once, after the owner's decision, or not at all. */
+export type SendRight = 'yes' | 'held' | 'no';
+
 /** A group that is closed for sending because somebody joined it after the owner listed it. */
 export interface ClosedGroup {
   readonly conversation_id: string;

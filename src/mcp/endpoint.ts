@@ -63,23 +63,28 @@ export class McpEndpoint implements McpService {
 
   #handlerOf(caller: Caller): McpHttpHandler {
     const id = caller.key?.id ?? OWNER;
-    let handler = this.#handlers.get(id);
-    if (handler === undefined) {
-      const { log } = this.#parts;
-      handler = createMcpHandler(
-        ({ era, requestInfo }) => {
-          const asked = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
-          if (asked === undefined) throw new Error('the request is not running any more');
-          return mcpServer({ ...this.#parts, ...asked, era, ending: this.#ending.signal });
-        },
-        {
-          bus: conversationEvents(caller),
-          maxSubscriptions: MAX_SUBSCRIPTIONS,
-          onerror: (error) => log.debug('an MCP request was refused', { reason: error.message }),
-        },
-      );
-      this.#handlers.set(id, handler);
-    }
+    const known = this.#handlers.get(id);
+    if (known !== undefined) return known;
+    const { log } = this.#parts;
+    const keyEnd = new AbortController();
+    const handler = createMcpHandler(
+      ({ era, requestInfo }) => {
+        const asked = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
+        if (asked === undefined) throw new Error('the request is not running any more');
+        return mcpServer({ ...this.#parts, ...asked, era, ending: this.#ending.signal, keyEnd: keyEnd.signal });
+      },
+      {
+        bus: conversationEvents(caller),
+        maxSubscriptions: MAX_SUBSCRIPTIONS,
+        onerror: (error) => log.debug('an MCP request was refused', { reason: error.message }),
+      },
+    );
+    this.#handlers.set(id, handler);
+    caller.onEnd?.(() => {
+      this.#handlers.delete(id);
+      keyEnd.abort();
+      void handler.close();
+    });
     return handler;
   }
 }

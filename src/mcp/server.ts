@@ -2,17 +2,20 @@ import { type CallToolResult, McpServer, type ServerContext } from '@modelcontex
 import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
 import { addPrompts } from './prompts.ts';
 import { addConversationResource } from './resources.ts';
 import type { McpParts } from './service.ts';
 import { randomNonce } from './text/fence.ts';
 import { LocalTime } from './text/times.ts';
+import { approvalsWait } from './tools/approvals-wait.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
 import { contactsResolve } from './tools/contacts-resolve.ts';
 import { conversationsList } from './tools/conversations-list.ts';
 import { eventsPoll, eventsWait } from './tools/events.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
+import { messagesSend } from './tools/messages-send.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from './tools/tool.ts';
 import { whoami } from './tools/whoami.ts';
 
@@ -21,6 +24,8 @@ export interface ServerParts extends McpParts {
   readonly era: 'legacy' | 'modern';
   /** Aborted when the service ends. */
   readonly ending: AbortSignal;
+  /** Aborted when the key is revoked or expires. */
+  readonly keyEnd: AbortSignal;
   readonly requestId: string;
 }
 
@@ -33,6 +38,8 @@ const TOOLS: readonly Tool[] = [
   attachmentsFetch,
   eventsPoll,
   eventsWait,
+  messagesSend,
+  approvalsWait,
 ];
 
 const INSTRUCTIONS =
@@ -72,7 +79,8 @@ type MakeContext = (call?: ServerContext) => ToolContext;
 
 let localTime: LocalTime | undefined;
 
-function contextOf({ caller, clock, timeZone, ending }: ServerParts): MakeContext {
+function contextOf(parts: ServerParts): MakeContext {
+  const { caller, clock, timeZone, ending, keyEnd, counters, requestId } = parts;
   const zone = timeZone();
   // Formats are slow to make, and the zone changes only when the Mac travels.
   if (localTime?.zone !== zone) localTime = new LocalTime(zone);
@@ -82,12 +90,18 @@ function contextOf({ caller, clock, timeZone, ending }: ServerParts): MakeContex
     clock,
     time,
     nonce: randomNonce,
+    counters,
+    requestId,
+    ownKey: () => parts.ownKey(caller),
     names: async () => {
       await caller.contacts.ready();
       const { names } = caller.contacts;
       return (address) => names.nameOf(address);
     },
-    signals: call === undefined ? [ending] : [ending, call.mcpReq.signal],
+    signals: call === undefined ? [ending, keyEnd] : [ending, keyEnd, call.mcpReq.signal],
+    assertKeyAlive() {
+      if (keyEnd.aborted) throw problem('unauthorized');
+    },
     progress: progressOf(call),
   });
 }

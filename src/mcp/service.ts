@@ -1,11 +1,17 @@
+import type { Caller } from '../domain/caller.ts';
+import type { KeyRecord } from '../domain/key.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { McpAnswer, McpRequest, McpService } from '../domain/ports/mcp.ts';
 import { problem } from '../domain/problems.ts';
+import type { Counters } from '../runtime/counters.ts';
 
 export interface McpParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
+  readonly counters: Counters;
+  /** The record of a limited key that asks. */
+  readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Name of the zone that times are shown in, as in `Europe/Berlin`. */
   readonly timeZone: () => string;
 }

@@ -3,6 +3,7 @@ import { noContacts } from '../../src/contacts/no-contacts.ts';
 import type { Contacts } from '../../src/domain/ports/contacts.ts';
 import { LazyMcpService } from '../../src/mcp/service.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { Counters } from '../../src/runtime/counters.ts';
 import { type Call, HttpGateway, MESSAGE } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
 
@@ -10,7 +11,14 @@ const gateways: HttpGateway[] = [];
 type Options = Parameters<typeof HttpGateway.start>[0];
 
 async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
-  const mcp = new LazyMcpService({ clock: systemClock, log: collectingLog(), version: '1.2.3', timeZone: () => 'UTC' });
+  const mcp = new LazyMcpService({
+    clock: systemClock,
+    log: collectingLog(),
+    counters: new Counters(),
+    version: '1.2.3',
+    timeZone: () => 'UTC',
+    ownKey: () => Promise.reject(new Error('not used')),
+  });
   const gateway = await HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
   gateways.push(gateway);
   return gateway;

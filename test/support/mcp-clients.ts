@@ -16,6 +16,7 @@ export interface McpAnswer {
   readonly isError: boolean;
   readonly text: string;
   readonly next: string;
+  readonly structured: Readonly<Record<string, unknown>>;
   readonly content: readonly { readonly type: string; readonly [name: string]: unknown }[];
 }
 
@@ -65,12 +66,13 @@ function adapted(client: Client1 | Client2, protocol: string): McpClient {
         ? any.callTool(request, options)
         : any.callTool(request, undefined, options));
       const content = result.content as McpAnswer['content'];
-      const structured = result.structuredContent as { readonly text?: string; readonly next?: string } | undefined;
+      const structured = (result.structuredContent ?? {}) as { readonly text?: string; readonly next?: string };
       const text = String(content[0]?.text ?? '');
       return {
         isError: result.isError === true,
-        text: structured?.text ?? text,
-        next: structured?.next ?? '',
+        text: structured.text ?? text,
+        next: structured.next ?? '',
+        structured,
         content,
       };
     },

@@ -1,7 +1,8 @@
-import { isAppError, type Mistake } from '../../domain/errors.ts';
-import type { CallerSender, SendAnswer } from '../../domain/ports/sending.ts';
+import type { Mistake } from '../../domain/errors.ts';
+import type { CallerSender } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
+import { countedSend } from '../../runtime/send-counter.ts';
 import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
@@ -49,7 +50,7 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
       const { sender } = exchange.caller;
       const idempotencyKey = exchange.header('idempotency-key');
       const request = await readSend(exchange, sender);
-      const answer = await counted(
+      const answer = await countedSend(
         sender.send({ ...request, requestId: exchange.id, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
         counters,
       );
@@ -69,25 +70,6 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
       };
     },
   };
-}
-
-/** Counts what becomes of a send: how sure we are of it, or the code of its problem. */
-async function counted(sending: Promise<SendAnswer>, counters: Counters): Promise<SendAnswer> {
-  try {
-    const result = await sending;
-    counters.sends.inc({ outcome: outcomeOf(result) });
-    return result;
-  } catch (error) {
-    counters.sends.inc({ outcome: isAppError(error) ? error.code : 'internal_error' });
-    throw error;
-  }
-}
-
-function outcomeOf(answer: SendAnswer): string {
-  if ('would' in answer) return 'dry_run';
-  if ('held' in answer) return 'held';
-  if (answer.replayed) return 'replayed';
-  return answer.confirmed ? 'confirmed' : 'provisional';
 }
 
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */

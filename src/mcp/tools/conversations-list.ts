@@ -15,7 +15,8 @@ const MAX_PEOPLE_SHOWN = 8;
 export const conversationsList = tool({
   name: 'conversations_list',
   title: 'List conversations',
-  description: 'Conversations, most recent first: id, name, people, time of the last message.',
+  description:
+    'Conversations, most recent first: id | name and people | last message | whether this key may send there.',
   scope: 'read',
   input: z.object({
     search: z.string().max(200).optional().describe('part of a name, address or id'),
@@ -69,11 +70,12 @@ function offsetIn(cursor: string): number {
   return Number(offset);
 }
 
-function line(conversation: Conversation, labels: Labels, { time }: ToolContext): string {
+function line(conversation: Conversation, labels: Labels, { time, caller }: ToolContext): string {
   const { id, display_name: name, participants, last_message_at: last } = conversation;
   const people = participants.slice(0, MAX_PEOPLE_SHOWN).map((address) => labels.person(address));
   const others = participants.length - people.length;
   const shown = others > 0 ? `${people.join(', ')} and ${others} more` : people.join(', ') || 'nobody';
   const title = isGroup(id) && name !== null ? `"${oneLine(name, 60).replaceAll('"', "'")}": ` : '';
-  return `${oneLine(id, 200)} | ${title}${shown} | last ${time.day(last)} ${time.time(last)}`;
+  const canSend = caller.key?.scopes.includes('send') === true ? ` | can send: ${caller.canSend?.(id) ?? 'yes'}` : '';
+  return `${oneLine(id, 200)} | ${title}${shown} | last ${time.day(last)} ${time.time(last)}${canSend}`;
 }

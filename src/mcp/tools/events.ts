@@ -10,6 +10,7 @@ import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { groupNames } from './conversations.ts';
 import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+import { timeout, Wait } from './wait.ts';
 
 /** Taken from the feed at once: a few milliseconds' work. */
 const BATCH_SIZE = 200;
@@ -17,10 +18,6 @@ const BATCH_SIZE = 200;
 const MAX_ROWS = 5000;
 /** What one line may add to an answer. */
 const MAX_LINE = 2500;
-const DEFAULT_WAIT_S = 25;
-/** Clients give up after 60 s. */
-const MAX_WAIT_S = 50;
-const PROGRESS_MS = 5000;
 
 const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
 
@@ -51,16 +48,17 @@ export const eventsWait = tool({
   input: z.object({
     after,
     conversation_id: conversationId.optional(),
-    timeout_s: z.number().min(0).default(DEFAULT_WAIT_S).describe(`at most ${MAX_WAIT_S}`),
+    timeout_s: timeout,
   }),
   output: textOutput,
   async run({ after: text, conversation_id: id, timeout_s: seconds }, context) {
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
     const events = new EventReader(text, conversation?.id, BATCH_SIZE, context);
-    const wait = new Wait(Math.min(seconds, MAX_WAIT_S), context);
+    const wait = new Wait(seconds, context);
     try {
       while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
+      context.assertKeyAlive();
       return await events.answer();
     } finally {
       wait.end();
@@ -149,43 +147,6 @@ class EventReader {
     const { conversation_id: id } = entry.event.data;
     if (this.#conversation !== undefined && id !== this.#conversation) return false;
     return this.#context.caller.admits?.(entry) ?? true;
-  }
-}
-
-/** The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected. */
-class Wait {
-  /** Resolves when the time is up, or nobody waits for the answer any more. */
-  readonly over: Promise<void>;
-  isOver = false;
-  #finish: () => void = () => {};
-  readonly #cancels: (() => void)[] = [];
-
-  constructor(seconds: number, { clock, signals, progress }: ToolContext) {
-    this.over = new Promise((resolve) => {
-      this.#finish = () => {
-        this.isOver = true;
-        resolve();
-      };
-    });
-    this.#cancels.push(clock.after(seconds * 1000, this.#finish));
-    for (const signal of signals) {
-      signal.addEventListener('abort', this.#finish);
-      this.#cancels.push(() => signal.removeEventListener('abort', this.#finish));
-      if (signal.aborted) this.#finish();
-    }
-    let elapsedS = 0;
-    let cancelProgress = (): void => {};
-    const tell = (): void => {
-      elapsedS += PROGRESS_MS / 1000;
-      progress(elapsedS, seconds);
-      cancelProgress = clock.after(PROGRESS_MS, tell);
-    };
-    cancelProgress = clock.after(PROGRESS_MS, tell);
-    this.#cancels.push(() => cancelProgress());
-  }
-
-  end(): void {
-    for (const cancel of this.#cancels) cancel();
   }
 }
 

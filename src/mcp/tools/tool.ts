@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Caller } from '../../domain/caller.ts';
-import type { Scope } from '../../domain/key.ts';
+import type { KeyRecord, Scope } from '../../domain/key.ts';
 import type { Clock } from '../../domain/ports/host.ts';
+import type { Counters } from '../../runtime/counters.ts';
 import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
@@ -12,10 +13,16 @@ export interface ToolContext {
   readonly clock: Clock;
   readonly time: LocalTime;
   readonly nonce: Nonce;
+  /** What the key that asks may do, as the owner set it. */
+  readonly ownKey: () => Promise<KeyRecord>;
+  readonly counters: Counters;
+  readonly requestId: string;
   /** The owner's names for people, as far as this caller may know them. */
   readonly names: () => Promise<NameOf>;
-  /** Aborted when the client gives up, or when the service ends. */
+  /** Aborted when the client gives up, and when the key or the service ends. */
   readonly signals: readonly AbortSignal[];
+  /** Throws when the key ended while the call waited: it is told nothing more. */
+  readonly assertKeyAlive: () => void;
   /** Tells a client that asked for it that the call is still running. */
   readonly progress: (elapsedS: number, ofS: number) => void;
 }
@@ -25,6 +32,10 @@ export interface ToolAnswer {
   readonly text: string;
   /** Where to go on, for the same tool. */
   readonly next?: string | undefined;
+  /** What became of a send. */
+  readonly state?: string;
+  readonly approval_id?: string;
+  readonly message_id?: string;
 }
 
 /** A file in place of text: `structuredContent` would hide it from some clients. */

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { ToolContext } from './tool.ts';
+
+const DEFAULT_S = 25;
+/** Clients give up after 60 s. */
+const MAX_S = 50;
+const PROGRESS_MS = 5000;
+
+/** Input: how many seconds a call may wait; what is above the most counts as that. */
+export const timeout = z
+  .number()
+  .min(0)
+  .default(DEFAULT_S)
+  .transform((seconds) => Math.min(seconds, MAX_S))
+  .describe(`at most ${MAX_S}`);
+
+/** The time that a call may wait. It holds its own timer, because a signal that only follows others can be collected. */
+export class Wait {
+  /** Resolves when the time is up, or nobody waits for the answer any more. */
+  readonly over: Promise<void>;
+  isOver = false;
+  #finish: () => void = () => {};
+  readonly #cancels: (() => void)[] = [];
+
+  constructor(seconds: number, { clock, signals, progress }: ToolContext) {
+    this.over = new Promise((resolve) => {
+      this.#finish = () => {
+        this.isOver = true;
+        resolve();
+      };
+    });
+    this.#cancels.push(clock.after(seconds * 1000, this.#finish));
+    for (const signal of signals) {
+      signal.addEventListener('abort', this.#finish);
+      this.#cancels.push(() => signal.removeEventListener('abort', this.#finish));
+      if (signal.aborted) this.#finish();
+    }
+    let elapsedS = 0;
+    let cancelProgress = (): void => {};
+    const tell = (): void => {
+      elapsedS += PROGRESS_MS / 1000;
+      progress(elapsedS, seconds);
+      cancelProgress = clock.after(PROGRESS_MS, tell);
+    };
+    cancelProgress = clock.after(PROGRESS_MS, tell);
+    this.#cancels.push(() => cancelProgress());
+  }
+
+  end(): void {
+    for (const cancel of this.#cancels) cancel();
+  }
+}

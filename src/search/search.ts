@@ -21,6 +21,9 @@ export interface SearchParts extends SessionParts {
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
 }
 
+/** Why a session ends when its file is not there any more. */
+const LOST = new Error('search.db was deleted');
+
 /** What a failure means: whether the file is of no use, how long to wait, and what to tell a person. */
 interface Failure {
   readonly isDamaged: boolean;
@@ -80,10 +83,10 @@ export class Search implements RunningSearch {
       return found;
     } catch (error) {
       if (isAppError(error)) throw error;
-      const failure = failureOf(error);
-      if (failure.isDamaged && this.#session !== undefined) this.#discard(error);
-      const reason = this.#problem ?? (failure.isDamaged ? 'the index is being made' : failure.problem);
-      throw problem('search_unavailable', { reason: reason ?? 'the index is being made' }, { cause: error });
+      const isLost = errorCode(error) === 'ENOENT';
+      if (this.#session !== undefined && (isLost || failureOf(error).isDamaged)) this.#discard(isLost ? LOST : error);
+      const reason = this.#problem ?? 'the index is being made';
+      throw problem('search_unavailable', { reason }, { cause: error });
     }
   }
 
@@ -148,7 +151,7 @@ export class Search implements RunningSearch {
 }
 
 function failureOf(error: unknown): Failure {
-  if (error === REPLACED) return { isDamaged: true, retryMs: 0 };
+  if (error === REPLACED || error === LOST) return { isDamaged: true, retryMs: 0 };
   if (isAppError(error) && error.code === 'chat_db_unavailable') return { isDamaged: false, retryMs: RETRY_MS };
   const code = errorCode(error) ?? '';
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return { isDamaged: false, retryMs: RETRY_MS };

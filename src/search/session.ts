@@ -40,12 +40,12 @@ export class Session {
   /** Throws SQLite's error, or AppError `chat_db_unavailable`. */
   constructor(parts: SessionParts) {
     this.#parts = parts;
-    this.#sqlite = openCurrent(parts);
-    const sqlite = this.#sqlite;
+    const sqlite = openCurrent(parts);
+    this.#sqlite = sqlite;
     const { source, clock } = parts;
     this.#about = new About(sqlite);
     this.#pace = new Pace(clock);
-    const documents = new Documents(sqlite);
+    const documents = documentsOf(sqlite);
     const shared = { sqlite, source, documents, about: this.#about, pace: this.#pace };
     this.#updates = new Updates({
       ...shared,
@@ -84,6 +84,15 @@ export class Session {
     await this.#updates.close();
     await Promise.allSettled([ended, this.#consumer?.ended]);
     this.#sqlite.close();
+  }
+}
+
+function documentsOf(sqlite: Sqlite): Documents {
+  try {
+    return new Documents(sqlite);
+  } catch (error) {
+    sqlite.close(); // a table is missing
+    throw error;
   }
 }
 

@@ -204,6 +204,13 @@ describe('the file of the index', () => {
     expect(await find('word')).toHaveLength(1);
   });
 
+  test('that somebody deletes while it is in use is made again when it is asked', async () => {
+    const { path, find } = await indexed('one word');
+    for (const end of ['', '-wal', '-shm']) rmSync(path + end);
+    await expect(find('word')).rejects.toMatchObject({ code: 'search_unavailable' });
+    await eventually(async () => expect(await find('word')).toHaveLength(1));
+  });
+
   test('that cannot be made costs only search, and says why', async () => {
     const all = create();
     all.fixture.message({ text: 'word' });

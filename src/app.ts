@@ -115,7 +115,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const channel = new Channel();
     const changeLog = changeStore(state);
     const stream = new ChangeStream({ log: changeLog, messages: chatLog });
-    const publisher = new Publisher({
+    const publisher: Publisher = new Publisher({
       messages: chatLog,
       channel,
       cursor: cursorStore(state),
@@ -125,7 +125,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
     closers.add('publisher', () => publisher.close());
     const prints = new Fingerprints(connection);
-    const detection = new ChangeDetection({
+    const detection: ChangeDetection = new ChangeDetection({
       // The index of search is kept up to date by changes.
       mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
       store: changeLog,

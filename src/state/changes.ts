@@ -153,7 +153,8 @@ function toBits(names: readonly string[]): number {
 function toChange([seq, rowId, names, isRemoved, guid, conversation, first, count]: Row): LoggedChange {
   const numbers = { seq: Number(seq), rowId: Number(rowId) };
   if (first !== null && first !== undefined) {
-    return { ...numbers, kind: 'many', firstRowId: Number(first), lastRowId: numbers.rowId, count: Number(count) };
+    const { rowId: lastRowId } = numbers;
+    return { kind: 'many', firstRowId: Number(first), lastRowId, count: Number(count), seq: numbers.seq };
   }
   if (isRemoved === 1) {
     return { ...numbers, kind: 'removed', guid: String(guid ?? ''), conversationId: String(conversation ?? '') };

@@ -121,6 +121,8 @@ test('a replay from an offset repeats changes under the same ids; from a row id 
   dispatcher.replay(id, after);
   await eventually(() => expect(receiver.deliveries).toHaveLength(4));
   expect(ids().slice(2)).toEqual(ids().slice(0, 2));
+  // What has arrived is done when its answer has come back.
+  await eventually(() => expect(dispatcher.status(id).behind).toBe(0));
   dispatcher.replay(id, { rowId: 3 });
   await eventually(() => expect(receiver.deliveries).toHaveLength(6));
   expect(receiver.deliveries.slice(4).map(({ event }) => [event.type, event.data.id])).toEqual([

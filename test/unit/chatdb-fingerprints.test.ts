@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { Fingerprints } from '../../src/chatdb/fingerprints.ts';
+import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/domain/fingerprint.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import type { ChatFixture } from '../support/chat-fixture.ts';
+
+const { open } = chatDatabases();
+const NOWHERE = rowOffset(0);
+
+/** A message of each kind, with its print, and what a change of it is called. */
+function watch(schema: Parameters<typeof open>[0]) {
+  const { fixture, connection } = open(schema);
+  const reader = new Fingerprints(connection);
+  const print = (rowId: number): Print => {
+    connection.check();
+    return reader.rows(NOWHERE, [rowId]).prints.get(rowId) ?? NO_PRINT;
+  };
+  const named = (rowId: number, change: (fixture: ChatFixture) => void): readonly string[] => {
+    const before = print(rowId);
+    change(fixture);
+    return changesBetween(before, print(rowId));
+  };
+  return { fixture, connection, reader, print, named };
+}
+
+const set = (rowId: number, columns: string) => (fixture: ChatFixture) =>
+  fixture.sqlite.exec(`UPDATE message SET ${columns} WHERE ROWID = ${rowId}`);
+
+describe.each(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'] as const)('on the %s schema', (schema) => {
+  const { fixture, named, reader, connection, print } = watch(schema);
+  const chat = fixture.chat('iMessage;-;+15550100');
+  const hasEdits = schema === 'macos-26' || schema === 'macos-13';
+
+  test('receipts, failures and attachments are named', () => {
+    const own = fixture.message({ chat, is_from_me: 1, is_sent: 0, text: 'hello' });
+    expect(named(own, set(own, 'is_sent = 1'))).toEqual(['sent']);
+    expect(named(own, set(own, 'is_delivered = 1, date_delivered = 5'))).toEqual(['delivered']);
+    expect(named(own, set(own, 'is_read = 1, date_read = 6'))).toEqual(['read']);
+    expect(named(own, set(own, 'date_read = 7'))).toEqual([]);
+    expect(named(own, set(own, 'error = 22'))).toEqual(['failed']);
+    expect(named(own, set(own, 'error = 0'))).toEqual(['failed']);
+    const incoming = fixture.message({ chat, text: 'photo' });
+    expect(named(incoming, set(incoming, 'is_delivered = 1, is_sent = 1'))).toEqual([]);
+    let file = 0;
+    expect(
+      named(incoming, () => {
+        file = fixture.attach(incoming, null, { transfer_state: 0 });
+      }),
+    ).toEqual(['attachment']);
+    const state = (columns: string) => () =>
+      fixture.sqlite.exec(`UPDATE attachment SET ${columns} WHERE ROWID = ${file}`);
+    expect(named(incoming, state('transfer_state = 3'))).toEqual(['attachment']);
+    expect(named(incoming, state("filename = '/a', transfer_state = 5"))).toEqual(['attachment']);
+    expect(named(incoming, state('transfer_state = 0'))).toEqual(['attachment']);
+  });
+
+  test('edits and unsends are named, also a second edit of the same length', () => {
+    const row = fixture.message({ chat, text: 'one' });
+    expect(named(row, set(row, "text = 'three'"))).toEqual(['edited']);
+    if (!hasEdits) return;
+    expect(named(row, set(row, "text = 'seven', date_edited = 700000000000000000"))).toEqual(['edited']);
+    expect(named(row, set(row, "text = 'eight', date_edited = 700000001000000000"))).toEqual(['edited']);
+    expect(named(row, set(row, 'text = NULL, date_retracted = 700000002000000000'))).toEqual(['unsent']);
+    const body = fixture.message({ chat, text: null, attributedBody: encodeAttributedBody('a') });
+    expect(named(body, () => fixture.update('message', body, { attributedBody: encodeAttributedBody('ab') }))).toEqual([
+      'edited',
+    ]);
+  });
+
+  test('a deletion that can be taken back, and its end', () => {
+    const row = fixture.message({ chat, text: 'gone' });
+    if (schema === 'macos-26' || schema === 'macos-13') {
+      // Messages moves the join; the row stays for weeks (facts of macOS 13 and later).
+      expect(
+        named(row, () =>
+          fixture.transaction(() => {
+            fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: row, delete_date: 1 });
+            fixture.sqlite.exec(`DELETE FROM chat_message_join WHERE message_id = ${row}`);
+          }),
+        ),
+      ).toEqual(['deleted']);
+      expect(reader.watched().some((rowIds) => rowIds.includes(row))).toBe(true);
+      expect(named(row, () => fixture.join(chat, row))).toEqual(['restored']);
+    }
+    const deletions = reader.deletions();
+    fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${row}`);
+    expect(print(row)).toBe(NO_PRINT);
+    expect(reader.deletions()).toBe(deletions + 1);
+  });
+
+  test('a reaction has the print of every reaction', () => {
+    const row = fixture.message({ chat, associated_message_type: 2000, associated_message_guid: 'p:0/GUID-1' });
+    expect(print(row)).toBe(REACTION_PRINT);
+    expect(named(row, set(row, 'is_read = 1'))).toEqual([]);
+  });
+
+  test('the watched sets hold unread, failed and undelivered rows, and leave them', () => {
+    const unread = fixture.message({ chat, is_read: 0, is_finished: 1 });
+    const failed = fixture.message({ chat, is_from_me: 1, is_finished: 1, error: 22 });
+    connection.check();
+    const sets = reader.watched();
+    expect(sets.some((rowIds) => rowIds.includes(unread))).toBe(true);
+    expect(sets.some((rowIds) => rowIds.includes(failed))).toBe(true);
+    fixture.sqlite.exec(`UPDATE message SET is_read = 1 WHERE ROWID = ${unread}`);
+    connection.check();
+    expect(reader.watched().some((rowIds) => rowIds.includes(unread))).toBe(false);
+  });
+
+  test('the same rows have the same prints, however they are asked for', () => {
+    connection.check();
+    const highest = reader.newest(NOWHERE, Number.MAX_SAFE_INTEGER, 1).from;
+    const { prints, from } = reader.newest(NOWHERE, highest, 3);
+    expect(prints.size).toBe(3);
+    expect(new Map([...reader.range(NOWHERE, from, highest).prints])).toEqual(prints);
+    expect(reader.rows(NOWHERE, [...prints.keys()]).prints).toEqual(prints);
+    expect(reader.range(NOWHERE, 1, from - 1).next).toBe(from);
+    expect(reader.origins(from, highest).map(({ rowId }) => rowId)).toEqual([...prints.keys()]);
+  });
+});
+
+test('the least schema gives prints of the text, and no sets', () => {
+  const { fixture, named, reader } = watch('bare');
+  const row = fixture.message({ text: 'one' });
+  expect(named(row, set(row, "text = 'three'"))).toEqual(['edited']);
+  expect(reader.watched()).toEqual([]);
+  expect(reader.deletions()).toBe(0);
+  expect(named(row, () => fixture.sqlite.exec('DELETE FROM message'))).toEqual(['edited']);
+});
+
+test('a hostile value in any column gives a print all the same', () => {
+  const { fixture, reader, connection } = watch('macos-26');
+  const chat = fixture.chat('any;-;+15550100');
+  const row = fixture.message({ chat, text: 'x' });
+  const file = fixture.attach(row, '/a');
+  const values = [
+    "'text'",
+    "x'00ff80'",
+    '1e300',
+    '-1e300',
+    '9223372036854775807',
+    '-9223372036854775808',
+    "''",
+    'NULL',
+    '0.5',
+  ];
+  const columns =
+    'text attributedBody message_summary_info date date_read date_delivered date_edited date_retracted is_read is_delivered is_sent error is_from_me associated_message_type handle_id item_type';
+  for (const column of columns.split(' ')) {
+    for (const value of values) {
+      fixture.sqlite.exec(`UPDATE message SET ${column} = ${value} WHERE ROWID = ${row}`);
+      connection.check();
+      const print = reader.rows(NOWHERE, [row]).prints.get(row) ?? -1;
+      expect(Number.isInteger(print) && print > 0 && print <= REACTION_PRINT).toBe(true);
+      reader.watched();
+    }
+    fixture.sqlite.exec(`UPDATE message SET ${column} = 0 WHERE ROWID = ${row}`);
+  }
+  for (const column of ['transfer_state', 'filename', 'hide_attachment']) {
+    for (const value of values) {
+      fixture.sqlite.exec(`UPDATE attachment SET ${column} = ${value} WHERE ROWID = ${file}`);
+      connection.check();
+      const print = reader.rows(NOWHERE, [row]).prints.get(row) ?? -1;
+      expect(Number.isInteger(print) && print > 0 && print <= REACTION_PRINT).toBe(true);
+    }
+  }
+});

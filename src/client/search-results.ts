@@ -21,7 +21,7 @@ export interface SearchResults {
 /** What an answer to a search says, beside its hits, in its headers. */
 export function searchResults(
   hits: readonly SearchHit[],
-  { next, header }: { readonly next: string | undefined; header(name: string): string | null | undefined },
+  { next, header }: { readonly next: string | undefined; readonly header: (name: string) => string | null | undefined },
 ): SearchResults {
   const completeness = header('postern-search-complete') ?? 'true';
   const from = /;\s*from=([\d-]+)/.exec(completeness)?.[1];

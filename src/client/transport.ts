@@ -8,7 +8,7 @@ export interface TransportRequest {
 export interface TransportResponse {
   readonly status: number;
   readonly text: string;
-  header(name: string): string | null | undefined;
+  readonly header: (name: string) => string | null | undefined;
 }
 
 /** How one request reaches the service. Redirects are never followed: they would take the key along. */

@@ -29,7 +29,7 @@ function pipe(messages: readonly unknown[], args: readonly string[] = [], env: R
 }
 
 const answers = (stdout: string): unknown[] =>
-  stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
 
 describe('postern mcp', () => {
   test('never uses the key of config.toml: without one of its own it ends with 77 and says how to get one', async () => {

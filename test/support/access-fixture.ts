@@ -32,9 +32,9 @@ export type KeyAnswer = KeyRecord & { readonly key: string };
 /** A limited key in use. */
 export interface LimitedClient {
   readonly record: KeyAnswer;
-  get(path: string): Promise<Answer>;
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  request(method: string, path: string): Promise<Answer>;
+  readonly get: (path: string) => Promise<Answer>;
+  readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+  readonly request: (method: string, path: string) => Promise<Answer>;
 }
 
 /** A service over a chat.db of a few people, with an osascript that writes down how it was called. */

@@ -41,7 +41,7 @@ export class HubFixture {
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
-        this.hub.accept(
+        void this.hub.accept(
           request,
           socket,
           head,

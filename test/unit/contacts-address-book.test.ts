@@ -109,10 +109,10 @@ describe('names', () => {
   test('of incomplete numbers need the country, and follow when it becomes known', async () => {
     const folder = newFolder();
     write(addressBookFile(folder), { first: 'Ana', numbers: ['070-123 45 67'] });
-    let code: string | undefined;
-    const { book, become } = open(folder, { callingCode: () => code });
+    const codes: string[] = [];
+    const { book, become } = open(folder, { callingCode: () => codes[0] });
     expect(await namesIn(book, '+46701234567')).toEqual([undefined]);
-    code = '46';
+    codes.push('46');
     await become({ '+46701234567': 'Ana' });
   });
 });

@@ -50,7 +50,7 @@ async function withIncludes(
   reader: MessageReader,
   include: IncludeSet,
 ): Promise<readonly SearchHit[]> {
-  const read = await Promise.all(hits.map(({ message }) => reader.message(Number(message.id), { include })));
+  const read = await Promise.all(hits.map(async ({ message }) => reader.message(Number(message.id), { include })));
   return hits.flatMap(({ highlights }, place) => {
     const message = read[place];
     return message === undefined ? [] : [{ message, highlights }];

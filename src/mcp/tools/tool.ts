@@ -62,7 +62,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 
 /** `Tool` with the type of its own input. */
 export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
-  return made as unknown as Tool;
+  return made;
 }
 
 /** Kept small: it is a part of every list of tools. */

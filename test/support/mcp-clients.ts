@@ -47,7 +47,7 @@ export async function connectMcp(kind: McpClientKind, service: Service, key: str
   }
   const client = new Client1({ name: 'test', version: '1' });
   const transport = isWeb ? new Http1(url, web) : new Stdio1(child);
-  await client.connect(transport as Parameters<Client1['connect']>[0]);
+  await client.connect(transport);
   return adapted(client, (transport as { protocolVersion?: string }).protocolVersion ?? '2025-11-25');
 }
 
@@ -67,7 +67,8 @@ function adapted(client: Client1 | Client2, protocol: string): McpClient {
         : any.callTool(request, undefined, options));
       const content = result.content as McpAnswer['content'];
       const structured = (result.structuredContent ?? {}) as { readonly text?: string; readonly next?: string };
-      const text = String(content[0]?.text ?? '');
+      const first = content[0]?.text;
+      const text = typeof first === 'string' ? first : '';
       return {
         isError: result.isError === true,
         text: structured.text ?? text,

@@ -34,7 +34,9 @@ export async function searchRows(messages) {
   });
   const ask = async (route, given = {}) => {
     const url = `http://127.0.0.1:${service.port}/api/v1${route}?${new URLSearchParams(given)}`;
-    const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
+    // The service may have closed a connection that was idle for long.
+    const get = () => fetch(url, { headers: { 'X-API-Key': KEY } });
+    const answer = await get().catch(get);
     if (!answer.ok) throw new Error(await answer.text());
     return answer.json();
   };

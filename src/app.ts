@@ -262,7 +262,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       contacts,
       approvals: access.ownerApprovals(),
-      status: () => status.report(),
+      status: () => ({ ...status.report(), ...access.heldSends() }),
       search,
       chats: new ChatDbNames(connection),
     };

@@ -165,7 +165,7 @@ export class Access implements AccessService {
       approvals: new CallerApprovals(this.#desk, clock, key.stored),
       status: () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
-        const report = owner.status();
+        const { held_sends: _ofAll, ...report } = owner.status();
         return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
       },
       admits(entry) {

@@ -31,6 +31,11 @@ export class LazyAccess {
     return this.#loaded?.callerOf(keyId);
   }
 
+  /** For the status of the service: nothing while there is no limited key. */
+  heldSends(): { readonly held_sends?: number } {
+    return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
+  }
+
   async close(): Promise<void> {
     await this.#loaded?.close();
   }

@@ -45,6 +45,8 @@ export interface StatusReport {
   /** The last published event; `age_s` is null when it was published before this start. */
   readonly newest_event: { readonly row_id: number; readonly age_s: number | null };
   readonly webhooks: readonly WebhookSummary[];
+  /** Sends that wait for the owner's decision; only the owner is told, once there are limited keys. */
+  readonly held_sends?: number | undefined;
   /** As last known: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
   /** Names of people. */

@@ -9,6 +9,8 @@ const COLUMNS =
 
 /** Held sends (decision L3). A row never changes but for its state; its text is erased when it ends. */
 export function approvalStore(database: Sqlite): ApprovalStore {
+  // An erased text is overwritten in the file too.
+  database.exec('PRAGMA secure_delete = ON');
   const SELECT = `SELECT ${COLUMNS} FROM approval`;
   const insert = database.prepare(`INSERT INTO approval (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);

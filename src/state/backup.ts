@@ -54,6 +54,7 @@ export function writeBackup(statePath: string, target: string, { version, create
     backup
       .prepare('INSERT INTO postern_backup (one, format, note, version, created_at, config) VALUES (1, ?, ?, ?, ?, ?)')
       .run(FORMAT, NOTE, version, createdAt, config);
+    endHeldSends(backup);
     backup.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   });
   flush(target);
@@ -170,6 +171,17 @@ function using<Result>(database: Sqlite, use: (database: Sqlite) => Result): Res
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error);
   return message.replace(/\s+/g, ' ').replace(/\.$/, '');
+}
+
+/**
+ * What waits for a decision may be decided before the backup is restored, and must not be sent again. No text of it is
+ * in the backup.
+ */
+function endHeldSends(backup: Sqlite): void {
+  // A state database of an earlier version has none.
+  if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
+  backup.exec(`PRAGMA secure_delete = ON;
+    UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
 }
 
 /** Down to the disk. */

@@ -71,6 +71,7 @@ export class Dispatcher implements WebhookRegistry {
 
   /** The webhooks of a limited key stand still while it is not valid, and go on when it is again. */
   refresh(keyId: string): void {
+    this.#progress.flush();
     for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
       if (this.#isValid(webhook)) this.#open(webhook);
       else {

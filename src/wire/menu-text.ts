@@ -32,6 +32,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
       .slice(0, WEBHOOKS_SHOWN)
       .map((webhook) => `--${item(`${webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
     ...(failing.length > WEBHOOKS_SHOWN ? [`--${item(`and ${failing.length - WEBHOOKS_SHOWN} more`)}`] : []),
+    ...waiting(report.held_sends ?? 0, url),
     item(`Up for ${duration(report.uptime_s)}`),
     '---',
     `Open documentation | href=${encodeURI(`${url}/docs`)}`,
@@ -76,6 +77,13 @@ function webhooks(count: number, failing: number): string {
   if (count === 0) return 'No webhooks';
   const all = `${count} webhook${count === 1 ? '' : 's'}`;
   return failing === 0 ? all : `${all}, ${failing} failing`;
+}
+
+/** A count alone: what would be sent, and to whom, does not fit into a line. */
+function waiting(count: number, url: string): readonly string[] {
+  if (count === 0) return [];
+  const what = count === 1 ? '1 message waits' : `${count} messages wait`;
+  return [`${item(`${what} for your decision`)} | href=${encodeURI(`${url}/console`)}`];
 }
 
 function duration(seconds: number): string {

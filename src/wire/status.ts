@@ -54,6 +54,7 @@ export const statusSchema = shapeOf<StatusReport>()(
           }),
         )
         .readonly(),
+      held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
       permissions,
       contacts: contactsHealthSchema,
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),

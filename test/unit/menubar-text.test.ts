@@ -43,6 +43,12 @@ describe('the menu text', () => {
     );
   });
 
+  test('counts what waits for a decision, without a word of it', () => {
+    const lines = menuText({ ...fine, held_sends: 2 }, 'swiftbar', { url }).split('\n');
+    expect(lines).toContain('2 messages wait for your decision | href=http://127.0.0.1:3001/console');
+    expect(menuText({ ...fine, held_sends: 0 }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));
+  });
+
   test('for xbar when nothing is', () => {
     const report: StatusReport = {
       ...fine,

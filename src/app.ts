@@ -326,8 +326,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
-    await listenOnSocket(config, http, log);
+    // At once: whoever asks for changes needs to know where the log begins.
     detector.start();
+    await listenOnSocket(config, http, log);
     clockWatch.start();
     webhooks.start();
     await access.loaded?.start();

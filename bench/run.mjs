@@ -6,6 +6,7 @@ import { cpus, totalmem } from 'node:os';
 import { database, readDatabase, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
+import { mcpRows } from './mcp.mjs';
 import { nameRows } from './names.mjs';
 import { deepPageRow, newMessageRow, readerRows, sizeRows } from './reader.mjs';
 import { searchRows } from './search.mjs';
@@ -42,6 +43,7 @@ add(
   JSON.parse(execFileSync(process.execPath, otherPackages, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })),
 );
 add(await httpRows(large, effort));
+add(await mcpRows(large, effort));
 add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
 add(await searchRows(isQuick ? 10_000 : 1_000_000));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));

@@ -4,8 +4,10 @@ import type { McpAnswer, McpRequest, McpService } from '../domain/ports/mcp.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer } from './server.ts';
 import type { McpParts } from './service.ts';
+import { LocalTime } from './text/times.ts';
 
 const OWNER = '';
+const ZONE_KEPT_MS = 60_000;
 /** Of one key; each holds a connection. */
 const MAX_SUBSCRIPTIONS = 16;
 /** The protocol looks at no part of the address but this. */
@@ -18,10 +20,11 @@ export class McpEndpoint implements McpService {
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
   /** Kept until they are answered: a signal whose request was collected is never aborted (Node 20). */
-  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId'>>();
+  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId' | 'body'>>();
   /** Requests but subscriptions, which end only with the service. */
   #calls = 0;
   #onIdle = (): void => {};
+  #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
 
   constructor(parts: McpParts) {
     this.#parts = parts;
@@ -29,7 +32,7 @@ export class McpEndpoint implements McpService {
 
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
     const request = new Request(URL, { method: 'POST', headers, signal });
-    this.#running.set(request, { caller, requestId });
+    this.#running.set(request, { caller, requestId, body });
     const isCall = (body as { readonly method?: unknown } | null)?.method !== 'subscriptions/listen';
     if (isCall) this.#calls += 1;
     const done = (): void => {
@@ -61,6 +64,16 @@ export class McpEndpoint implements McpService {
     await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
   }
 
+  /** Kept for a minute: the zone is slow to ask for, its formats to make, and it changes only when the Mac travels. */
+  #localTime(): LocalTime {
+    const { clock, timeZone } = this.#parts;
+    const nowMs = clock.monotonic();
+    if (this.#time === undefined || nowMs - this.#time.fromMs > ZONE_KEPT_MS) {
+      this.#time = { local: new LocalTime(timeZone()), fromMs: nowMs };
+    }
+    return this.#time.local;
+  }
+
   #handlerOf(caller: Caller): McpHttpHandler {
     const id = caller.key?.id ?? OWNER;
     const known = this.#handlers.get(id);
@@ -71,7 +84,14 @@ export class McpEndpoint implements McpService {
       ({ era, requestInfo }) => {
         const asked = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
         if (asked === undefined) throw new Error('the request is not running any more');
-        return mcpServer({ ...this.#parts, ...asked, era, ending: this.#ending.signal, keyEnd: keyEnd.signal });
+        return mcpServer({
+          ...this.#parts,
+          ...asked,
+          era,
+          time: this.#localTime(),
+          ending: this.#ending.signal,
+          keyEnd: keyEnd.signal,
+        });
       },
       {
         bus: conversationEvents(caller),

@@ -3,11 +3,12 @@ import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
+import { describedOnce } from './json-schema-cache.ts';
 import { addPrompts } from './prompts.ts';
 import { addConversationResource } from './resources.ts';
 import type { McpParts } from './service.ts';
 import { randomNonce } from './text/fence.ts';
-import { LocalTime } from './text/times.ts';
+import type { LocalTime } from './text/times.ts';
 import { approvalsWait } from './tools/approvals-wait.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
 import { contactsResolve } from './tools/contacts-resolve.ts';
@@ -22,11 +23,14 @@ import { whoami } from './tools/whoami.ts';
 export interface ServerParts extends McpParts {
   readonly caller: Caller;
   readonly era: 'legacy' | 'modern';
+  readonly time: LocalTime;
   /** Aborted when the service ends. */
   readonly ending: AbortSignal;
   /** Aborted when the key is revoked or expires. */
   readonly keyEnd: AbortSignal;
   readonly requestId: string;
+  /** The request, parsed. */
+  readonly body: unknown;
 }
 
 const TOOLS: readonly Tool[] = [
@@ -61,13 +65,24 @@ export function mcpServer(parts: ServerParts): McpServer {
     },
   );
   const context = contextOf(parts);
-  const offered = TOOLS.filter(({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true));
+  const { tools, others } = neededBy(parts.body);
+  const offered = tools.filter(({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true));
   for (const tool of offered) addTool(server, tool, parts.log, context);
-  if (mayUse(caller, 'read')) {
+  if (others && mayUse(caller, 'read')) {
     addConversationResource(server, context());
     addPrompts(server, context());
   }
   return server;
+}
+
+/** What a request can ask for: a call of a tool needs that tool alone, and making all of them takes a millisecond. */
+function neededBy(body: unknown): { readonly tools: readonly Tool[]; readonly others: boolean } {
+  const { method, params } = (body ?? {}) as {
+    readonly method?: unknown;
+    readonly params?: { readonly name?: unknown };
+  };
+  if (method === 'tools/call') return { tools: TOOLS.filter(({ name }) => name === params?.name), others: false };
+  return { tools: TOOLS, others: method !== 'tools/list' };
 }
 
 function mayUse({ key }: Caller, scope: Tool['scope']): boolean {
@@ -77,14 +92,8 @@ function mayUse({ key }: Caller, scope: Tool['scope']): boolean {
 /** Makes the context of one call; without a call, of a read that never waits. */
 type MakeContext = (call?: ServerContext) => ToolContext;
 
-let localTime: LocalTime | undefined;
-
 function contextOf(parts: ServerParts): MakeContext {
-  const { caller, clock, timeZone, ending, keyEnd, counters, requestId } = parts;
-  const zone = timeZone();
-  // Formats are slow to make, and the zone changes only when the Mac travels.
-  if (localTime?.zone !== zone) localTime = new LocalTime(zone);
-  const time = localTime;
+  const { caller, clock, time, ending, keyEnd, counters, requestId } = parts;
   return (call) => ({
     caller,
     clock,
@@ -124,10 +133,16 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
       : { readOnlyHint: true, openWorldHint: false };
   server.registerTool(
     name,
-    { title, description, inputSchema: input, ...(output !== undefined && { outputSchema: output }), annotations },
+    {
+      title,
+      description,
+      inputSchema: describedOnce(input),
+      ...(output !== undefined && { outputSchema: describedOnce(output) }),
+      annotations,
+    },
     async (args, call): Promise<CallToolResult> => {
       try {
-        return resultOf(await tool.run(args, context(call)));
+        return resultOf(await tool.run(args as Record<string, unknown>, context(call)));
       } catch (error) {
         return { isError: true, content: [{ type: 'text', text: sentenceOf(error, name, log) }] };
       }

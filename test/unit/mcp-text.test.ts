@@ -176,7 +176,9 @@ describe('lines', () => {
       '[7] 00:30 Ana (+15550100): a',
       '[7] 10:00 Ana: b',
     ]);
-    expect(text(days).split('\n')[2]).toBe('Sat 3 Jan 2026');
+    expect(text(days).split('\n')[2]).toBe('Sat 3 Jan');
+    const years = [message('a', { timestamp: '2025-12-31T09:00:00Z' }), message('b')];
+    expect(text(years).split('\n')[2]).toBe('Fri 2 Jan 2026');
   });
 
   test('say what was not sent and which files there are, without their folders', () => {

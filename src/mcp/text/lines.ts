@@ -51,13 +51,20 @@ export class DayLines {
   #add(timestamp: string, line: string): void {
     const { time } = this.#context;
     const day = time.day(timestamp);
-    const heading = day === this.#day ? [] : [this.#day === '' ? `${day}, ${time.zone}` : day];
+    const heading = day === this.#day ? [] : [headingOf(day, this.#day, time.zone)];
     this.#day = day;
     for (const one of [...heading, line]) {
       this.#lines.push(one);
       this.#length += one.length + 1;
     }
   }
+}
+
+/** The first has the zone; the year is repeated only when it is another one. */
+function headingOf(day: string, before: string, zone: string): string {
+  if (before === '') return `${day}, ${zone}`;
+  const year = day.slice(-5);
+  return before.endsWith(year) ? day.slice(0, -5) : day;
 }
 
 function messageLine(message: Message, context: LineContext): string {

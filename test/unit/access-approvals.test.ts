@@ -47,9 +47,11 @@ describe('a held send', () => {
     await idle();
     expect(service.messages.runs).toEqual([]);
     expect(await approve(held)).toMatchObject({ state: 'approved', decided_by: 'owner' });
-    const end = await service.access.approvals
-      .get(held.id, 0)
-      .then(async (now) => (now.state === 'sent' ? now : (await idle(), service.access.approvals.get(held.id, 0))));
+    const end = await service.access.approvals.get(held.id, 0).then(async (now) => {
+      if (now.state === 'sent') return now;
+      await idle();
+      return service.access.approvals.get(held.id, 0);
+    });
     expect(end).toMatchObject({ state: 'sent', text: null, message_id: expect.stringMatching(/^\d+$/) });
     expect(service.texts()).toEqual(['May I?']);
   });

@@ -15,7 +15,7 @@ const APPROVALS: readonly Column[] = [
 ];
 const SHORT_ID = 8;
 /** Characters that cannot be seen, or that turn the direction of those that can. */
-const INVISIBLE = /(?![\n\t ])[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/gu;
+const INVISIBLE = /(?![\n\t ])(?:[\p{C}\p{Z}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5)/gu;
 
 export function listApprovals(
   options: ConnectionOptions & { readonly state?: ApprovalState; readonly all?: boolean },

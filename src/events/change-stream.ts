@@ -102,7 +102,7 @@ export class ChangeStream {
       const page = this.#changesAfter(position, last.change, limit);
       if (isAfter(page.upTo, position)) return page;
     }
-    const change = Math.max(position.change, last.change);
+    const { change } = position;
     const rows = this.#messages.entries(rowOffset(rowId), rowOffset(last.rowId), limit);
     const entries = rows.map((row) => this.#rowEntry(row, change));
     return { entries, upTo: entries.at(-1)?.offset ?? latest({ rowId, change }, last) };

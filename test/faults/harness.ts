@@ -14,8 +14,6 @@ import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 /** `FAULTS=long` runs what the guarantees are stated from; the short form is part of every test run. */
 export const isLong = process.env.FAULTS === 'long';
 
-const WRITER = fileURLToPath(new URL('./writer.mjs', import.meta.url));
-
 /** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
 export class Harness {
   readonly folder = mkdtempSync(join(tmpdir(), 'postern-faults-'));
@@ -58,8 +56,8 @@ export class Harness {
     return client;
   }
 
-  writer(rowsPerSecond: number): Writer {
-    const writer = new Writer(this.path, rowsPerSecond);
+  writer(rowsPerSecond: number, program = 'writer.mjs'): Writer {
+    const writer = new Writer(this.path, rowsPerSecond, program);
     this.#ends.push(() => writer.kill());
     return writer;
   }
@@ -86,8 +84,9 @@ export class Harness {
 export class Writer {
   readonly #child: ChildProcess;
 
-  constructor(path: string, rowsPerSecond: number) {
-    this.#child = spawn(process.execPath, [WRITER, path, String(rowsPerSecond)], {
+  constructor(path: string, rowsPerSecond: number, program = 'writer.mjs') {
+    const script = fileURLToPath(new URL(program, import.meta.url));
+    this.#child = spawn(process.execPath, [script, path, String(rowsPerSecond)], {
       stdio: ['pipe', 'inherit', 'inherit'],
     });
   }

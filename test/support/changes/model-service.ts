@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly clock: FakeClock;
   /** Called before each call to chat.db or state.db; it may throw, and may end this process. */
   readonly onCall: (service: ModelService, isWrite: boolean) => void;
+  /** Called when changes are about to be stored, or the log is begun again. */
+  readonly onLog: (isBegin: boolean) => void;
 }
 
 /** One process of the service, as `app.ts` builds it. Once it is dead nothing it does has an effect. */
@@ -28,11 +30,15 @@ export class ModelService {
   readonly publisher: Publisher;
   readonly feed: Feed;
 
-  constructor({ chat, store, clock: base, onCall }: Surroundings) {
+  constructor({ chat, store, clock: base, onCall, onLog }: Surroundings) {
     const guard = (isWrite: boolean): void => onCall(this, isWrite);
     const messages = guarded(chat, () => guard(false));
     const prints = guarded(chat.prints, () => guard(false));
-    const state = guarded(store, (name) => guard(WRITES.has(name)));
+    const state = guarded(store, (name, args) => {
+      guard(WRITES.has(name));
+      if (name === 'begin' || name === 'restart') onLog(true);
+      if (name === 'record' && (args[0] as readonly unknown[]).length > 0) onLog(false);
+    });
     const clock: Clock = {
       now: () => base.now(),
       monotonic: () => base.monotonic(),
@@ -48,7 +54,10 @@ export class ModelService {
       background: {
         range: async (...range) => {
           await nextTurn();
-          return prints.range(...range);
+          const read = prints.range(...range);
+          // What the thread read is old when it arrives.
+          await new Promise<void>((resolve) => void clock.after(30, resolve));
+          return read;
         },
         origins: async (...range) => {
           await nextTurn();
@@ -83,13 +92,16 @@ export class ModelService {
 const WRITES: ReadonlySet<string> = new Set(['save', 'restart', 'begin', 'end', 'noteAsked', 'noteSwept', 'record']);
 
 /** The same object, with something to do before each of its methods. */
-function guarded<Target extends object>(target: Target, before: (name: string) => void): Target {
+function guarded<Target extends object>(
+  target: Target,
+  before: (name: string, args: readonly unknown[]) => void,
+): Target {
   return new Proxy(target, {
     get(_, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {
-        before(String(name));
+        before(String(name), args);
         return Reflect.apply(value, target, args);
       };
     },

@@ -49,6 +49,8 @@ export interface Step {
   /** Happens before the so manieth call of this step to chat.db or state.db. */
   readonly during?: {
     readonly call: number;
+    /** Only calls that write are counted. */
+    readonly isWrite: boolean;
     readonly do: CommitName | (typeof TROUBLES)[number];
     readonly which: number;
   };
@@ -120,7 +122,8 @@ function drawStep(chance: Chance): Step {
   const step = { do: drawName(chance), which: chance.next(), size: chance.below(10) };
   if (!chance.in(0.3)) return step;
   const name = chance.in(0.3) ? chance.of(TROUBLES) : chance.of(COMMITS);
-  return { ...step, during: { call: 1 + chance.below(12), do: name, which: chance.next() } };
+  const isWrite = chance.in(0.4);
+  return { ...step, during: { call: 1 + chance.below(isWrite ? 3 : 12), isWrite, do: name, which: chance.next() } };
 }
 
 function drawName(chance: Chance): StepName {
@@ -156,7 +159,9 @@ export async function shrink(
 export function described({ kept, clients, steps }: Schedule): string {
   const lines = steps.map(({ do: name, which, size, during }) => {
     const inside =
-      during === undefined ? '' : `, before call ${during.call}: ${during.do} (${during.which.toFixed(2)})`;
+      during === undefined
+        ? ''
+        : `, before ${during.isWrite ? 'write' : 'call'} ${during.call}: ${during.do} (${during.which.toFixed(2)})`;
     return `  ${name} (${which.toFixed(2)}, ${size})${inside}`;
   });
   return [`changes kept: ${kept}, clients: ${clients.join(' ')}`, ...lines].join('\n');

@@ -69,6 +69,8 @@ class World {
   /** Commits to old rows before the present log was begun, and its generation. */
   #mutationsBefore = 0;
   #generation = 0;
+  #databaseOfLog = '';
+  #wrong: string | undefined;
   #mutationsAtStep = 0;
 
   constructor(schedule: Schedule) {
@@ -191,7 +193,7 @@ class World {
   #onCall(service: ModelService, isWrite: boolean): void {
     if (service.isDead) throw new Crashed('the process is gone');
     const during = this.#during;
-    if (during !== undefined) {
+    if (during !== undefined && (isWrite || !during.isWrite)) {
       this.#callsLeft -= 1;
       if (this.#callsLeft <= 0) {
         if (during.do === 'failWrite') {
@@ -246,6 +248,10 @@ class World {
       store: this.#store,
       clock: this.#clock,
       onCall: (of, isWrite) => this.#onCall(of, isWrite),
+      onLog: (isBegin) => {
+        if (isBegin) this.#databaseOfLog = this.#chat.id;
+        else if (this.#databaseOfLog !== this.#chat.id) this.#wrong ??= 'changes of another database were stored';
+      },
     });
     this.#service = service;
     // A store that fails here ends the process, and launchd starts it again.
@@ -317,6 +323,7 @@ class World {
       this.#generation = this.#store.generation();
       this.#mutationsBefore = this.#mutationsAtStep;
     }
+    if (this.#wrong !== undefined) fail(this.#wrong);
     const made = this.#chat.mutations - this.#mutationsBefore;
     if (this.#store.recorded > made) fail(`${this.#store.recorded} changes were told of ${made}`);
   }

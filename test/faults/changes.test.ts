@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { PosternClient, type TrackedEvent } from '../../src/client/postern-client.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { waitFor } from '../support/eventually.ts';
+import { Receiver } from '../support/receiver.ts';
+import { seededChance } from '../support/seed.ts';
+import { KEY, type Service } from '../support/service.ts';
+import { Harness, isLong, wait } from './harness.ts';
+
+const KILLS = isLong ? 200 : 20;
+/** As many rows again are changed. */
+const ROWS_PER_SECOND = 60;
+const CATCH_UP_MS = 180_000;
+
+const chance = seededChance('moments of the kills');
+let harness: Harness;
+afterEach(() => harness.end());
+
+/** What a reader keeps of the messages by what it is told. */
+class Copy {
+  readonly messages = new Map<string, string>();
+  readonly counts = new Map<string, number>();
+  /** The text of each offset, in order of arrival. */
+  readonly offsets: string[] = [];
+  isIncomplete = false;
+
+  apply(event: TrackedEvent): void {
+    this.counts.set(event.type, (this.counts.get(event.type) ?? 0) + 1);
+    this.offsets.push(event.offset);
+    if (event.type === 'messages.changed') this.isIncomplete = true;
+    else if (event.type === 'message.removed') this.messages.delete(event.data.id);
+    else if ('body' in event.data) this.messages.set(event.data.id, JSON.stringify(event.data));
+  }
+
+  /** How many messages differ from those that chat.db holds. */
+  differences(truth: ReadonlyMap<string, string>): number {
+    const ids = new Set([...truth.keys(), ...this.messages.keys()]);
+    return [...ids].filter((id) => truth.get(id) !== this.messages.get(id)).length;
+  }
+}
+
+async function truthOf(client: PosternClient): Promise<Map<string, string>> {
+  const truth = new Map<string, string>();
+  for await (const message of client.allMessages({ order: 'asc' })) truth.set(message.id, plain(message));
+  return truth;
+}
+
+function plain(message: Message): string {
+  return JSON.stringify(message);
+}
+
+/** Asks page after page, and keeps its offset through every failure. */
+async function follow(client: PosternClient, copy: Copy, start: string, signal: AbortSignal): Promise<void> {
+  let offset = start;
+  while (!signal.aborted) {
+    try {
+      const page = await client.trackedEvents({ after: offset, limit: 200 });
+      for (const event of page.events) copy.apply(event);
+      offset = page.offset;
+      if (page.events.length === 0) await delay(100);
+    } catch {
+      await delay(100);
+    }
+  }
+}
+
+async function listen(client: PosternClient, copy: Copy, after: string, signal: AbortSignal): Promise<void> {
+  for await (const event of client.listen({ changes: true, after, signal })) copy.apply(event);
+}
+
+function clientOf(service: Service): PosternClient {
+  return new PosternClient({ url: `http://127.0.0.1:${service.port}`, key: KEY });
+}
+
+test(
+  `the service killed ${KILLS} times while rows are written, edited, read and deleted: every reader ends with what chat.db holds`,
+  async () => {
+    harness = new Harness();
+    const service = await harness.start();
+    const client = clientOf(service);
+    const receiver = await Receiver.start();
+    const events = ['message.received', 'message.sent', 'message.updated', 'message.removed'];
+    const answer = await service.post('/webhooks', { url: receiver.url, events });
+    expect(answer.status).toBe(201);
+    const { offset } = await client.trackedEvents();
+    const begun = await truthOf(client);
+    const copies = { socket: new Copy(), pages: new Copy() };
+    for (const copy of Object.values(copies)) for (const [id, text] of begun) copy.messages.set(id, text);
+    const stop = new AbortController();
+    const readers = [
+      listen(client, copies.socket, offset, stop.signal),
+      follow(clientOf(service), copies.pages, offset, stop.signal),
+    ];
+    const writer = harness.writer(ROWS_PER_SECOND, 'changes-writer.mjs');
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      await wait(200 + chance.next() * 700);
+      await service.stop('SIGKILL');
+      await service.launch();
+    }
+    await wait(2000);
+    await writer.kill();
+    const truth = await truthOf(client);
+    const webhook = (): Copy => {
+      const copy = new Copy();
+      for (const [id, text] of begun) copy.messages.set(id, text);
+      for (const { event } of receiver.deliveries) copy.apply(event as unknown as TrackedEvent);
+      return copy;
+    };
+    try {
+      await waitFor(() => {
+        const all = [copies.socket, copies.pages, webhook()];
+        return all.every((copy) => copy.differences(truth) === 0);
+      }, CATCH_UP_MS);
+    } finally {
+      stop.abort();
+      await Promise.allSettled(readers);
+      await receiver.close();
+    }
+    for (const [name, copy] of Object.entries({ ...copies, webhook: webhook() })) {
+      const counts = [...copy.counts].map(([type, count]) => `${count} ${type}`).join(', ');
+      const repeats = copy.offsets.length - new Set(copy.offsets).size;
+      console.log(`${name}: ${KILLS} kills, ${truth.size} messages, ${counts}, ${repeats} repeats`);
+      expect(copy.isIncomplete).toBe(false);
+      // A crash repeats what a webhook had not stored, under the same delivery id; clients are never repeated anything.
+      expect(repeats).toBeLessThanOrEqual(name === 'webhook' ? KILLS * 6 : 0);
+    }
+  },
+  KILLS * 6000 + CATCH_UP_MS + 60_000,
+);

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/program/', import.meta.url));
+/** Said by the protocol's package alone. */
+const PROTOCOL = 'notifications/resources/updated';
+
+/** The files that are loaded with these, without a dynamic import. */
+function loadedWith(files: readonly string[]): ReadonlySet<string> {
+  const found = new Set(files);
+  for (const file of found) {
+    const text = readFileSync(join(PROGRAM, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^(?:import|export)\b[^;]*?"\.\/([\w-]+\.mjs)";/gm)) found.add(name);
+  }
+  return found;
+}
+
+test('a service that nobody asks over MCP loads nothing of the protocol', () => {
+  const files = readdirSync(PROGRAM).filter((name) => name.endsWith('.mjs'));
+  const holds = (file: string): boolean => readFileSync(join(PROGRAM, file), 'utf8').includes(PROTOCOL);
+  const app = files.filter((name) => name.startsWith('app-'));
+  expect(app).toHaveLength(1);
+  const loaded = loadedWith(['main.mjs', ...app]);
+  expect(loaded.size).toBeGreaterThan(3);
+  expect([...loaded].filter(holds)).toEqual([]);
+  expect(files.filter(holds)).not.toEqual([]);
+});
+
+test('the licence of what is bundled stands beside it', () => {
+  for (const name of ['server', 'core']) {
+    const path = join(PROGRAM, `licences/@modelcontextprotocol-${name}.txt`);
+    expect(readFileSync(path, 'utf8')).toContain('Apache License');
+  }
+});

@@ -84,6 +84,40 @@ try {
     `sha256=${createHmac('sha256', 'shh').update(delivery.body).digest('hex')}`,
   );
 
+  // An agent: both generations of MCP, one answered as JSON and one as a stream.
+  const made = await fetch(`${base}/api/v1/keys`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'agent', preset: 'reader', read: '*' }),
+  });
+  const agent = { 'x-api-key': (await made.json()).key, 'content-type': 'application/json' };
+  const envelope = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'smoke', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  for (const _meta of [envelope, undefined]) {
+    const asked = await fetch(`${base}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...agent,
+        accept: 'application/json, text/event-stream',
+        ...(_meta && {
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': 'messages_read',
+        }),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'messages_read', arguments: {}, ...(_meta && { _meta }) },
+      }),
+    });
+    truth('an agent reads over MCP', (await asked.text()).includes('Grüße 👋'));
+  }
+
   // Over the Unix socket: an answer, and a WebSocket.
   const place = ['--config-dir', folder];
   const [statusCode] = await once(spawn(program, [main, 'status', ...place], { cwd: root, stdio: 'ignore' }), 'exit');
@@ -104,7 +138,7 @@ try {
   equal('the exit code', code, 0);
   const library = /sqlite[":= ]+([\w:-]+)/.exec(output)?.[1];
   console.log(
-    `the service runs under ${process.argv[2]} with ${library}: health, lists, send, WebSocket event, signed webhook, Unix socket, exit`,
+    `the service runs under ${process.argv[2]} with ${library}: health, lists, send, WebSocket event, signed webhook, MCP, Unix socket, exit`,
   );
 } catch (error) {
   fail(error);

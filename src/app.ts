@@ -56,6 +56,7 @@ import { lockFolder } from './state/lock.ts';
 import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
+import { HttpStreams } from './streams/http-streams.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
 import { eventSerializer } from './wire/event-json.ts';
@@ -208,6 +209,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       callerOf: (keyId) => access.callerOf(keyId),
     });
     const hub = new Hub({ feed, clock, log, json, ready });
+    const streams = new HttpStreams({ feed, clock, log, json, ready });
 
     const search = await openSearch(config.search.isEnabled, {
       path: join(config.dir, 'search.db'),
@@ -283,7 +285,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ready,
       health: () => status.health(),
       metrics: () => ({
-        ...hub.counts,
+        webSockets: hub.counts,
+        streams: streams.counts,
         isConnected: connection.health().connected,
         newestRow: status.newestRow(),
         newestEvent: feed.lastPublished().rowId,
@@ -296,6 +299,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       mcp: { mcp, settings: config.mcp },
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),
+      openStream: (request, form) => streams.open(request, form),
       acceptWebSocket: (...handshake) => hub.accept(...handshake),
       clock,
       log,
@@ -310,6 +314,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         access.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
         hub.close(SOCKETS_END_WITHIN_MS),
+        streams.close(SOCKETS_END_WITHIN_MS),
       ]);
     });
 

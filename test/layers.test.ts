@@ -24,7 +24,9 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   client: ['domain', 'runtime'],
   http: ['domain', 'wire', 'runtime'],
   mcp: ['domain', 'wire', 'runtime'],
-  ws: ['domain', 'wire', 'runtime'],
+  streams: ['domain', 'wire', 'runtime'],
+  // streams: WebSocket clients are served as those of plain HTTP are.
+  ws: ['domain', 'wire', 'runtime', 'streams'],
   webhooks: ['domain', 'wire', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.
   installer: ['domain', 'client', 'config', 'mac', 'runtime', 'chatdb'],
@@ -50,6 +52,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'mcp',
     'ws',
+    'streams',
     'mac',
     'runtime',
   ],

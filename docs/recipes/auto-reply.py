@@ -1,25 +1,30 @@
 """An auto-reply bot. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt python3 auto-reply.py"""
 import json, os, time, urllib.request
+from http.client import HTTPException
 
 URL, KEY = os.environ["POSTERN_URL"], open(os.environ["POSTERN_KEY_FILE"]).read().strip()
 
 
-def call(path, body=None):
+def call(path, body=None, accept="application/json"):
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(URL + "/api/v1" + path, data, {"X-API-Key": KEY, "Content-Type": "application/json"})
-    return json.load(urllib.request.urlopen(request))
+    headers = {"X-API-Key": KEY, "Content-Type": "application/json", "Accept": accept}
+    # A stream has a line at least every 15 s: without one for 60 s the connection is dead.
+    return urllib.request.urlopen(urllib.request.Request(URL + "/api/v1" + path, data, headers), timeout=60)
 
 
-newest = call("/messages?limit=1")
+newest = json.load(call("/messages?limit=1"))
 after = int(newest[0]["id"]) if newest else 0
 while True:
     try:
-        for event in call(f"/events?after={after}&include=details"):  # nothing is missed, however long the service was away
-            after = int(event["data"]["id"])
+        for line in call(f"/events?after={after}&include=details", accept="application/x-ndjson"):
+            event = json.loads(line)
+            after = event["offset"]  # nothing is missed, however long the service was away
+            if "type" not in event:
+                continue  # only a sign that the connection is alive
             if event["type"] != "message.received" or event["data"].get("details", {}).get("mirror"):
                 continue  # a mirror is the copy of a message to oneself
             if "ping" in event["data"]["body"].lower():
                 call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
-    except OSError as error:  # away, busy, or it refused the answer, which is not tried again
+    except (OSError, HTTPException) as error:  # away, busy, or it refused the answer, which is not tried again
         print(error)
-    time.sleep(2)  # the default limit is 60 requests a minute
+    time.sleep(2)

@@ -13,7 +13,7 @@ const MAX_WAITING = 1000;
 /** With changes every event has an offset. */
 export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: string });
 
-interface Destination {
+export interface Destination {
   readonly url: URL;
   /** The Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;

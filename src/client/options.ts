@@ -24,7 +24,14 @@ export interface ConversationPage extends Included {
   readonly offset?: number;
 }
 
+export interface EventPage extends Included {
+  /** Seconds to wait for an event when there is none, at most 50. */
+  readonly wait?: number;
+}
+
 export interface ListenOptions extends Included {
+  /** `websocket` (default), which needs the package `ws`, or `http`: a stream of plain HTTP, which needs none. */
+  readonly over?: 'websocket' | 'http';
   /** Row id or `offset` of an event to go on after: nothing after it is missed. Default: from now on. */
   readonly after?: number | string;
   /** Also edits, unsends, receipts and deletions of messages that were there before. */

@@ -12,9 +12,11 @@ import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookEventType, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { type AccessTransport, ApprovalsApi, KeysApi } from './access-api.ts';
-import { eventSocket } from './event-socket.ts';
+import { eventLines } from './event-lines.ts';
+import { eventSocket, type SocketEvent } from './event-socket.ts';
 import type {
   ConversationPage,
+  EventPage,
   HeldSend,
   Included,
   ListenOptions,
@@ -25,6 +27,7 @@ import type {
   TrackedPage,
 } from './options.ts';
 import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
+import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, type RequestOptions, slowAnswerMs } from './request.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
 import { fetchTransport, headerValue, socketTransport, type Transport } from './transport.ts';
 
@@ -50,6 +53,7 @@ export type {
 export type { KeyOptions, KeyWithSecret, NewKeyOptions } from './access-api.ts';
 export type {
   ConversationPage,
+  EventPage,
   HeldSend,
   Included,
   ListenOptions,
@@ -67,11 +71,6 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** A line that held so long begins again with the shortest wait. */
 const STEADY_MS = 10_000;
-const DEFAULT_TIMEOUT_MS = 30_000;
-/** A decision is waited for up to 50 s. */
-const WAIT_TIMEOUT_MS = 60_000;
-/** It watches for two minutes at most, and a script that it runs meanwhile ends within 30 s. */
-const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
@@ -169,7 +168,10 @@ export class PosternClient {
    */
   async send(request: SendOptions): Promise<Message | HeldSend> {
     const { idempotencyKey, ...message } = request;
-    const { text, status } = await this.#request('POST', 'messages', { body: '', ...message }, idempotencyKey);
+    const { text, status } = await this.#request('POST', 'messages', {
+      body: { body: '', ...message },
+      idempotencyKey,
+    });
     const value = parsed(text);
     if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
     return value as Message | HeldSend;
@@ -216,9 +218,9 @@ export class PosternClient {
     });
   }
 
-  /** Events after a row id, oldest first, at most `limit` (1000). */
-  events(after: number, limit = 100, included: Included = {}): Promise<Event[]> {
-    return this.#list(`events${queryOf({ after, limit, ...included })}`, 'data');
+  /** Events after a row id, oldest first, at most `limit` (1000); with `wait` as soon as there is one. */
+  events(after: number, limit = 100, page: EventPage = {}): Promise<Event[]> {
+    return this.#list(`events${queryOf({ after, limit, ...page })}`, 'data');
   }
 
   /**
@@ -248,7 +250,7 @@ export class PosternClient {
   }
 
   /**
-   * Events as they happen, over a WebSocket that reconnects whenever it breaks and resumes after the
+   * Events as they happen, over a WebSocket or plain HTTP that reconnects whenever it breaks and resumes after the
    * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
    * when the service refuses for good: the key (401), or a position that means nothing any more (410).
    */
@@ -271,9 +273,7 @@ export class PosternClient {
           yield* page.events;
         }
         last ??= (await this.status()).newest_event.row_id;
-        const url = this.#lineUrl({ ...options, after: last });
-        const to = { url, socketPath: this.#socketPath, place: this.#place };
-        for await (const event of eventSocket(to, this.#clock, signal)) {
+        for await (const event of this.#line({ ...options, after: last })) {
           last = 'offset' in event ? event.offset : (event.data as { readonly id: string }).id;
           yield event;
         }
@@ -299,14 +299,16 @@ export class PosternClient {
     };
   }
 
-  #lineUrl({ after, changes, include }: ListenOptions): URL {
-    const url = new URL('ws', this.#base);
+  /** One connection, until it ends. */
+  #line({ after, changes, include, over, signal }: ListenOptions): AsyncGenerator<SocketEvent, void> {
+    const isHttp = over === 'http';
+    const query = queryOf({ after, include, changes: changes === true ? true : undefined });
+    const url = new URL(`${isHttp ? 'events' : 'ws'}${query}`, this.#base);
+    const to = { url, socketPath: this.#socketPath, place: this.#place };
+    if (isHttp) return eventLines(to, this.#key, this.#clock, signal);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
-    url.searchParams.set('after', String(after));
-    if (changes === true) url.searchParams.set('changes', 'true');
-    if (include !== undefined) url.searchParams.set('include', String(include));
-    return url;
+    return eventSocket(to, this.#clock, signal);
   }
 
   /** `member` is one that every such answer has: without it, it is somebody else's. */
@@ -317,7 +319,7 @@ export class PosternClient {
     body?: unknown,
     idempotencyKey?: string,
   ): Promise<Result> {
-    const { text, status } = await this.#request(method, path, body, idempotencyKey);
+    const { text, status } = await this.#request(method, path, { body, idempotencyKey });
     const value = parsed(text);
     if (!has(value, member)) throw notPostern(status, this.#place);
     return value as Result;
@@ -334,7 +336,7 @@ export class PosternClient {
   }
 
   /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
-  async #request(method: string, path: string, body?: unknown, idempotencyKey?: string) {
+  async #request(method: string, path: string, { body, idempotencyKey }: RequestOptions = {}) {
     const headers: Record<string, string> = { 'X-API-Key': headerValue(this.#key) };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
@@ -365,29 +367,4 @@ export class PosternClient {
       signal?.addEventListener('abort', end);
     });
   }
-}
-
-/** For what the service itself takes its time with; undefined for everything else. */
-function slowAnswerMs(path: string): number | undefined {
-  // It waits up to 20 s for macOS.
-  if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
-  if (/^approvals\b.*[?&]wait=/.test(path)) return WAIT_TIMEOUT_MS;
-  return path.startsWith('diagnostics?') ? DIAGNOSTICS_TIMEOUT_MS : undefined;
-}
-
-/** Trying again would only be told the same. */
-function isFinal({ status }: PosternError): boolean {
-  return status >= 200 && status < 500 && status !== 408 && status !== 429;
-}
-
-/** A row id says nothing of changes; an offset does. */
-function isOffset(after: number | string | undefined): boolean {
-  return typeof after === 'string' && !/^\d+$/.test(after);
-}
-
-function queryOf(parameters: object): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  return given.length === 0
-    ? ''
-    : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
 }

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 
 /** What a handler says. */
 export interface Answer {
@@ -9,6 +9,8 @@ export interface Answer {
   readonly content?: { readonly type: string; readonly text: string | Buffer };
   /** A body that is read while it is sent. Its type is in `headers`. */
   readonly stream?: AnswerStream;
+  /** Called with the response once its headers are sent, and ends it. The answer ends with the connection. */
+  readonly live?: (response: ServerResponse) => void;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -112,10 +112,15 @@ export class Exchange {
         this.done(answer.status);
         return;
       }
-      if (this.#context.isClosing) headers.Connection = 'close';
+      const { live } = answer;
+      if (this.#context.isClosing || live !== undefined) headers.Connection = 'close';
+      if (live !== undefined) output.useChunkedEncodingByDefault = false;
       output.writeHead(answer.status, headers);
       const stream = answer.stream ?? inSlices(text);
-      if (stream === undefined) output.end(text);
+      if (live !== undefined && this.method !== 'HEAD') {
+        output.flushHeaders();
+        live(output);
+      } else if (stream === undefined) output.end(text);
       else {
         // The first part may be long in coming.
         if (stream.bytes === undefined) output.flushHeaders();

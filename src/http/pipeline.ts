@@ -107,9 +107,12 @@ class Pipeline {
 
   #start(response: ServerResponse, start: Start): void {
     this.#all.countRunning(1);
-    this.#running.set(response, start());
+    const exchange = start();
+    this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
+      // Node tells the first response of a connection before the connection tells this.
+      if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
     });

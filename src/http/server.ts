@@ -55,7 +55,7 @@ interface HttpTimeouts {
   readonly checkMs: number;
 }
 
-export interface HttpServerParts extends EventSource {
+export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   /** Handlers use the ports of the caller. */
@@ -92,6 +92,7 @@ export class HttpServer implements ExchangeContext {
   /** One for the port, and one for the Unix socket where there is one. */
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
+  readonly #stopping = new AbortController();
   #url = '';
   #closing: Promise<void> | undefined;
 
@@ -112,7 +113,7 @@ export class HttpServer implements ExchangeContext {
       ...conversationRoutes(),
       ...contactRoutes(),
       ...webhookRoutes(),
-      ...eventRoutes(parts),
+      ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...searchRoutes(),
       ...keyRoutes(parts.access),
@@ -160,6 +161,7 @@ export class HttpServer implements ExchangeContext {
    * Accepted WebSockets are not waited for: they belong to the hub.
    */
   close(deadlineMs: number): Promise<void> {
+    this.#stopping.abort();
     this.#closing ??= new Promise<void>((resolve) => {
       const finish = (): void => {
         cancel();

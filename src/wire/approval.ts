@@ -2,10 +2,8 @@ import * as z from 'zod';
 import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
 import type { DryRun } from '../domain/ports/sending.ts';
 import { messageSchema } from './message.ts';
+import { wait } from './query.ts';
 import { shapeOf } from './shape.ts';
-
-/** Decision L3. */
-const MAX_WAIT_S = 50;
 
 /** A held send. */
 export const approvalSchema = shapeOf<Approval>()(
@@ -49,13 +47,6 @@ export const dryRunSchema = shapeOf<DryRun>()(
     })
     .meta({ id: 'DryRun' }),
 );
-
-const wait = z
-  .string()
-  .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
-  .transform((value) => Math.min(Number(value), MAX_WAIT_S))
-  .optional()
-  .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for a change, at most 50.' });
 
 /** Parameters of `GET /approvals/{id}`. */
 export const approvalQuery = z.object({ wait });

@@ -3,7 +3,7 @@ import { CHANGE_NAMES, type ChangeEvent, type Event, type RemovedMessage } from 
 import { includeParameter } from './include.ts';
 import { messageSchema } from './message.ts';
 import { afterParameter, changesParameter } from './offset.ts';
-import { limit } from './query.ts';
+import { limit, wait } from './query.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
@@ -61,13 +61,20 @@ export const anyEventSchema = z
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
-/** Parameters of `GET /events` (decisions G4, I2). */
+/** What is answered to a `Last-Event-ID` that is none of the service's. */
+export const LAST_EVENT_ID_MISTAKE = {
+  pointer: 'Last-Event-ID',
+  message: 'The Last-Event-ID must be the id of an event: a row id, or an offset that the service gave.',
+};
+
+/** Parameters of `GET /events` (decisions G4, I2, Q1). */
 export const eventsQuery = z
   .object({
     after: afterParameter.optional(),
     changes: changesParameter,
     limit: limit(100, 1000),
     include: includeParameter,
+    wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
     path: ['after'],
@@ -76,8 +83,8 @@ export const eventsQuery = z
     when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
   });
 
-/** Parameters of the WebSocket beside its key (decisions G3, H, I2). */
-export const webSocketQuery = z.object({
+/** Parameters of the WebSocket beside its key, and of `GET /events` as a stream (decisions G3, H, I2, Q1). */
+export const streamQuery = z.object({
   after: afterParameter.optional(),
   changes: changesParameter,
   include: includeParameter,

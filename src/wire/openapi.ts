@@ -152,7 +152,8 @@ function operationOf(id: RouteId, path: string): Json {
   };
 }
 
-function answerOf({ description, schema, isList, example, examples: several, type, headers }: OperationAnswer): Json {
+function answerOf(answer: OperationAnswer): Json {
+  const { description, schema, isList, example, examples: several, type, streams = [], headers } = answer;
   const reference = { $ref: `#/components/schemas/${schema}` };
   const content = {
     ...(schema !== undefined && {
@@ -161,7 +162,9 @@ function answerOf({ description, schema, isList, example, examples: several, typ
         ...(several === undefined ? { example } : { examples: several }),
       },
     }),
-    ...(type !== undefined && { [type]: { schema: { type: 'string' } } }),
+    ...Object.fromEntries(
+      [...(type === undefined ? [] : [type]), ...streams].map((name) => [name, { schema: { type: 'string' } }]),
+    ),
   };
   return {
     description,

@@ -7,7 +7,7 @@ import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { contactQuery } from './contacts.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { diagnosticsQuery } from './diagnostics.ts';
-import { eventsQuery, webSocketQuery } from './event.ts';
+import { eventsQuery, streamQuery } from './event.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
@@ -51,6 +51,8 @@ export interface OperationAnswer {
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
   /** Content type besides JSON, or in place of it. */
   readonly type?: string;
+  /** Content types of answers that do not end. */
+  readonly streams?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -245,9 +247,19 @@ export const OPERATIONS = {
     tag: 'Events',
     summary: 'Events after a row id or an offset, oldest first',
     description:
-      'With `changes=true` also changes of messages that were there before, each event with its `offset`, and a `Link` ' +
-      'to go on from. `after` may then be missing: the answer is empty, and its `Link` has the present offset.',
+      'With `changes=true` also changes of messages that were there before, each event with its `offset`. `after` may ' +
+      'then be missing: the answer is empty, and its `Link` has the present offset. With `wait` the answer comes as soon ' +
+      'as there is an event.\n\nWith `Accept: text/event-stream` (Server-Sent Events) or `application/x-ndjson` alone ' +
+      'the answer does not end: every event as it happens, after `after` or `Last-Event-ID`, or from now on.',
     query: eventsQuery,
+    headers: [
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        description: 'With Server-Sent Events: where to go on, in place of `after`.',
+        schema: { type: 'string' },
+      },
+    ],
     answers: {
       200: {
         description: 'One page.',
@@ -263,7 +275,8 @@ export const OPERATIONS = {
             ],
           },
         },
-        headers: { Link: 'With `changes=true`: `<…>; rel="next"`, always.' },
+        streams: ['text/event-stream', 'application/x-ndjson'],
+        headers: { Link: '`<…>; rel="next"`, always; not with a stream.' },
       },
     },
     problems: ['changes_disabled', 'after_unknown', 'offset_expired', ...CHAT_DB],
@@ -285,7 +298,7 @@ export const OPERATIONS = {
       'repeat. With `changes=true` also changes of messages that were there before, and every event has its `offset`.',
     query: z.object({
       api_key: z.string().meta({ description: 'The key.' }),
-      ...webSocketQuery.shape,
+      ...streamQuery.shape,
     }),
     answers: { 101: { description: 'Switched to WebSocket.' } },
     problems: [

@@ -102,6 +102,16 @@ export const since = z
   })
   .meta({ description: 'ISO 8601: an instant with Z or an offset, or a date (midnight UTC). Strictly after it.' });
 
+const MAX_WAIT_S = 50;
+
+/** How long an answer may wait until there is something to say (decisions L3, Q1). */
+export const wait = z
+  .string()
+  .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
+  .transform((value) => Math.min(Number(value), MAX_WAIT_S))
+  .optional()
+  .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for something new, at most 50.' });
+
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
   .default('desc')

@@ -1,16 +1,14 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { FrameBatch } from './frame-batch.ts';
+import type { EventBatch } from '../streams/batch.ts';
+import type { ClientSocket, EndReason } from '../streams/client.ts';
 
-/** The connection to one client. */
-export interface ClientSocket {
-  isOpen(): boolean;
-  /** Sends a batch. True when the system took all of it; otherwise `onDrain` is called once it has. */
-  send(batch: FrameBatch, onDrain: () => void): boolean;
-  ping(): void;
-  close(code: number, reason: string): void;
-  terminate(): void;
-}
+/** RFC 6455, 7.4.1. */
+const CLOSINGS = {
+  shutting_down: [1001, 'The service is shutting down.'],
+  key_ended: [1008, 'The key is no longer valid.'],
+  failure: [1011, 'Internal error.'],
+} as const;
 
 /**
  * Under Node whole frames are written to the socket, between ws's own (ping, pong, close), because framing an event
@@ -32,7 +30,7 @@ class MessageSocket implements ClientSocket {
     return this.#webSocket.readyState === this.#webSocket.OPEN;
   }
 
-  send(batch: FrameBatch, onDrain: () => void): boolean {
+  send(batch: EventBatch, onDrain: () => void): boolean {
     let isTaken = false;
     let isWaiting = false;
     const last = batch.texts.length - 1;
@@ -53,8 +51,9 @@ class MessageSocket implements ClientSocket {
     this.#webSocket.ping();
   }
 
-  close(code: number, reason: string): void {
-    this.#webSocket.close(code, reason);
+  close(reason: EndReason): void {
+    const [code, text] = CLOSINGS[reason];
+    this.#webSocket.close(code, text);
   }
 
   terminate(): void {
@@ -70,7 +69,7 @@ class FrameSocket extends MessageSocket {
     this.#socket = socket;
   }
 
-  override send(batch: FrameBatch, onDrain: () => void): boolean {
+  override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
     // An empty write after the frames, only when they are queued: a callback for every write costs as much as the write.

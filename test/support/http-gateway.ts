@@ -216,6 +216,8 @@ export class MemorySearch implements SearchIndex {
   }
 }
 
+const NOBODY = { clients: 0, missed: 0 };
+
 /** One chat, with one person. */
 const CHAT_NAMES: ChatNames = {
   conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
@@ -278,7 +280,7 @@ export class HttpGateway {
       access: () => Promise.reject(new Error('not used')),
       health: () => this.backend,
       metrics: () => ({
-        ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, clients: 0, missed: 0 },
+        ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
         search: this.search.status(),
         changes: { state: 'off', logged: 0, sweptAtMs: null },
       }),
@@ -294,6 +296,7 @@ export class HttpGateway {
           own_addresses: [],
         }),
       mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
+      openStream: () => Promise.reject(new Error('not used')),
       acceptWebSocket: () => {
         throw new Error('not used');
       },

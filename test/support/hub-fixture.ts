@@ -9,8 +9,9 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
+import type { StreamParts } from '../../src/streams/clients.ts';
 import type { EventJson } from '../../src/wire/event-json.ts';
-import { Hub, type HubParts } from '../../src/ws/hub.ts';
+import { Hub } from '../../src/ws/hub.ts';
 import { plainJson } from './event-json.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -35,7 +36,7 @@ export class HubFixture {
 
   readonly #upgraded: Socket[] = [];
 
-  constructor(parts: Partial<HubParts> = {}) {
+  constructor(parts: Partial<StreamParts> = {}) {
     const feed = new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log });
     this.hub = new Hub({ feed, clock: this.clock, log: this.log, json: plainJson(), ready: () => undefined, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
@@ -57,7 +58,7 @@ export class HubFixture {
     });
   }
 
-  static async open(parts?: Partial<HubParts>): Promise<HubFixture> {
+  static async open(parts?: Partial<StreamParts>): Promise<HubFixture> {
     const fixture = new HubFixture(parts);
     fixture.#server.listen(0, '127.0.0.1');
     await once(fixture.#server, 'listening');
@@ -158,7 +159,7 @@ export function withDetails(detailed: (entry: LogEntry) => string): EventJson {
 }
 
 /** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
-export const bulky: Partial<HubParts> = {
+export const bulky: Partial<StreamParts> = {
   json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } })),
 };
 

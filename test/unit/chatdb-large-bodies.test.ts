@@ -8,7 +8,7 @@ import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { Publisher } from '../../src/events/publisher.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { eventRoutes } from '../../src/http/routes/events.ts';
+import { type EventSource, eventRoutes } from '../../src/http/routes/events.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -87,8 +87,8 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   expect(resumed.filter((entry) => bodyOf(entry) !== BODY)).toEqual([]);
 
   const query = new URLSearchParams({ after: '0', limit: '1000' });
-  const source = { json: plainJson(), ready: () => undefined };
-  const exchange = { query, caller: { feed } as unknown as Caller } as Exchange;
+  const source = { json: plainJson(), ready: () => undefined } as unknown as EventSource;
+  const exchange = { query, caller: { feed } as unknown as Caller, header: () => undefined } as unknown as Exchange;
   const { content } = await eventRoutes(source).listEvents(exchange);
   expect(JSON.parse(String(content?.text))).toEqual(resumed.map(({ event }) => event));
   expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);

@@ -56,7 +56,11 @@ test('docs/configuration.md has every key, and no other', () => {
 test('docs/api.md has every metric, and no other', async () => {
   const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
   const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
-  const now = { isConnected: true, newestRow: 1, newestEvent: 1, published: 1, clients: 1, missed: 1, search, changes };
+  const counts = { clients: 1, missed: 1 };
+  const now = {
+    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, search, changes },
+    ...{ webSockets: counts, streams: counts },
+  };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));

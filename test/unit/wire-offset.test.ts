@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAppError } from '../../src/domain/errors.ts';
 import { decodeOffset, encodeOffset } from '../../src/domain/offset.ts';
-import { eventsQuery, webSocketQuery } from '../../src/wire/event.ts';
+import { eventsQuery, streamQuery } from '../../src/wire/event.ts';
 import { checkBody } from '../../src/wire/mistakes.ts';
 import { parseQuery, readQuery } from '../../src/wire/query.ts';
 import { replayBody } from '../../src/wire/webhook.ts';
@@ -63,7 +63,7 @@ describe('the text of an offset', () => {
   test('whatever a client sends is an offset or a mistake with its place', () => {
     fc.assert(
       fc.property(almost, fc.boolean(), (after, changes) => {
-        for (const schema of [eventsQuery, webSocketQuery]) {
+        for (const schema of [eventsQuery, streamQuery]) {
           try {
             readQuery(schema, parseQuery(`after=${encodeURIComponent(after.replaceAll('\0', ''))}&changes=${changes}`));
           } catch (error) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
-import { FrameCache } from '../../src/ws/frame-batch.ts';
+import { BatchCache } from '../../src/streams/batch.ts';
+import { TEXT_FRAMES } from '../../src/ws/frames.ts';
 import { arrival } from '../support/memory-log.ts';
 
 const LIMIT = 256 * 1024;
@@ -27,8 +28,8 @@ function textsOf(bytes: Buffer): string[] {
 
 const texts = new Map<LogEntry, string>();
 let made = 0;
-const newRuns = (): FrameCache =>
-  new FrameCache((entry) => {
+const newRuns = (): BatchCache =>
+  new BatchCache(TEXT_FRAMES, (entry) => {
     made += 1;
     return texts.get(entry) ?? '';
   });
@@ -76,7 +77,7 @@ describe('a batch of frames', () => {
 });
 
 describe('batches', () => {
-  test('are made once foreveryone who stands at the same place', () => {
+  test('are made once for all clients at the same position', () => {
     const runs = newRuns();
     const entries = entriesOf('one', 'two', 'three');
     const before = made;

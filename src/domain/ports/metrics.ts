@@ -1,6 +1,14 @@
 import type { SearchStatus } from '../search.ts';
 import type { ChangeStatus } from './changes.ts';
 
+/** Clients that are sent every event. */
+interface StreamCounts {
+  /** Connected now. */
+  readonly clients: number;
+  /** Events that slow ones lost since the start. */
+  readonly missed: number;
+}
+
 /** What `/metrics` shows besides counts (decision H). */
 export interface Metrics {
   readonly isConnected: boolean;
@@ -8,9 +16,8 @@ export interface Metrics {
   readonly newestEvent: number;
   /** Since the start. */
   readonly published: number;
-  readonly clients: number;
-  /** Since the start. */
-  readonly missed: number;
+  readonly webSockets: StreamCounts;
+  readonly streams: StreamCounts;
   readonly search: SearchStatus;
   readonly changes: ChangeStatus;
 }

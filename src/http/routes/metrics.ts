@@ -23,9 +23,11 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
       gauge('postern_up', 'Whether chat.db can be read.', now.isConnected ? 1 : 0);
       gauge('postern_newest_row_id', 'Highest row id in chat.db.', now.newestRow);
       gauge('postern_newest_event_row_id', 'Row id of the newest published event.', now.newestEvent);
-      gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.clients);
+      gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.webSockets.clients);
+      gauge('postern_stream_clients', 'Clients connected now that stream events over plain HTTP.', now.streams.clients);
       total('postern_events_published_total', 'Events published since the start.', now.published);
-      total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.missed);
+      total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.webSockets.missed);
+      total('postern_stream_events_missed_total', 'Events that slow stream clients lost.', now.streams.missed);
       if (now.changes.state !== 'off') {
         const { state, logged, sweptAtMs } = now.changes;
         gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);

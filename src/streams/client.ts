@@ -1,19 +1,48 @@
 import type { LogEntry } from '../domain/event.ts';
+import type { Offset } from '../domain/offset.ts';
 import type { FeedReader } from '../domain/ports/feed.ts';
-import type { ClientSocket } from './client-socket.ts';
-import type { FrameBatch, FrameCache } from './frame-batch.ts';
+import type { BatchCache, EventBatch } from './batch.ts';
 
 /** Entries taken from the feed at a time: as many as the publisher publishes in one batch (decision C7). */
 const BATCH_SIZE = 256;
-/** Decision G1: pings, 30 s apart, that a client may leave unanswered or during which it may read nothing. */
-const MAX_MISSED_PINGS = 2;
 /** Draining this much between pings counts as a pong, because a pong may be queued behind events. */
 const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
+/** Why a connection is ended by the service. */
+export type EndReason = 'shutting_down' | 'failure' | 'key_ended';
+
+/** What a client has been sent, and the generation of the change log that it belongs to. */
+export interface Position {
+  readonly offset: Offset;
+  readonly generation: number;
+}
+
+/** The connection to one client. */
+export interface ClientSocket {
+  isOpen(): boolean;
+  /** Sends a batch. True when the system took all of it; otherwise `onDrain` is called once it has. */
+  send(batch: EventBatch, onDrain: () => void): boolean;
+  /** Shows both sides that the connection is alive. `position` is undefined before anything was taken. */
+  ping(position: Position | undefined): void;
+  close(reason: EndReason): void;
+  terminate(): void;
+}
+
+/** Pings after which a client is dropped (decision G1). */
+export interface Patience {
+  /** Without a sign of it; undefined where a client cannot give one. */
+  readonly silentPings: number | undefined;
+  /** Without reading any of what it was sent. */
+  readonly stuckPings: number;
+}
+
 export interface ClientParts {
   readonly socket: ClientSocket;
-  readonly frames: FrameCache;
+  readonly batches: BatchCache;
+  readonly patience: Patience;
+  /** Of the change log, now. */
+  readonly generation: () => number;
   readonly join: (onMore: () => void) => FeedReader;
   /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
@@ -25,7 +54,7 @@ export interface ClientParts {
   readonly onMissed: (missed: number) => void;
 }
 
-/** One WebSocket client: its position in the feed, what has been sent to it, and whether it is alive. */
+/** One client: its position in the feed, what has been sent to it, and whether it is alive. */
 export class Client {
   readonly socket: ClientSocket;
   readonly #parts: ClientParts;
@@ -33,7 +62,9 @@ export class Client {
   /** Taken from the feed and not sent: what did not fit into the last batch. */
   #held: readonly LogEntry[] = NONE;
   /** Sent and not drained yet. */
-  #sending: FrameBatch | undefined;
+  #sending: EventBatch | undefined;
+  #takenUpTo: Position | undefined;
+  #position: Position | undefined;
   #missedInBurst = 0;
   #drainedBytes = 0;
   #isHeard = true;
@@ -52,23 +83,31 @@ export class Client {
   /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
   serve(): void {
     if (this.#sending !== undefined || !this.socket.isOpen()) return;
-    const { admits, frames } = this.#parts;
+    const { admits, batches } = this.#parts;
     // What is held was admitted by the rights of an earlier moment.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
-      const { entries, missed } = this.#reader.take(BATCH_SIZE);
+      // Before the take: a log that is begun again meanwhile makes the position an expired one.
+      const generation = this.#parts.generation();
+      const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
+      this.#takenUpTo = { offset: upTo, generation };
       this.#held = admits === undefined ? entries : entries.filter(admits);
       this.#missedInBurst += missed;
     }
-    const batch = frames.front(this.#held);
+    const batch = batches.front(this.#held);
     // Other clients may see other events between the same two.
-    if (admits !== undefined) frames.clear();
+    if (admits !== undefined) batches.clear();
     if (batch === undefined) {
+      this.#position = this.#takenUpTo;
       // Events that this client is not to have are left out, and more may follow.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
     this.#held = batch.texts.length === this.#held.length ? NONE : this.#held.slice(batch.texts.length);
+    this.#position =
+      this.#held.length === 0 || this.#takenUpTo === undefined
+        ? this.#takenUpTo
+        : { ...this.#takenUpTo, offset: batch.last.offset };
     this.#sending = batch;
     this.#batches += 1;
     if (this.socket.send(batch, this.#onDrain)) this.#noteDrained(batch);
@@ -88,8 +127,13 @@ export class Client {
     this.#isHeard = false;
     this.#stuckPings = this.#sending !== undefined && this.#batches === this.#batchesAtPing ? this.#stuckPings + 1 : 0;
     this.#batchesAtPing = this.#batches;
-    if (this.#silentPings >= MAX_MISSED_PINGS) return 'it is silent';
-    return this.#stuckPings >= MAX_MISSED_PINGS ? 'it reads nothing' : undefined;
+    const { silentPings = Number.POSITIVE_INFINITY, stuckPings } = this.#parts.patience;
+    if (this.#silentPings >= silentPings) return 'it is silent';
+    return this.#stuckPings >= stuckPings ? 'it reads nothing' : undefined;
+  }
+
+  ping(): void {
+    this.socket.ping(this.#position);
   }
 
   leave(): void {
@@ -103,7 +147,7 @@ export class Client {
     if (this.#sending !== undefined) this.#noteDrained(this.#sending);
   };
 
-  #noteDrained(batch: FrameBatch): void {
+  #noteDrained(batch: EventBatch): void {
     this.#sending = undefined;
     this.#drainedBytes += batch.size;
     if (this.#held.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);

@@ -4,38 +4,45 @@ import type { LogEntry } from '../domain/event.ts';
 const MAX_BYTES = 256 * 1024;
 /** Batches cached while clients are served: enough for the positions that clients commonly have. */
 const MAX_CACHED = 16;
-/** First byte of an unfragmented text frame (RFC 6455, 5.2). */
-const TEXT_FRAME = 0x81;
 
-/** Events that are written to a socket at once, one unmasked text frame each. */
-export class FrameBatch {
+/** What is written around the text of one event. */
+export interface Framing {
+  headerSize(length: number): number;
+  /** Writes the header of a text of `length` bytes; returns where the text begins. */
+  writeHeader(bytes: Buffer, at: number, length: number): number;
+}
+
+/** Events that are written to a connection at once. */
+export class EventBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
   /** True when the next event would not have fitted. */
   readonly isFull: boolean;
-  /** Bytes of all its frames. */
+  /** In bytes, with what is around the texts. */
   readonly size: number;
+  readonly #framing: Framing;
   #bytes: Buffer | undefined;
 
-  constructor(texts: readonly string[], last: LogEntry, size: number, isFull: boolean) {
-    this.texts = texts;
-    this.last = last;
-    this.isFull = isFull;
-    this.size = size;
+  constructor(parts: Pick<EventBatch, 'texts' | 'last' | 'isFull' | 'size'>, framing: Framing) {
+    this.texts = parts.texts;
+    this.last = parts.last;
+    this.isFull = parts.isFull;
+    this.size = parts.size;
+    this.#framing = framing;
   }
 
-  /** The frames, made once for all clients at the same position. */
+  /** As they are written, made once for all clients at the same position. */
   get bytes(): Buffer {
-    this.#bytes ??= this.#frame();
+    this.#bytes ??= this.#written();
     return this.#bytes;
   }
 
-  #frame(): Buffer {
+  #written(): Buffer {
     const bytes = Buffer.allocUnsafe(this.size);
     let at = 0;
     for (const text of this.texts) {
       const length = Buffer.byteLength(text);
-      at = writeHeader(bytes, at, length);
+      at = this.#framing.writeHeader(bytes, at, length);
       at += bytes.write(text, at);
     }
     return bytes;
@@ -43,16 +50,18 @@ export class FrameBatch {
 }
 
 /** Makes batches and caches the newest, so that many clients at one position cost as much as one. */
-export class FrameCache {
-  readonly #jsonOf: (entry: LogEntry) => string;
-  readonly #cached = new Map<LogEntry, FrameBatch>();
+export class BatchCache {
+  readonly #textOf: (entry: LogEntry) => string;
+  readonly #framing: Framing;
+  readonly #cached = new Map<LogEntry, EventBatch>();
 
-  constructor(jsonOf: (entry: LogEntry) => string) {
-    this.#jsonOf = jsonOf;
+  constructor(framing: Framing, textOf: (entry: LogEntry) => string) {
+    this.#framing = framing;
+    this.#textOf = textOf;
   }
 
   /** The batch at the front of `entries`; undefined when there are none. */
-  front(entries: readonly LogEntry[]): FrameBatch | undefined {
+  front(entries: readonly LogEntry[]): EventBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
     const known = this.#cached.get(first);
@@ -71,46 +80,29 @@ export class FrameCache {
     this.#cached.clear();
   }
 
-  #make(entries: readonly LogEntry[], first: LogEntry): FrameBatch {
+  #make(entries: readonly LogEntry[], first: LogEntry): EventBatch {
     const texts: string[] = [];
     let last = first;
     let size = 0;
     for (const entry of entries) {
-      const text = this.#jsonOf(entry);
+      const text = this.#textOf(entry);
       const length = Buffer.byteLength(text);
-      const frameSize = headerSize(length) + length;
-      if (texts.length > 0 && size + frameSize > MAX_BYTES) return new FrameBatch(texts, last, size, true);
+      const frameSize = this.#framing.headerSize(length) + length;
+      if (texts.length > 0 && size + frameSize > MAX_BYTES) return this.#batch(texts, last, size, true);
       texts.push(text);
       last = entry;
       size += frameSize;
     }
-    return new FrameBatch(texts, last, size, false);
+    return this.#batch(texts, last, size, false);
+  }
+
+  #batch(texts: readonly string[], last: LogEntry, size: number, isFull: boolean): EventBatch {
+    return new EventBatch({ texts, last, size, isFull }, this.#framing);
   }
 }
 
 /** Events have one order and no gaps, so the same first and last at the same distance are the same batch. */
-function isFrontOf(batch: FrameBatch, entries: readonly LogEntry[]): boolean {
+function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;
   return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);
-}
-
-function headerSize(length: number): number {
-  if (length < 126) return 2;
-  return length < 65536 ? 4 : 10;
-}
-
-/** Writes the frame header of RFC 6455, 5.2; returns where the payload begins. */
-function writeHeader(bytes: Buffer, at: number, length: number): number {
-  bytes[at] = TEXT_FRAME;
-  if (length < 126) {
-    bytes[at + 1] = length;
-    return at + 2;
-  }
-  if (length < 65536) {
-    bytes[at + 1] = 126;
-    return bytes.writeUInt16BE(length, at + 2);
-  }
-  bytes[at + 1] = 127;
-  bytes.writeUInt32BE(Math.floor(length / 2 ** 32), at + 2);
-  return bytes.writeUInt32BE(length % 2 ** 32, at + 6);
 }

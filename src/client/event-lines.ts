@@ -1,0 +1,92 @@
+import type { Cancel, Clock } from '../domain/ports/host.ts';
+import type { Destination, SocketEvent } from './event-socket.ts';
+import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
+import { headerValue } from './transport.ts';
+
+/** The service writes a line at least every 15 s (decision Q1): after so long without one the connection is dead. */
+const SILENCE_LIMIT_MS = 45_000;
+const NDJSON = 'application/x-ndjson';
+
+interface Body {
+  readonly status: number;
+  readonly type: string | null | undefined;
+  readonly retryAfter: string | null | undefined;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** One stream of `GET /events`: its events until it ends. Throws PosternError when it is refused or cannot be had. */
+export async function* eventLines(
+  { url, socketPath, place }: Destination,
+  key: string,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<SocketEvent, void> {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  let cancelWatch: Cancel = () => {};
+  const heard = (): void => {
+    cancelWatch();
+    cancelWatch = clock.after(SILENCE_LIMIT_MS, abort);
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted) abort();
+  heard();
+  try {
+    const headers = { 'X-API-Key': headerValue(key), Accept: NDJSON };
+    const open = socketPath === undefined ? overNetwork : overSocket(socketPath);
+    const { status, type, retryAfter, chunks } = await open(url, headers, stop.signal);
+    // A service of 0.1 answers with one page.
+    if (status === 200 && type !== NDJSON) throw notPostern(status, place);
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of chunks) {
+      heard();
+      text += decoder.decode(chunk, { stream: true });
+      if (status !== 200) continue;
+      const lines = text.split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) {
+        const event = parsed(line) as SocketEvent | undefined;
+        if (has(event, 'type') && event !== undefined) yield event;
+        // Otherwise a line that says only that the connection is alive.
+        else if (!has(event, 'offset')) throw notPostern(status, place);
+      }
+    }
+    if (status !== 200) throw refusal(status, text, retryAfter, place);
+  } catch (error) {
+    if (error instanceof PosternError) throw error;
+    if (!signal?.aborted) throw noAnswer(error, place);
+  } finally {
+    cancelWatch();
+    signal?.removeEventListener('abort', abort);
+    abort();
+  }
+}
+
+async function overNetwork(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Body> {
+  const response = await fetch(url, { headers, redirect: 'manual', signal });
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    retryAfter: response.headers.get('retry-after'),
+    chunks: (response.body ?? []) as AsyncIterable<Uint8Array>,
+  };
+}
+
+function overSocket(socketPath: string): typeof overNetwork {
+  return async ({ pathname, search }, headers, signal) => {
+    const { request } = await import('node:http');
+    return new Promise((resolve, reject) => {
+      const sent = request({ socketPath, path: pathname + search, headers, agent: false, signal }, (response) =>
+        resolve({
+          status: response.statusCode ?? 0,
+          type: response.headers['content-type'],
+          retryAfter: response.headers['retry-after'],
+          chunks: response,
+        }),
+      );
+      sent.on('error', reject);
+      sent.end();
+    });
+  };
+}

@@ -22,12 +22,6 @@ export interface Person {
   readonly organization: string;
 }
 
-/** An address as it is stored, and whose it is. */
-export interface OwnedAddress {
-  readonly owner: number;
-  readonly address: string;
-}
-
 /** One file of the Address Book, open for reading alone: each account of the person has its own. */
 export class AddressBookFile {
   readonly #sqlite: Sqlite;
@@ -52,30 +46,35 @@ export class AddressBookFile {
     return Number(this.#sqlite.prepare('PRAGMA data_version').get()?.[0]);
   }
 
-  /** Everybody, a batch at a time. The numbers of entities differ from Mac to Mac, so they are looked up. */
-  *people(): Generator<readonly Person[]> {
+  /** Gives everybody to `add`, a batch at a time. The numbers of entities differ from Mac to Mac, so they are looked up. */
+  *people(add: (person: Person) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
     const contact = known.has('Z_ENT') ? this.#contactEntity() : undefined;
     const columns = ['ZFIRSTNAME', 'ZLASTNAME', 'ZNICKNAME', 'ZORGANIZATION'].map((name) => columnSql(name, known));
     for (const rows of this.#batches(table, known, columns, contact === undefined ? '1' : `Z_ENT = ${contact}`)) {
-      yield rows.map(([key, first, last, nickname, organization]) => ({
-        key: Number(key),
-        first: textOf(first),
-        last: textOf(last),
-        nickname: textOf(nickname),
-        organization: textOf(organization),
-      }));
+      for (const [key, first, last, nickname, organization] of rows) {
+        add({
+          key: Number(key),
+          first: textOf(first),
+          last: textOf(last),
+          nickname: textOf(nickname),
+          organization: textOf(organization),
+        });
+      }
+      yield;
     }
   }
 
-  *addresses(): Generator<readonly OwnedAddress[]> {
+  /** Gives each address as it is stored, and the key of its owner, to `add`, a batch at a time. */
+  *addresses(add: (owner: number, address: string) => void): Generator<void> {
     for (const [table, column] of ADDRESSES) {
       const known = this.#columnsOf(table);
       if (!known.has('ZOWNER')) continue;
       const columns = ['ZOWNER', columnSql(column, known)];
       for (const rows of this.#batches(table, known, columns, "typeof(ZOWNER) = 'integer'")) {
-        yield rows.map(([, owner, address]) => ({ owner: Number(owner), address: textOf(address) }));
+        for (const [, owner, address] of rows) add(Number(owner), textOf(address));
+        yield;
       }
     }
   }

@@ -122,20 +122,18 @@ export class AddressBook implements Contacts {
   /** Adds everybody in a file, or nobody when it cannot be read to its end. */
   async #read(file: AddressBookFile, book: ContactBook): Promise<void> {
     const addresses = new Map<number, string[]>();
-    for (const batch of file.addresses()) {
-      for (const { owner, address } of batch) {
-        const known = addresses.get(owner);
-        if (known !== undefined) known.push(address);
-        // What is more is left out when the people are added.
-        else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
-      }
-      await this.#pause();
-    }
+    const addAddress = (owner: number, address: string): void => {
+      const known = addresses.get(owner);
+      if (known !== undefined) known.push(address);
+      // What is more is left out when the people are added.
+      else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
+    };
+    for (const _ of file.addresses(addAddress)) await this.#pause();
     const people: Person[] = [];
-    for (const batch of file.people()) {
-      for (const person of batch) if (addresses.has(person.key)) people.push(person);
-      await this.#pause();
-    }
+    const addPerson = (person: Person): void => {
+      if (addresses.has(person.key)) people.push(person);
+    };
+    for (const _ of file.people(addPerson)) await this.#pause();
     for (const [index, person] of people.entries()) {
       book.add(person, addresses.get(person.key) ?? []);
       if (index % STEP === STEP - 1) await this.#pause();

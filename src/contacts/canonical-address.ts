@@ -17,6 +17,8 @@ const MIN_DIGITS = 7;
 const MAX_LENGTH = 320;
 const ASCII = /^[\x20-\x7e]*$/;
 const PLAIN = /^\+?\d+$/;
+/** A number as most people group it: only digits count. */
+const GROUPED = /^\+?[\d .()-]+$/;
 const LETTER = /\p{L}/u;
 const NOT_DIALLED = /[^\d+]+/g;
 
@@ -51,6 +53,7 @@ export function canonicalAddress(address: string, home: string | undefined): str
 /** Digits and plus signs, without an extension; undefined for a name, or a number in letters. */
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
+  if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');
   const number = (text.startsWith('tel:') ? text.slice(4) : text).split(EXTENSION, 1)[0] ?? '';
   if (LETTER.test(number)) return undefined;
   return number.replaceAll('(0)', '').replace(NOT_DIALLED, '');

@@ -48,16 +48,14 @@ export class ContactBook implements NameLookup {
     if (name === '') return;
     const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
     const canonical = addresses.map((address) => canonicalAddress(address, this.#home));
-    let entry = this.#sameIn(canonical, name);
-    for (const [at, key] of canonical.entries()) {
-      const shown = key ?? addresses[at] ?? '';
-      if (shown === '') continue;
-      entry ??= this.#newEntry(name);
-      if (entry === undefined) return;
-      if (!entry.addresses.includes(shown)) entry.addresses.push(shown);
-      if (key !== undefined) this.#own(key, entry);
-    }
+    const shown = canonical.map((key, at) => key ?? addresses[at] ?? '').filter((address) => address !== '');
+    if (shown.length === 0) return;
+    const known = this.#sameIn(canonical, name);
+    const entry = known ?? this.#newEntry(name, shown);
     if (entry === undefined) return;
+    if (known !== undefined)
+      for (const address of shown) if (!known.addresses.includes(address)) known.addresses.push(address);
+    for (const key of canonical) if (key !== undefined) this.#own(key, entry);
     entry.nickname ??= person.nickname || null;
     entry.organization ??= person.organization || null;
   }
@@ -92,12 +90,13 @@ export class ContactBook implements NameLookup {
       this.#owners.set(canonical, null);
   }
 
-  #newEntry(name: string): Entry | undefined {
+  #newEntry(name: string, addresses: readonly string[]): Entry | undefined {
     if (this.#entries.length >= MAX_CONTACTS) {
       this.#isTruncated = true;
       return undefined;
     }
-    const entry: Entry = { name, addresses: [], nickname: null, organization: null };
+    // No array that has room for more: there are tens of thousands of them.
+    const entry: Entry = { name, addresses: unique(addresses), nickname: null, organization: null };
     this.#entries.push(entry);
     return entry;
   }
@@ -111,4 +110,8 @@ function nameOf({ first, last, nickname, organization }: Person): string {
 
 function isSameName(a: string, b: string): boolean {
   return a === b || folded(a) === folded(b);
+}
+
+function unique(texts: readonly string[]): string[] {
+  return texts.length === 1 ? [...texts] : [...new Set(texts)];
 }

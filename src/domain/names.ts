@@ -6,8 +6,30 @@ import type { Reaction } from './reaction.ts';
 /** Address to name, for the addresses of one item that are known (decision K1). */
 export type Names = Readonly<Record<string, string>>;
 
-/** Most messages of a page share sender and conversation, and so their names: by both of them. */
-const remembered = new WeakMap<NameLookup, Map<string, Names>>();
+/** The names found in one load of the Address Book: the same few are shown again and again. */
+class FoundNames {
+  /** Of a conversation: each has an array of its own, until chat.db changes. */
+  readonly byParticipants = new WeakMap<readonly string[], Names>();
+  /** Of a message, by conversation and then by sender. */
+  readonly #byParties = new Map<string, Map<string, Names>>();
+  #count = 0;
+
+  ofParties(sender: string, conversationId: string, find: () => Names): Names {
+    const known = this.#byParties.get(conversationId)?.get(sender);
+    if (known !== undefined) return known;
+    if (this.#count >= MAX_REMEMBERED) {
+      this.#byParties.clear();
+      this.#count = 0;
+    }
+    const senders = this.#byParties.get(conversationId) ?? new Map<string, Names>();
+    const names = find();
+    this.#byParties.set(conversationId, senders.set(sender, names));
+    this.#count += 1;
+    return names;
+  }
+}
+
+const found = new WeakMap<NameLookup, FoundNames>();
 const MAX_REMEMBERED = 10_000;
 
 export function messageWithNames(message: Message, lookup: NameLookup): Message {
@@ -25,9 +47,17 @@ export function messageWithNames(message: Message, lookup: NameLookup): Message 
 
 export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Conversation {
   const { id, display_name, participants, last_message_at, details } = conversation;
-  const names = namesOf(participants, lookup, partyOf(id), details?.last_message?.sender);
-  if (details === undefined) return { id, display_name, participants, last_message_at, names };
-  return { id, display_name, participants, last_message_at, details, names };
+  if (details !== undefined) {
+    const names = namesOf(participants, lookup, partyOf(id), details.last_message?.sender);
+    return { id, display_name, participants, last_message_at, details, names };
+  }
+  const { byParticipants } = foundNames(lookup);
+  let names = byParticipants.get(participants);
+  if (names === undefined) {
+    names = namesOf(participants, lookup, partyOf(id));
+    byParticipants.set(participants, names);
+  }
+  return { id, display_name, participants, last_message_at, names };
 }
 
 export function reactionWithNames(reaction: Reaction, lookup: NameLookup): Reaction {
@@ -35,18 +65,15 @@ export function reactionWithNames(reaction: Reaction, lookup: NameLookup): React
 }
 
 function namesOfParties({ sender, conversation_id }: Message | Reaction, lookup: NameLookup): Names {
-  let known = remembered.get(lookup);
-  if (known === undefined || known.size >= MAX_REMEMBERED) {
-    known = new Map();
-    remembered.set(lookup, known);
-  }
-  const key = `${sender}\n${conversation_id}`;
-  let names = known.get(key);
-  if (names === undefined) {
-    names = namesOf([sender, partyOf(conversation_id)], lookup);
-    known.set(key, names);
-  }
-  return names;
+  return foundNames(lookup).ofParties(sender, conversation_id, () =>
+    namesOf([sender, partyOf(conversation_id)], lookup),
+  );
+}
+
+function foundNames(lookup: NameLookup): FoundNames {
+  const known = found.get(lookup) ?? new FoundNames();
+  found.set(lookup, known);
+  return known;
 }
 
 /** The address in the id of a one-to-one conversation; "" in any other. */

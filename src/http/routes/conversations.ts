@@ -1,5 +1,6 @@
 import { problem } from '../../domain/problems.ts';
 import { conversationQuery, singleConversationQuery } from '../../wire/conversation.ts';
+import { conversationsJson } from '../../wire/conversation-json.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { nextPage } from '../pagination.ts';
@@ -12,13 +13,14 @@ export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getC
       const page = await exchange.caller.reader.listConversations({ limit, offset, include });
       // For a client that pages by offset, a full page may be followed by another.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
-      if (next === undefined) return { status: 200, body: page.items };
+      const content = { type: 'application/json', text: conversationsJson(page.items) };
+      if (next === undefined) return { status: 200, content };
       const link = nextPage(`${API}/conversations`, [
         ['limit', String(limit)],
         ['offset', next],
         ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
       ]);
-      return { status: 200, body: page.items, headers: { Link: link } };
+      return { status: 200, content, headers: { Link: link } };
     },
 
     async getConversation(exchange) {

@@ -1,0 +1,34 @@
+import type { Conversation } from '../domain/conversation.ts';
+import type { Names } from '../domain/names.ts';
+
+interface Written {
+  readonly conversation: Conversation;
+  readonly json: string;
+}
+
+/** By the names in them, which are the same object until the Address Book or chat.db changes. */
+const written = new WeakMap<Names, Written>();
+
+/** The JSON of a list of conversations. Those with names are serialised once, as the names may be many. */
+export function conversationsJson(conversations: readonly Conversation[]): string {
+  const areKept = conversations.every(({ names, details }) => names !== undefined && details === undefined);
+  return areKept ? `[${conversations.map(conversationJson).join()}]` : JSON.stringify(conversations);
+}
+
+function conversationJson(conversation: Conversation): string {
+  const { names } = conversation;
+  const known = names && written.get(names);
+  if (known !== undefined && isSame(known.conversation, conversation)) return known.json;
+  const json = JSON.stringify(conversation);
+  if (names !== undefined) written.set(names, { conversation, json });
+  return json;
+}
+
+function isSame(a: Conversation, b: Conversation): boolean {
+  return (
+    a.id === b.id &&
+    a.display_name === b.display_name &&
+    a.participants === b.participants &&
+    a.last_message_at === b.last_message_at
+  );
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Conversation } from '../../src/domain/conversation.ts';
+import { conversationWithNames } from '../../src/domain/names.ts';
+import { conversationsJson } from '../../src/wire/conversation-json.ts';
+
+const people = { nameOf: (address: string) => (address === '+15550100' ? 'Ann' : undefined) };
+const group: Conversation = {
+  id: 'iMessage;+;chat1',
+  display_name: 'Walk',
+  participants: ['+15550100', '+15550101'],
+  last_message_at: '2026-03-01T12:00:00Z',
+};
+const empty: Conversation = { ...group, id: 'iMessage;+;chat2', display_name: null, participants: [] };
+
+describe('conversations with names', () => {
+  test('are the same text at every request', () => {
+    const expected = JSON.stringify([
+      { ...group, names: { '+15550100': 'Ann' } },
+      { ...empty, names: {} },
+    ]);
+    const texts = [1, 2].map(() => conversationsJson([group, empty].map((one) => conversationWithNames(one, people))));
+    expect(texts).toEqual([expected, expected]);
+  });
+
+  test.each<[string, Partial<Conversation>]>([
+    ['a new message', { last_message_at: '2026-03-01T12:00:01Z' }],
+    ['another title', { display_name: 'Run' }],
+  ])('show %s though their names are the same', (_what, change) => {
+    conversationsJson([conversationWithNames(group, people)]);
+    const text = conversationsJson([conversationWithNames({ ...group, ...change }, people)]);
+    expect(JSON.parse(text)).toEqual([{ ...group, ...change, names: { '+15550100': 'Ann' } }]);
+  });
+
+  test('show the names of another load of the Address Book', () => {
+    conversationsJson([conversationWithNames(group, people)]);
+    const text = conversationsJson([conversationWithNames(group, { nameOf: () => 'Bo' })]);
+    expect(JSON.parse(text)).toMatchObject([{ names: { '+15550100': 'Bo', '+15550101': 'Bo' } }]);
+  });
+});
+
+test('conversations without names, or with details, are serialised as they are', () => {
+  const details = { unread_count: 2 } as unknown as NonNullable<Conversation['details']>;
+  const detailed = conversationWithNames({ ...group, details }, people);
+  for (const list of [[], [group], [group, conversationWithNames(empty, people)], [detailed]]) {
+    expect(conversationsJson(list)).toBe(JSON.stringify(list));
+  }
+});

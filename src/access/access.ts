@@ -12,6 +12,7 @@ import type { Contacts } from '../domain/ports/contacts.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
 import { ApprovalDesk } from './approvals.ts';
 import { Audit } from './audit.ts';
 import { CallerApprovals } from './caller-approvals.ts';
@@ -162,14 +163,14 @@ export class Access implements AccessService {
       search: new LimitedSearch(owner.search, chats, onRead),
       contacts,
       chats: limitedChatNames(owner.chats, chats),
-      approvals: new CallerApprovals(this.#desk, clock, key.stored),
+      approvals: new CallerApprovals(this.#desk, clock, key),
       status: () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
         const { held_sends: _ofAll, ...report } = owner.status();
         return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
       },
       admits(entry) {
-        const isAdmitted = chats.admits(entry);
+        const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
         if (isAdmitted && 'conversation_id' in entry.event.data) {
           audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
         }
@@ -177,7 +178,15 @@ export class Access implements AccessService {
       },
       canSend: (recipient) => sendRight(directory, key, recipient),
       onRefused: (code) => audit.noteRefusal(id, code),
-      onEnd: (run) => key.onEnd(run),
+      assertAlive() {
+        if (!key.isAlive(clock.now())) throw problem('unauthorized');
+      },
+      onEnd(run) {
+        if (key.isAlive(clock.now())) return key.onEnd(run);
+        run();
+        return () => {};
+      },
+      eventView: () => ({ names: contacts.names, details: (details) => chats.withoutOthers(details) }),
     };
   }
 }

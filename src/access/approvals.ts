@@ -99,6 +99,11 @@ export class ApprovalDesk {
     return this.#parts.store.ofAsk(ask, sinceMs);
   }
 
+  /** Has those who wait look again. */
+  wake(): void {
+    this.#waiters.wake();
+  }
+
   /** Resolves when something changed, or after `ms`. */
   changed(ms: number): Promise<void> {
     const { clock, store } = this.#parts;
@@ -131,6 +136,7 @@ export class ApprovalDesk {
 
   /** Ends what a revoked key asked for. */
   voidAll(keyId: string): void {
+    this.expire();
     const own = this.#parts.store.list('held', 100_000).filter(({ key_id }) => key_id === keyId);
     for (const { id } of own) this.#ended(id, 'void', null);
   }

@@ -1,10 +1,10 @@
 import { type Approval, hasEnded } from '../domain/approval.ts';
 import { OWNER } from '../domain/audit.ts';
-import type { Key } from '../domain/key.ts';
 import type { Approvals, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 import { type ApprovalDesk, shownApproval } from './approvals.ts';
+import type { LimitedKey } from './limited-key.ts';
 
 /** The held sends of one caller: all of them for those who decide, its own for a key that sends. */
 export class CallerApprovals implements Approvals {
@@ -12,13 +12,15 @@ export class CallerApprovals implements Approvals {
   readonly #clock: Clock;
   readonly #keyId: string;
   readonly #mayDecide: boolean;
+  readonly #key: LimitedKey | undefined;
 
   /** `key` is undefined for the owner. */
-  constructor(desk: ApprovalDesk, clock: Clock, key: Key | undefined) {
+  constructor(desk: ApprovalDesk, clock: Clock, key: LimitedKey | undefined) {
     this.#desk = desk;
     this.#clock = clock;
-    this.#keyId = key?.id ?? OWNER;
-    this.#mayDecide = key === undefined || key.scopes.includes('approve');
+    this.#key = key;
+    this.#keyId = key?.stored.id ?? OWNER;
+    this.#mayDecide = key === undefined || key.stored.scopes.includes('approve');
   }
 
   async list({ state, waitMs }: Parameters<Approvals['list']>[0]): Promise<readonly Approval[]> {
@@ -61,13 +63,16 @@ export class CallerApprovals implements Approvals {
     if (!this.#mayDecide) throw problem('approval_not_found');
   }
 
-  /** Looks again after each change, until it is enough or time is up. */
+  /** Looks again after each change, until it is enough or time is up. A key that ended meanwhile is told nothing. */
   async #until<Found>(waitMs: number, find: () => Found, isEnough: (found: Found) => boolean): Promise<Found> {
     const endMs = this.#clock.monotonic() + waitMs;
     for (let found = find(); ; found = find()) {
       const leftMs = endMs - this.#clock.monotonic();
       if (leftMs <= 0 || isEnough(found) || this.#desk.isClosed) return found;
+      const cancel = this.#key?.onEnd(() => this.#desk.wake());
       await this.#desk.changed(leftMs);
+      cancel?.();
+      if (this.#key?.isAlive(this.#clock.now()) === false) throw problem('unauthorized');
     }
   }
 }

@@ -27,6 +27,7 @@ const LIFETIME_MS = 90 * DAY_MS;
 /** How long the secret before a rotation stays valid. */
 const ROTATION_MS = DAY_MS;
 const USE_NOTED_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = 60_000;
 const KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
 const MAX_KEYS = 1000;
 
@@ -244,8 +245,8 @@ export class KeyRing implements Keys {
     const nowMs = clock.now();
     const times = [...this.#keys.values()].map(({ expiresMs }) => expiresMs).filter((ms) => ms > nowMs);
     if (times.length === 0) return;
-    // A timer cannot wait for months.
-    this.#cancelExpiry = clock.after(Math.min(Math.min(...times) - nowMs, DAY_MS), () => {
+    // A timer stands still while the Mac sleeps.
+    this.#cancelExpiry = clock.after(Math.min(Math.min(...times) - nowMs, LOOK_EVERY_MS), () => {
       for (const key of this.#keys.values()) {
         const isOver = key.expiresMs > nowMs && !key.isAlive(clock.now());
         if (!isOver) continue;

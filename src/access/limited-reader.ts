@@ -33,7 +33,7 @@ export class LimitedReader implements MessageReader {
     const page = await reader.listMessages(chats.isEverything ? query : this.#narrowed(query));
     const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
     this.#noteRead(items.map(({ conversation_id }) => conversation_id));
-    return { ...page, items };
+    return { ...page, items: items.map((message) => this.#narrowedMessage(message)) };
   }
 
   async message(rowId: number, options?: ReadOptions): Promise<Message | undefined> {
@@ -41,12 +41,16 @@ export class LimitedReader implements MessageReader {
     const message = await reader.message(rowId, options);
     if (message === undefined || !chats.has(message.conversation_id)) return undefined;
     this.#noteRead([message.conversation_id]);
-    return message;
+    return this.#narrowedMessage(message);
   }
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
     const { reader, chats } = this.#parts;
-    if (chats.isEverything) return reader.listConversations(query);
+    if (chats.isEverything) {
+      const all = await reader.listConversations(query);
+      this.#noteLast(all.items);
+      return all;
+    }
     const { limit, offset, include } = query;
     const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
     const ids = found
@@ -55,13 +59,17 @@ export class LimitedReader implements MessageReader {
       .map(({ id }) => id);
     const page = [...new Set(ids)].slice(offset, offset + limit);
     const items = await Promise.all(page.map((id) => reader.conversation(id, { ...(include && { include }) })));
-    return { items: items.filter((conversation) => conversation !== undefined) };
+    const there = items.filter((conversation) => conversation !== undefined);
+    this.#noteLast(there);
+    return { items: there };
   }
 
   async conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined> {
     const { reader, chats } = this.#parts;
     const conversation = await reader.conversation(id, options);
-    return conversation !== undefined && chats.has(conversation.id) ? conversation : undefined;
+    if (conversation === undefined || !chats.has(conversation.id)) return undefined;
+    this.#noteLast([conversation]);
+    return conversation;
   }
 
   /** The same query over what is there. */
@@ -72,6 +80,17 @@ export class LimitedReader implements MessageReader {
     const best = id.includes(';') ? directory.meant(id)[0] : undefined;
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
+  }
+
+  #narrowedMessage(message: Message): Message {
+    const { details } = message;
+    return details === undefined ? message : { ...message, details: this.#parts.chats.withoutOthers(details) };
+  }
+
+  /** The details of a conversation hold the beginning of its last message. */
+  #noteLast(conversations: readonly Conversation[]): void {
+    const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
+    this.#noteRead(shown.map(({ id }) => id));
   }
 
   #noteRead(conversationIds: readonly string[]): void {

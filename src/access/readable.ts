@@ -1,3 +1,4 @@
+import type { MessageDetails } from '../domain/details.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { AccessList } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
@@ -41,10 +42,22 @@ export class ReadableChats {
     return items.filter((item) => this.#isReadable(guidOf(item)));
   }
 
-  /** Whether an event is there. A summary of many changes names no conversation, so it is not. */
+  /** Whether an event is there. A summary of many changes is: it says which rows to read again, and not of whom. */
   admits({ event }: LogEntry): boolean {
-    if (this.isEverything) return true;
+    if (this.isEverything || event.type === 'messages.changed') return true;
     return 'conversation_id' in event.data && this.has(event.data.conversation_id);
+  }
+
+  /** Details without a quoted message or reactions of a conversation that is not there. */
+  withoutOthers(details: MessageDetails): MessageDetails {
+    if (this.isEverything) return details;
+    const { reply_to: quoted } = details;
+    const isQuotedThere = quoted !== null && this.has(this.#directory.conversationOf(Number(quoted.id)) ?? '');
+    return {
+      ...details,
+      reply_to: isQuotedThere ? quoted : null,
+      reactions: this.filter(details.reactions, (reaction) => reaction.conversation_id),
+    };
   }
 
   /** Exact ids of all that are there, for a list that names some. */

@@ -1,6 +1,7 @@
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
 import { INT_PARAM, TEXT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
+import { messageOf } from './message.ts';
 import { perSchema } from './schema-info.ts';
 import { chatsMeant } from './send-lookup.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
@@ -57,6 +58,10 @@ export class MessagesDirectory implements ChatDirectory {
 
   withMember(address: string): readonly ChatMembers[] {
     return this.#connection.read((snapshot) => this.#chatsWith(snapshot, address).map(toMembers));
+  }
+
+  conversationOf(rowId: number): string | undefined {
+    return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
   }
 
   hasOwnMessage(guid: string): boolean {

@@ -1,6 +1,8 @@
+import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
 import type { Key, Scope, SendRight } from './key.ts';
 import type { Approvals } from './ports/access.ts';
+import type { NameLookup } from './ports/contacts.ts';
 import type { EventFeed } from './ports/feed.ts';
 import type { Cancel } from './ports/host.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
@@ -31,8 +33,20 @@ export interface Caller extends SearchNames {
   readonly canSend?: (recipient: string) => SendRight;
   /** Of a limited key: notes in the audit log that a route refused it. */
   readonly onRefused?: (code: string) => void;
-  /** Of a limited key: calls `run` once when it is revoked or has expired. */
+  /** Of a limited key: throws when it was revoked or has expired since it was let in. */
+  readonly assertAlive?: () => void;
+  /** Of a limited key: calls `run` once when it is revoked or has expired, at once if that is so already. */
   readonly onEnd?: (run: () => void) => Cancel;
+  /** Of a limited key: what it may see of an event. */
+  readonly eventView?: () => EventView;
+}
+
+/** What a limited key may see of the events that it is shown. */
+export interface EventView {
+  /** In place of all names. */
+  readonly names: NameLookup;
+  /** Without what is of a conversation that is not there for it. */
+  readonly details: (details: MessageDetails) => MessageDetails;
 }
 
 /** Finds the caller behind a key. */

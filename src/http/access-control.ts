@@ -72,7 +72,7 @@ export class AccessControl {
     if (place === 'none' && isReading) return undefined;
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized();
-    if (caller.key !== undefined) await this.#keyLimit.count(caller.key.id, headers);
+    await this.#countKey(caller, headers);
     exchange.caller = caller;
     return undefined;
   }
@@ -89,9 +89,20 @@ export class AccessControl {
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized();
-    if (caller.key !== undefined) await this.#keyLimit.count(caller.key.id, headers);
+    await this.#countKey(caller, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;
+  }
+
+  /** What a limited key asks beyond its share is refused, and uses up nothing of the owner's. */
+  async #countKey({ key }: Caller, headers: Headers): Promise<void> {
+    if (key === undefined) return;
+    try {
+      await this.#keyLimit.count(key.id, headers);
+    } catch (refusal) {
+      await this.#limit.giveBack();
+      throw refusal;
+    }
   }
 }
 

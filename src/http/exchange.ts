@@ -7,6 +7,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
+import { readJson } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** Decision E8: an id of the client's is used when it is harmless in a header and in a log. */
@@ -87,6 +88,13 @@ export class Exchange {
   /** The segment of the path at `{name}`, decoded. */
   param(name: string): string {
     return this.params[name] ?? '';
+  }
+
+  /** The JSON that the request carries. Its key may have ended while the body was on its way. */
+  async json(): Promise<unknown> {
+    const body = await readJson(this.request);
+    this.#caller?.assertAlive?.();
+    return body;
   }
 
   /** The one value of a header, undefined when it is missing. */

@@ -71,6 +71,11 @@ export class RateLimit {
     }
   }
 
+  /** Takes back the count of a request that a limit beneath this one refused. */
+  async giveBack(): Promise<void> {
+    await this.#limiter.reward(EVERYONE);
+  }
+
   /** Gives the whole seconds until the window ends. */
   #tell(headers: Headers, { remainingPoints, msBeforeNext }: RateLimiterRes): number {
     // A wall clock that was set back must not make anybody wait longer than a window.

@@ -32,8 +32,10 @@ export function auditStore(database: Sqlite): AuditStore {
   const ofAll = database.prepare(`SELECT count(*), min(at_ms) FROM audit WHERE ${ASKED} AND at_ms > ?`);
   const ofAsk = database.prepare('SELECT at_ms FROM audit WHERE ask = ? AND at_ms >= ? ORDER BY number DESC LIMIT 1');
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
+  // The sends that caps count are kept, so that nobody can wash them out with lines of other kinds.
   const excess = database.prepare(
-    `DELETE FROM audit WHERE number <= (SELECT number FROM audit ORDER BY number DESC LIMIT 1 OFFSET ${MAX_ROWS})`,
+    `DELETE FROM audit WHERE number <= (SELECT number FROM audit ORDER BY number DESC LIMIT 1 OFFSET ${MAX_ROWS})
+     AND NOT (${ASKED} AND at_ms > ?)`,
   );
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {
@@ -58,7 +60,7 @@ export function auditStore(database: Sqlite): AuditStore {
     },
     trim(nowMs) {
       old.run(nowMs - KEPT_MS);
-      excess.run();
+      excess.run(nowMs - DAY_MS);
     },
   };
 }

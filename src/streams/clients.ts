@@ -130,9 +130,8 @@ export class Clients {
     const { json } = this.#parts;
     const { framing } = format;
     if (caller.admits !== undefined) {
-      // A limited key sees other events, and other names in them.
-      const { names } = caller.contacts;
-      return new BatchCache(framing, (entry) => format.textOf(entry, json(entry, include, names)));
+      // A limited key sees other events, and other things in them, by its rights of that moment.
+      return new BatchCache(framing, (entry) => format.textOf(entry, json(entry, include, caller.eventView?.())));
     }
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();

@@ -107,7 +107,7 @@ export class DeliveryWorker {
     // What the key may not read counts as not subscribed.
     if (caller?.admits?.(entry) === false) return { isDone: true };
     const id = deliveryId(webhookId, deliveryName(entry));
-    const text = json(entry, include, caller?.contacts.names);
+    const text = json(entry, include, caller?.eventView?.());
     this.#sending = poster.send({ url, secret, id, event: type, json: text, retry: true });
     const result = await this.#sending.result;
     this.#sending = undefined;

@@ -1,3 +1,4 @@
+import type { EventView } from '../domain/caller.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { ChangeEvent, Event, LogEntry } from '../domain/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
@@ -10,8 +11,8 @@ import type { NameLookup } from '../domain/ports/contacts.ts';
 export type EventJson = (
   entry: LogEntry,
   include: IncludeSet,
-  /** Of a limited key: the names it may see, in place of all. */
-  names?: NameLookup,
+  /** Of a limited key. */
+  view?: EventView,
 ) => string;
 
 /** Where the parts come from that can be included. */
@@ -40,10 +41,8 @@ export function eventSerializer(parts: EventParts): EventJson {
     return made;
   }
 
-  const textOf = (event: LogEntry['event'], include: IncludeSet, ownNames: NameLookup | undefined): string => {
-    if (ownNames !== undefined && include.has('contacts')) {
-      return JSON.stringify(withParts(event, include, ownNames, parts));
-    }
+  const textOf = (event: LogEntry['event'], include: IncludeSet, view: EventView | undefined): string => {
+    if (view !== undefined && include !== NO_INCLUDES) return JSON.stringify(viewed(event, include, view, parts));
     const { names, texts } = textsOf(include);
     let text = texts.get(event);
     if (text === undefined) {
@@ -53,18 +52,28 @@ export function eventSerializer(parts: EventParts): EventJson {
     return text;
   };
 
-  return ({ event, offset, generation }, include, ownNames) => {
-    const text = textOf(event, include, ownNames);
+  return ({ event, offset, generation }, include, view) => {
+    const text = textOf(event, include, view);
     // The last member of the envelope, for readers with changes (decision I2).
     return generation === undefined ? text : `${text.slice(0, -1)},"offset":"${encodeOffset(offset, generation)}"}`;
   };
+}
+
+/** The event with what one limited key may see. */
+function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView, { details }: EventParts): object {
+  const names = include.has('contacts') ? view.names : undefined;
+  const ofView = (message: Message): MessageDetails | undefined => {
+    const found = details(message);
+    return found && view.details(found);
+  };
+  return withParts(event, include, names, { details: ofView });
 }
 
 function withParts(
   event: Event | ChangeEvent,
   include: IncludeSet,
   names: NameLookup | undefined,
-  parts: EventParts,
+  parts: Pick<EventParts, 'details'>,
 ): object {
   if (event.type === 'message.removed' || event.type === 'messages.changed') return event;
   const { data } = event;

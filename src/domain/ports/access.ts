@@ -22,6 +22,8 @@ export interface ChatDirectory {
   chat(guid: string): ChatMembers | undefined;
   /** Every chat, group or not, that somebody with this address is in. */
   withMember(address: string): readonly ChatMembers[];
+  /** The conversation of a row; undefined when the row is gone. */
+  conversationOf(rowId: number): string | undefined;
   /** True when the owner ever sent anything to this chat. */
   hasOwnMessage(guid: string): boolean;
 }

@@ -2,7 +2,6 @@ import { invalidRequest } from '../../domain/problems.ts';
 import { approvalQuery, approvalsQuery, approveBody } from '../../wire/approval.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
-import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
 
 const MS_PER_S = 1000;
@@ -24,7 +23,7 @@ export function approvalRoutes(): Pick<
     },
 
     async approveSend(exchange) {
-      const checked = checkBody(approveBody, await readJson(exchange.request));
+      const checked = checkBody(approveBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { approvals } = exchange.caller;
       return { status: 200, body: await approvals.approve(exchange.param('id'), checked.value.shown) };

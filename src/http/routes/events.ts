@@ -68,13 +68,13 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
 
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { json, ready } = source;
-  const { feed, admits = EVERYTHING, key, contacts } = exchange.caller;
+  const { feed, admits = EVERYTHING, eventView } = exchange.caller;
   const { after, changes, limit, include, wait = 0 } = readQuery(eventsQuery, exchange.query);
   await ready(include);
   let position = feed.resolve(after, { changes });
   // Taken first: if the log is begun again meanwhile, the next request is told so.
   const generation = feed.changeGeneration();
-  const names = key && contacts.names;
+  const view = eventView?.();
   const texts: string[] = [];
 
   /** False when there is more to read now. */
@@ -82,7 +82,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     let looked = 0;
     for (;;) {
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-      texts.push(...found.entries.filter(admits).map((entry) => json(entry, include, names)));
+      texts.push(...found.entries.filter(admits).map((entry) => json(entry, include, view)));
       looked += found.entries.length;
       position = found.upTo;
       // With changes a page without entries is not the end.

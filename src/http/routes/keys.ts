@@ -4,7 +4,6 @@ import { keyBody, keyChangesBody, keyCheckQuery } from '../../wire/key.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
-import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
 
 /** The keys beside the owner's (decision L1). */
@@ -19,8 +18,8 @@ export function keyRoutes(
       return { status: 200, body: (await access()).keys.list() };
     },
 
-    async addKey({ request }) {
-      const checked = checkBody(keyBody, await readJson(request));
+    async addKey(exchange) {
+      const checked = checkBody(keyBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { name, preset, scopes, ...settings } = checked.value;
       const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
@@ -41,7 +40,7 @@ export function keyRoutes(
     },
 
     async changeKey(exchange) {
-      const checked = checkBody(keyChangesBody, await readJson(exchange.request));
+      const checked = checkBody(keyChangesBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       return { status: 200, body: (await access()).keys.change(exchange.param('id'), given(checked.value)) };
     },

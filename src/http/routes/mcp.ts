@@ -1,7 +1,6 @@
 import type { McpService } from '../../domain/ports/mcp.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
-import { readJson } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handlers } from '../router.ts';
 
@@ -16,7 +15,7 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts): Pick<Handlers, 'cal
     async callMcp(exchange): Promise<Answer> {
       const { caller, signal, id } = exchange;
       if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
-      const body = await readJson(exchange.request);
+      const body = await exchange.json();
       const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
       const { status, type = 'application/json', text, stream } = answer;
       if (stream !== undefined) {

@@ -7,7 +7,6 @@ import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQ
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
-import { readJson } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
@@ -74,7 +73,7 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
 
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
 async function readSend(exchange: Exchange, sender: CallerSender) {
-  const body = await readJson(exchange.request);
+  const body = await exchange.json();
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {

@@ -5,7 +5,6 @@ import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook
 import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
 import { replayBody, webhookBody } from '../../wire/webhook.ts';
-import { readJson } from '../body.ts';
 import type { Handlers } from '../router.ts';
 
 export function webhookRoutes(): Pick<
@@ -21,11 +20,11 @@ export function webhookRoutes(): Pick<
   return {
     listWebhooks: ({ caller: { webhooks } }) => ({ status: 200, body: webhooks.list().map(shown) }),
 
-    async registerWebhook({ request, caller: { webhooks } }) {
-      const checked = checkBody(webhookBody, await readJson(request));
+    async registerWebhook(exchange) {
+      const checked = checkBody(webhookBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { url, events, secret = null, include = NO_INCLUDES } = checked.value;
-      const webhook = webhooks.add({ url, events, secret, include });
+      const webhook = exchange.caller.webhooks.add({ url, events, secret, include });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
@@ -38,7 +37,7 @@ export function webhookRoutes(): Pick<
     },
 
     async replayWebhook(exchange) {
-      const checked = checkBody(replayBody, await readJson(exchange.request));
+      const checked = checkBody(replayBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { webhooks } = exchange.caller;
       const { id } = webhooks.replay(exchange.param('id'), checked.value.after);

@@ -1,0 +1,84 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LogEntry } from '../../src/domain/event.ts';
+import { auditStore } from '../../src/state/audit.ts';
+import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const HOUR_MS = 3_600_000;
+let folders = 0;
+let service: AccessSending;
+beforeEach(() => {
+  folders += 1;
+  const folder = join(root, String(folders));
+  mkdirSync(folder, { recursive: true });
+  service = new AccessSending(folder);
+});
+afterEach(() => service.close());
+
+const idOf = (caller: ReturnType<AccessSending['caller']>): string => caller.key?.id ?? '';
+const entry = (event: unknown): LogEntry =>
+  ({ offset: { rowId: 1, change: 0 }, rowId: 1, guid: 'G', event }) as LogEntry;
+
+describe('a key that has ended', () => {
+  test('tells who asks to be told afterwards at once: a WebSocket that was still being opened is closed', () => {
+    const caller = service.caller();
+    service.access.keys.revoke(idOf(caller));
+    let ends = 0;
+    caller.onEnd?.(() => {
+      ends += 1;
+    });
+    expect(ends).toBe(1);
+  });
+
+  test('is shown no event any more, also where nobody closed its connection', async () => {
+    const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
+    const caller = service.caller({ scopes: ['events'], read: '*', expires_at: soon });
+    const event = entry({ type: 'message.received', data: { conversation_id: `any;-;${ANA}` } });
+    expect(caller.admits?.(event)).toBe(true);
+    await service.clock.advance(HOUR_MS);
+    expect(caller.admits?.(event)).toBe(false);
+  });
+
+  test('is told nothing of what it waited for', async () => {
+    const caller = service.caller({ approval: 'always' });
+    const decider = service.caller({ scopes: ['approve'] });
+    const waiting = codeOf(decider.approvals.list({ state: 'held', waitMs: 50_000 }));
+    service.access.keys.revoke(idOf(decider));
+    await service.hold(caller);
+    expect(await waiting).toBe('unauthorized');
+  });
+
+  test('is revoked as a whole, also when something of it expired that nobody had looked at', async () => {
+    const caller = service.caller({ approval: 'always' });
+    const { id } = await service.hold(caller);
+    await service.clock.advance(25 * HOUR_MS);
+    service.access.keys.revoke(idOf(caller));
+    expect((await service.access.approvals.get(id, 0)).state).toBe('expired');
+  });
+});
+
+test('a summary of many changes is there for every key: without it a copy stays wrong', () => {
+  const caller = service.caller({ scopes: ['events'], read: [ANA] });
+  const data = { first_id: '1', last_id: '9', count: 1001 };
+  expect(caller.admits?.(entry({ type: 'messages.changed', data }))).toBe(true);
+  expect(caller.admits?.(entry({ type: 'message.removed', data: { id: '1', guid: '', conversation_id: '' } }))).toBe(
+    false,
+  );
+});
+
+test('lines of other kinds do not wash out the sends that caps count', async () => {
+  const caller = service.caller({ caps: { per_day: 1, per_minute: 60 } });
+  await service.send(caller);
+  const store = auditStore(service.state);
+  service.state.exec('BEGIN');
+  for (let count = 0; count < 100_001; count += 1) {
+    store.add({ keyId: idOf(caller), action: 'send', outcome: 'dry_run' }, service.clock.now());
+  }
+  service.state.exec('COMMIT');
+  store.trim(service.clock.now());
+  expect(service.state.prepare('SELECT count(*) FROM audit').get()?.[0]).toBeLessThan(100_005);
+  expect(await codeOf(service.send(caller, { body: 'another' }))).toBe('cap_reached');
+});

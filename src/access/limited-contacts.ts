@@ -1,3 +1,4 @@
+import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
 import { canonicalAddress } from './address.ts';
@@ -30,12 +31,10 @@ export class LimitedContacts implements Contacts {
   }
 
   async search(text: string, limit: number): Promise<readonly Contact[]> {
-    const words = plain(text)
-      .split(/\s+/)
-      .filter((word) => word !== '');
+    const words = folded(text).split(/\s+/u).filter(Boolean);
     // A match on an address that is not shown would say that it is there.
     return this.#narrowed(await this.#contacts.search(text, MAX_FOUND))
-      .filter((contact) => words.every((word) => plain(visibleText(contact)).includes(word)))
+      .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
       .slice(0, limit);
   }
 
@@ -67,9 +66,4 @@ function isListed({ read, send }: Key, address: string): boolean {
 
 function visibleText({ name, nickname, organization, addresses }: Contact): string {
   return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
-}
-
-/** Without case and accents, as the search of contacts compares. */
-function plain(text: string): string {
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

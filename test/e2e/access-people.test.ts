@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writeAddressBook } from '../../src/simulator/address-book.ts';
+import { waitFor } from '../support/eventually.ts';
+import { limitedKey } from '../support/limited-key.ts';
+import { connectMcp, type McpClient } from '../support/mcp-clients.ts';
+import { Receiver } from '../support/receiver.ts';
+import { Service } from '../support/service.ts';
+import { simulatedMac } from '../support/simulated-mac.ts';
+
+const ANA = '+15550100';
+const CHO = 'cho@example.com';
+const STRANGER = '+15559999';
+const SCOPES = ['read', 'events', 'webhooks', 'send'];
+const PEOPLE = ['Ana Silva', 'Cho Tanaka', 'John Smith', 'Zoe'];
+
+/** Who exists for a key with these lists (decision K1). */
+const LISTS = [
+  { what: 'nobody', read: [], send: [], known: [] },
+  { what: 'somebody to read', read: [ANA], send: [], known: ['Ana Silva'] },
+  { what: 'somebody to write to', read: [], send: [CHO], known: ['Cho Tanaka'] },
+  { what: 'one of each', read: [ANA], send: [CHO], known: ['Ana Silva', 'Cho Tanaka'] },
+  { what: 'a group of both', read: ['any;+;chat1'], send: ['any;+;chat1'], known: [] },
+  { what: 'a stranger', read: [STRANGER], send: [], known: [] },
+] as const;
+
+let mac: Awaited<ReturnType<typeof simulatedMac>>;
+let service: Service;
+let receiver: Receiver;
+const clients: McpClient[] = [];
+
+beforeAll(async () => {
+  mac = await simulatedMac();
+  writeAddressBook(mac.addressBookPath);
+  for (const from of [ANA, CHO, STRANGER]) await mac.command({ do: 'receive', from, text: 'kettle' });
+  const group = { do: 'group', identifier: 'chat1', participants: [ANA, CHO], name: 'Garden' } as const;
+  const { guid } = await mac.command<{ guid: string }>(group);
+  await mac.command({ do: 'receive', from: ANA, text: 'kettle', chat: guid });
+  receiver = await Receiver.start();
+  service = await Service.start({
+    chatDbPath: mac.chatDbPath,
+    osascriptPath: mac.osascriptPath,
+    settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },
+  });
+  await waitFor(async () => {
+    const { search } = (await service.get('/status')).json as { search?: { state: string } };
+    return search?.state === 'complete';
+  });
+});
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await Promise.all([service.dispose(), receiver.close()]);
+  await mac.dispose();
+});
+
+const namesIn = (text: string): readonly string[] => PEOPLE.filter((name) => text.includes(name));
+
+describe.each(LISTS)('a key that lists $what knows by name only whom it lists', ({ read, send, known }) => {
+  let get: (path: string) => Promise<string>;
+  let key: string;
+  beforeAll(async () => {
+    ({ key } = await limitedKey(service, { scopes: SCOPES, read, send }));
+    get = async (path) => (await service.get(path, { 'x-api-key': key })).text;
+  });
+
+  test('in `names` of everything that has them', async () => {
+    const paths = ['/messages?', '/conversations?', '/events?after=0&', '/search?q=kettle&'].map(
+      (path) => `${path}include=contacts,details`,
+    );
+    for (const path of paths) {
+      const others = namesIn(await get(path)).filter((name) => !(known as readonly string[]).includes(name));
+      expect([path, others]).toEqual([path, []]);
+    }
+  });
+
+  test('in GET /contacts, by any part of a person', async () => {
+    expect([...namesIn(await get('/contacts'))].sort()).toEqual([...known].sort());
+    for (const q of ['silva', 'ana@example.com', '5550100', 'tanaka', CHO, 'john']) {
+      const found = namesIn(await get(`/contacts?q=${encodeURIComponent(q)}`));
+      expect([q, found.filter((name) => !(known as readonly string[]).includes(name))]).toEqual([q, []]);
+    }
+    // Ana has another address, which is on no list.
+    expect(await get('/contacts')).not.toContain('ana@example.com');
+  });
+
+  test('in from:, where everybody else is nobody in the same words', async () => {
+    for (const [typed, name] of [
+      ['Ana Silva', 'Ana Silva'],
+      ['Cho Tanaka', 'Cho Tanaka'],
+    ] as const) {
+      const answer = await get(`/search?q=${encodeURIComponent(`from:"${typed}"`)}`);
+      const never = await get(`/search?q=${encodeURIComponent(`from:"${'X'.repeat(typed.length)}"`)}`);
+      const isKnown = (known as readonly string[]).includes(name);
+      if (isKnown) expect(answer).toMatch(/^\[/);
+      else expect(answer.replaceAll(typed, 'X'.repeat(typed.length))).toBe(never);
+    }
+  });
+
+  test('in contacts_resolve', async () => {
+    const client = await connectMcp('2026 over HTTP', service, key);
+    clients.push(client);
+    const nobody = (await client.call('contacts_resolve', { name: 'Nobody at all' })).text;
+    for (const name of ['Ana Silva', 'Cho Tanaka', 'John Smith']) {
+      const { text } = await client.call('contacts_resolve', { name });
+      if ((known as readonly string[]).includes(name)) expect(text).toContain(name);
+      else expect(text).toBe(nobody);
+    }
+  });
+
+  test('in deliveries and frames', async () => {
+    const hook = { url: receiver.url, events: ['message.received'], include: ['contacts'] };
+    const made = await service.post('/webhooks', hook, { 'x-api-key': key });
+    const owner = await service.post('/webhooks', { ...hook, url: `${receiver.url}?owner` });
+    receiver.deliveries.length = 0;
+    const { row } = await mac.command<{ row: number }>({ do: 'receive', from: CHO, text: 'Live' });
+    await waitFor(() => receiver.deliveries.some(({ event }) => event.data.id === String(row)));
+    await mac.command({ do: 'receive', from: ANA, text: 'Live' });
+    const mayReadAna = (read as readonly string[]).includes(ANA);
+    await waitFor(
+      () => receiver.deliveries.filter(({ event }) => event.data.sender === ANA).length === (mayReadAna ? 2 : 1),
+    );
+    const texts = receiver.deliveries.map(({ body }) => body.toString('utf8'));
+    expect(texts.filter((text) => text.includes(CHO)).length).toBe(1);
+    for (const { status, json } of [made, owner]) {
+      expect(status).toBe(201);
+      await service.request('DELETE', `/webhooks/${(json as { id: string }).id}`);
+    }
+  });
+});

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { ChatDbNames } from '../../src/chatdb/chat-names.ts';
+import { ChatDbNames } from '../../src/chatdb/chat-directory.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,5 +1,5 @@
 import { type Cursor, isReplaced } from '../domain/cursor.ts';
-import type { Print } from '../domain/fingerprint.ts';
+import { NO_PRINT, type Print } from '../domain/fingerprint.ts';
 import {
   type BackgroundPrintReader,
   BLOCK_ROWS,
@@ -61,9 +61,10 @@ export class Sweep {
       const from = Math.max(1, block * BLOCK_ROWS);
       if (at === undefined || from > upTo) break;
       const to = Math.min((block + 1) * BLOCK_ROWS - 1, upTo);
+      const newestChange = store.newest();
       const slice = await background.range(at.offset, from, to);
       if (store.generation() !== generation || isReplaced(at, slice.identity)) return false;
-      if (!this.#compare(at, from, to, slice)) return false;
+      if (!this.#compare(at, from, to, slice, store.newest() === newestChange)) return false;
       block = this.#next(block, slice.next);
       if (!(await pause()) || store.generation() !== generation) return false;
     }
@@ -78,14 +79,18 @@ export class Sweep {
     return stored === undefined || found === undefined ? (stored ?? found) : Math.min(stored, found);
   }
 
-  /** False when chat.db was replaced meanwhile. */
-  #compare(at: Cursor, from: number, to: number, slice: PrintsRead): boolean {
+  /**
+   * False when chat.db was replaced meanwhile. Unless `isCurrent`, a row without a print may be one whose removal was
+   * told since the slice was read.
+   */
+  #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;
     const stored = new StoredPrints(store);
     const known = stored.between(from, to);
     const differing = known.filter((rowId) => slice.prints.get(rowId) !== stored.of(rowId));
-    const first = new Map([...slice.prints].filter(([rowId]) => stored.of(rowId) === 0));
-    if (first.size > 0) record([], first);
+    const unknown = [...slice.prints].filter(([rowId]) => stored.of(rowId) === NO_PRINT);
+    if (isCurrent) record([], new Map(unknown));
+    else differing.push(...unknown.map(([rowId]) => rowId));
     if (differing.length > 0) {
       const now = prints.rows(at.offset, differing);
       if (isReplaced(at, now.identity)) return false;

@@ -19,7 +19,9 @@ export interface Surroundings {
   /** Called before each call to chat.db or state.db; it may throw, and may end this process. */
   readonly onCall: (service: ModelService, isWrite: boolean) => void;
   /** Called when changes are about to be stored, or the log is begun again. */
-  readonly onLog: (isBegin: boolean) => void;
+  readonly onLog?: (isBegin: boolean) => void;
+  /** What the reader thread read is old when it arrives. */
+  readonly lateByMs?: number;
 }
 
 /** One process of the service, as `app.ts` builds it. Once it is dead nothing it does has an effect. */
@@ -30,14 +32,14 @@ export class ModelService {
   readonly publisher: Publisher;
   readonly feed: Feed;
 
-  constructor({ chat, store, clock: base, onCall, onLog }: Surroundings) {
+  constructor({ chat, store, clock: base, onCall, onLog, lateByMs = 30 }: Surroundings) {
     const guard = (isWrite: boolean): void => onCall(this, isWrite);
     const messages = guarded(chat, () => guard(false));
     const prints = guarded(chat.prints, () => guard(false));
     const state = guarded(store, (name, args) => {
       guard(WRITES.has(name));
-      if (name === 'begin' || name === 'restart') onLog(true);
-      if (name === 'record' && (args[0] as readonly unknown[]).length > 0) onLog(false);
+      if (name === 'begin' || name === 'restart') onLog?.(true);
+      if (name === 'record' && (args[0] as readonly unknown[]).length > 0) onLog?.(false);
     });
     const clock: Clock = {
       now: () => base.now(),
@@ -55,8 +57,7 @@ export class ModelService {
         range: async (...range) => {
           await nextTurn();
           const read = prints.range(...range);
-          // What the thread read is old when it arrives.
-          await new Promise<void>((resolve) => void clock.after(30, resolve));
+          await new Promise<void>((resolve) => void clock.after(lateByMs, resolve));
           return read;
         },
         origins: async (...range) => {

@@ -101,7 +101,7 @@ const SUM_BITS = 2 ** 50 - 1;
 
 /** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
 function contentSql(schema: SchemaInfo): string {
-  const length = (name: string): string => `length(${column(schema, name)})`;
+  const length = (name: string): string => schema.byteLength(column(schema, name));
   const date = (name: string): string => `(${column(schema, name)} % ${BITS_31})`;
   const parts = [
     length('text'),

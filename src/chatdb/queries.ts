@@ -251,8 +251,8 @@ export function messageParts(schema: SchemaInfo, chat: string) {
 
 /** Bytes of text and attributedBody, which SQLite knows without reading them. */
 export function textBytes(schema: SchemaInfo): string {
-  const blob = schema.hasColumn('message', 'attributedbody') ? 'ifnull(octet_length(m.attributedBody), 0)' : '0';
-  return `ifnull(octet_length(m.text), 0) + ${blob}`;
+  const blob = schema.hasColumn('message', 'attributedbody') ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)` : '0';
+  return `ifnull(${schema.byteLength('m.text')}, 0) + ${blob}`;
 }
 
 function reactionParts(schema: SchemaInfo) {

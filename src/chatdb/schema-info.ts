@@ -12,6 +12,8 @@ export interface SchemaInfo {
   indexes(table: string, ...columns: readonly string[]): readonly string[];
   /** True when no two rows can have the same in all of these columns together. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
+  /** SQL for the bytes of a value, which SQLite 3.43 and newer know without reading the text. */
+  byteLength(value: string): string;
 }
 
 const TABLES = [
@@ -61,6 +63,8 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
   for (const [table, columns] of Object.entries(NEEDED)) {
     if (!columns.every((column) => tables.get(table)?.has(column))) tables.delete(table);
   }
+  const hasOctetLength =
+    sqlite.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'octet_length'").get() !== undefined;
   const withColumns = (table: string, columns: readonly string[]): readonly Index[] =>
     indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
   return {
@@ -72,6 +76,7 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
       indexes.some(
         (index) => index.table === table && index.isUnique && index.columns.every((name) => columns.includes(name)),
       ),
+    byteLength: (value) => (hasOctetLength ? `octet_length(${value})` : `length(CAST(${value} AS BLOB))`),
   };
 }
 

@@ -129,6 +129,12 @@ test('the least schema gives prints of the text, and no sets', () => {
   expect(named(row, () => fixture.sqlite.exec('DELETE FROM message'))).toEqual(['edited']);
 });
 
+test('another text behind a NUL character is another print: what counts is bytes, which SQLite knows without reading', () => {
+  const { fixture, named } = watch('macos-26');
+  const row = fixture.message({ text: 'one\0two' });
+  expect(named(row, set(row, "text = 'one' || char(0) || 'three'"))).toEqual(['edited']);
+});
+
 test('a hostile value in any column gives a print all the same', () => {
   const { fixture, reader, connection } = watch('macos-26');
   const chat = fixture.chat('any;-;+15550100');

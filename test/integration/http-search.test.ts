@@ -109,12 +109,14 @@ describe('GET /search', () => {
     expect((await search('x')).headers['postern-search-complete']).toBe('false');
   });
 
-  test('adds what was asked for to each message, and leaves out one that is gone meanwhile', async () => {
-    gateway.search.hits = [
-      { message: { ...MESSAGE, body: 'as it was' }, highlights: [[0, 2]] },
-      { message: { ...MESSAGE, id: '8' }, highlights: [] },
-    ];
-    expect((await search('x', '&include=details')).json).toEqual([{ message: MESSAGE, highlights: [[0, 2]] }]);
+  test('adds what was asked for to each message, and leaves out one that is gone or another meanwhile', async () => {
+    const hit = { message: MESSAGE, highlights: [[0, 2]] as const };
+    gateway.search.hits = [hit, { message: { ...MESSAGE, id: '8' }, highlights: [] }];
+    expect((await search('x', '&include=details')).json).toEqual([hit]);
+    for (const change of [{ body: 'edited' }, { attachments: ['/other.jpg'] }]) {
+      gateway.reader.stored = { ...MESSAGE, ...change };
+      expect((await search('x', '&include=details')).json).toEqual([]);
+    }
   });
 });
 

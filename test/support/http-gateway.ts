@@ -94,6 +94,8 @@ class MemoryReader implements MessageReader {
   readonly queries: MessageQuery[] = [];
   next: string | undefined;
   failure: Error | undefined;
+  /** As its row is now. */
+  stored: Message = MESSAGE;
 
   async listMessages(query: MessageQuery): Promise<Page<Message>> {
     this.#check();
@@ -103,7 +105,7 @@ class MemoryReader implements MessageReader {
 
   message(rowId: number): Message | undefined {
     this.#check();
-    return String(rowId) === MESSAGE.id ? MESSAGE : undefined;
+    return String(rowId) === this.stored.id ? this.stored : undefined;
   }
 
   async listConversations(): Promise<Page<Conversation>> {

@@ -1,4 +1,5 @@
 import { type IncludeSet, NO_INCLUDES } from '../../domain/include.ts';
+import type { Message } from '../../domain/message.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchHit, SearchStatus } from '../../domain/search.ts';
@@ -44,17 +45,21 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
   };
 }
 
-/** Reads the messages again with what was asked for; one that was deleted just then is left out. */
+/** Reads the messages again with what was asked for; one that was deleted or changed just then is left out. */
 async function withIncludes(
   hits: readonly SearchHit[],
   reader: MessageReader,
   include: IncludeSet,
 ): Promise<readonly SearchHit[]> {
   const read = await Promise.all(hits.map(async ({ message }) => reader.message(Number(message.id), { include })));
-  return hits.flatMap(({ highlights }, place) => {
+  return hits.flatMap(({ message: found, highlights }, place) => {
     const message = read[place];
-    return message === undefined ? [] : [{ message, highlights }];
+    return message === undefined || !isSameContent(message, found) ? [] : [{ message, highlights }];
   });
+}
+
+function isSameContent(message: Message, found: Message): boolean {
+  return message.body === found.body && String(message.attachments) === String(found.attachments);
 }
 
 function completeness({ isComplete, indexedFrom }: SearchStatus): Readonly<Record<string, string>> {

@@ -251,7 +251,9 @@ export function messageParts(schema: SchemaInfo, chat: string) {
 
 /** Bytes of text and attributedBody, which SQLite knows without reading them. */
 export function textBytes(schema: SchemaInfo): string {
-  const blob = schema.hasColumn('message', 'attributedbody') ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)` : '0';
+  const blob = schema.hasColumn('message', 'attributedbody')
+    ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)`
+    : '0';
   return `ifnull(${schema.byteLength('m.text')}, 0) + ${blob}`;
 }
 

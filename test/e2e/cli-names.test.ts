@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await Service.start({
     chatDbPath: mac.chatDbPath,
     osascriptPath: mac.osascriptPath,
-    settings: { contacts: { address_book_path: mac.addressBookPath } },
+    settings: { contacts: { address_book_path: mac.addressBookPath }, search: { enabled: true } },
   });
 });
 afterEach(() => {
@@ -47,6 +47,13 @@ describe('names are shown beside the addresses', () => {
     const { stdout } = await run('conversations');
     expect(stdout).toMatch(/any;-;\+15550100 +Ana Silva +\+15550100$/m);
     expect(stdout).toMatch(/Garden +Ana Silva \(\+15550100\), Cho Tanaka \(cho@example.com\)$/m);
+  });
+
+  test('by search, and not in its JSON', async () => {
+    await eventually(async () => {
+      expect((await run('search', 'hello')).stdout).toMatch(/ ← {2}Ana Silva \(\+15550100\) {2}Hello$/m);
+    });
+    expect((await run('search', 'hello', '--json')).stdout).not.toContain('Ana Silva');
   });
 
   test('by tail, for reactions too', async () => {

@@ -30,6 +30,13 @@ afterEach(() => gateway.close());
 
 const run = (...args: readonly string[]) => postern(['search', '--url', gateway.url, '--key-file', keyFile, ...args]);
 
+/** One message with this text. */
+function finds(body: string, highlight: readonly [number, number]): void {
+  const message = { ...MESSAGE, body };
+  gateway.reader.stored = message;
+  gateway.search.hits = [{ message, highlights: [highlight] }];
+}
+
 /** In a terminal of 60 columns. */
 async function onTerminal(words: readonly string[], options: SearchOptions = {}, env: Record<string, string> = {}) {
   const printed: string[] = [];
@@ -52,7 +59,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
 describe('postern search', () => {
   test('prints a table, newest first, whose lines a pipe gets whole', async () => {
     const body = `${'long before '.repeat(20)}dinner`;
-    gateway.search.hits = [{ message: { ...MESSAGE, body }, highlights: [[240, 246]] }];
+    finds(body, [240, 246]);
     const { exitCode, stdout, stderr } = await run('dinner', 'from:+15550100');
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^ROW {2}TIME +WHO +TEXT\n7 {4}2026-01-02 03:04 {2}← {2}\+15550100 {2}long before /);
@@ -100,7 +107,7 @@ describe('on a terminal', () => {
   test('what was found is painted, in the middle of a long text too', async () => {
     const body = `\x1b[31m${'long before '.repeat(20)}dinner is ready and waits`;
     const at = body.indexOf('dinner');
-    gateway.search.hits = [{ message: { ...MESSAGE, body }, highlights: [[at, at + 6]] }];
+    finds(body, [at, at + 6]);
     const { printed } = await onTerminal(['dinner']);
     expect(printed[1]).toBe('7    2026-01-02 03:04  ←  +15550100  …long before \x1b[1;4mdinner\x1b[22;24m is…');
     for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
@@ -110,7 +117,7 @@ describe('on a terminal', () => {
 
   test('neither a message nor half a character can break the painting', async () => {
     const body = `\u2061${'😀'.repeat(60)}\u2062x`;
-    gateway.search.hits = [{ message: { ...MESSAGE, body }, highlights: [[122, 123]] }];
+    finds(body, [122, 123]);
     const { printed } = await onTerminal(['x']);
     expect(printed[1]).toBe(`7    2026-01-02 03:04  ←  +15550100  …${'😀'.repeat(6)}\x1b[1;4mx\x1b[22;24m`);
   });
@@ -162,4 +169,14 @@ test('the typed client gives pages with their cursor, and how complete the index
   expect(page).toEqual({ hits, cursor: '7 ü', isComplete: false, from: '2021-03-04' });
   await client.search('x', { cursor: page.cursor });
   expect(gateway.search.asked.at(-1)).toMatchObject({ cursor: '7 ü' });
+});
+
+test('postern status says whether changes are detected, and how search is doing', async () => {
+  const status = async (): Promise<string> =>
+    (await postern(['status', '--url', gateway.url, '--key-file', keyFile])).stdout;
+  expect(await status()).not.toMatch(/Changes|Search/);
+  reports = [{ ...STATUS, search: BUILDING, changes: { state: 'on', logged: 12, swept_at: '2026-01-01T00:00:00Z' } }];
+  const stdout = await status();
+  expect(stdout).toMatch(/^Changes {5}detected, 12 kept$/m);
+  expect(stdout).toMatch(/^Search {6}building the index, 520 of at most 1000 messages$/m);
 });

@@ -1,4 +1,4 @@
-import type { PosternClient, SearchHit, SearchResults } from '../../client/postern-client.ts';
+import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
 import type { SearchReport } from '../../domain/status.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -38,7 +38,9 @@ export function search(
   return withService(options, context, async ({ client }) => {
     if (status) return showIndex(client, options, context);
     if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
-    const { hits, isMore, ...results } = await find(client, words.join(' '), limit);
+    // With --json it is what the service answers without being asked for more.
+    const filter: SearchFilter = options.json === true ? {} : { include: 'contacts' };
+    const { hits, isMore, ...results } = await find(client, words.join(' '), limit, filter);
     if (options.json === true) context.stdout(json(hits, 2));
     else showHits(hits, context);
     if (isMore && options.json !== true) context.stderr(`There are more: --limit ${limit * 2} shows them.`);
@@ -47,11 +49,11 @@ export function search(
   });
 }
 
-async function find(client: PosternClient, query: string, limit: number) {
+async function find(client: PosternClient, query: string, limit: number, filter: SearchFilter) {
   const hits: SearchHit[] = [];
   let page: SearchResults | undefined;
   do {
-    page = await client.search(query, { limit: Math.min(PAGE, limit - hits.length), cursor: page?.cursor });
+    page = await client.search(query, { ...filter, limit: Math.min(PAGE, limit - hits.length), cursor: page?.cursor });
     hits.push(...page.hits);
   } while (page.cursor !== undefined && hits.length < limit);
   return { hits, isMore: page.cursor !== undefined, isComplete: page.isComplete, from: page.from };

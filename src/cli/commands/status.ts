@@ -1,4 +1,4 @@
-import type { StatusReport } from '../../domain/status.ts';
+import type { ChangesReport, SearchReport, StatusReport } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
@@ -15,7 +15,7 @@ export function status(options: ConnectionOptions, context: ClientContext): Prom
 }
 
 function lines(report: StatusReport, place: string): readonly string[] {
-  const { backend, newest_row: newestRow, newest_event: newest, webhooks, permissions } = report;
+  const { backend, newest_row: newestRow, newest_event: newest, webhooks, changes, search, permissions } = report;
   const failing = webhooks.filter(({ state }) => state === 'failing');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
@@ -30,10 +30,21 @@ function lines(report: StatusReport, place: string): readonly string[] {
     ...failing.map(({ origin, last_error: why, consecutive_failures: times }) =>
       line('', oneLine(`${origin} failed ${times} times${why === null ? '' : `: ${why}`}`)),
     ),
+    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
+    ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...permissions.map(({ name, state, detail }) =>
       line('Permission', `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`),
     ),
   ];
+}
+
+function changesText({ state, logged }: ChangesReport): string {
+  return state === 'on' ? `detected, ${logged} kept` : 'detected; older messages are being compared for the first time';
+}
+
+function searchText({ state, indexed_rows: rows, total_rows: total, problem }: SearchReport): string {
+  if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
+  return state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
 }
 
 function line(name: string, text: string): string {

@@ -1,4 +1,4 @@
-import { noteMessage, showConversations } from './conversations.js';
+import { noteMessage, showConversations, shownName } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { showHealth } from './health.js';
 import { Line } from './line.js';
@@ -68,7 +68,9 @@ function textOf(event) {
 /** Who it is about; of a removed message only its conversation is known. */
 function whoIn({ is_from_me: isOwn, sender, names, conversation_id: conversation = '' }) {
   if (isOwn) return 'me';
-  return sender === undefined ? conversation.split(/;[+-];/).at(-1) : personOf(sender, names);
+  if (sender !== undefined) return personOf(sender, names);
+  const shown = shownName(conversation);
+  return shown === conversation ? conversation.split(/;[+-];/).at(-1) : shown;
 }
 
 function take(event) {

@@ -25,6 +25,7 @@ import type { Clock, Log } from './domain/ports/host.ts';
 import { ChangeStream } from './events/change-stream.ts';
 import { Channel } from './events/channel.ts';
 import { Feed } from './events/feed.ts';
+import { untilPublished } from './events/published.ts';
 import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
@@ -174,6 +175,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       log,
       confirmMs: config.send.confirmMs,
       attachments: attachmentRules,
+      published: (rowId) => untilPublished(rowId, { feed, clock, publish: () => publisher.publishPending() }),
       onChange: (look) => detector.onChange(look),
       ...(host.platform === 'darwin' && {
         stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),

@@ -39,6 +39,8 @@ export interface SenderOptions {
   readonly isAsking?: () => Promise<boolean>;
   /** Folder for copies of attachments; absent where Messages reads every path (decision D8). */
   readonly stagingFolder?: string;
+  /** Resolves when the event of this row is published, or after a short time (decision S4). */
+  readonly published?: (rowId: number) => Promise<void>;
   /** Calls back when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
 }
@@ -109,6 +111,13 @@ export class Sender implements MessageSender {
   }
 
   async send(request: SendRequest): Promise<SendResult> {
+    const result = await this.#send(request);
+    // Outside its turn, so that the next send does not wait for it.
+    if (result.confirmed) await this.#options.published?.(Number(result.message.id));
+    return result;
+  }
+
+  async #send(request: SendRequest): Promise<SendResult> {
     const key = request.idempotencyKey;
     if (key === undefined) return this.#inTurn(request, (checked) => this.#sendNow(checked));
     const hash = requestHash(request);

@@ -63,6 +63,14 @@ const lastCall = () => {
 };
 
 describe('a message', () => {
+  test('that was answered with 201 is in GET /events at once', async () => {
+    for (const body of ['one', 'two', 'three']) {
+      const { id } = (await send({ recipient: ANA, body })).json as Sent;
+      const events = (await service.get(`/events?after=${Number(id) - 1}`)).json as { data: Sent }[];
+      expect(events.map(({ data }) => data.id)).toContain(id);
+    }
+  });
+
   test('to a known address is 201 with its Message, and message.sent follows with the same id', async () => {
     const answer = await send({ recipient: ANA, body: 'On my way' });
     expect(answer.status).toBe(201);

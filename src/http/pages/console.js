@@ -1,5 +1,6 @@
 // The console: one page over the public API, nothing else. Each noun has a file of its own beside this one.
 
+import { offerAccess, showAccess } from './access.js';
 import { call, currentKey, forgetKey, keepKey, newestOffset, useKey } from './api.js';
 import { focusConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
@@ -23,6 +24,7 @@ async function enter(candidate) {
     show('workspace');
     focusConversations();
     listen(position, () => leave(CHANGED_KEY), restart);
+    if (status.held_sends !== undefined) await showAccess();
     await showWebhooks(status).catch((error) => say('webhook-result', error.message, true));
   } catch (error) {
     leave(error.status === 401 ? WRONG_KEY : error.message, error.status === 401);
@@ -57,6 +59,9 @@ function show(view) {
   element('sign-in').hidden = view !== 'sign-in';
   element('workspace').hidden = view !== 'workspace';
   element('sign-out').hidden = view !== 'workspace';
+  element('access').hidden = true;
+  element('access-button').hidden = view !== 'workspace';
+  element('access-button').setAttribute('aria-pressed', 'false');
   if (view === 'sign-in') {
     element('key').focus();
   } else {
@@ -76,6 +81,7 @@ element('sign-out').addEventListener('click', () => {
 offerSending();
 offerSearch();
 offerFilter();
+offerAccess();
 watchHealth();
 if (currentKey() !== '') void enter(currentKey());
 else show('sign-in');

@@ -38,15 +38,20 @@ const OWN = new URL('../pages/', import.meta.url);
 /** Modules of the console: one a noun. */
 const CONSOLE_MODULES = [
   'console',
+  'access',
   'api',
+  'approvals',
+  'audit',
   'conversations',
   'elements',
   'health',
+  'keys',
   'line',
   'live',
   'search',
   'send',
   'thread',
+  'visible',
   'webhooks',
 ];
 
@@ -56,6 +61,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/console/console.css': 'console.css',
   '/console/base.css': 'base.css',
   '/console/search.css': 'search.css',
+  '/console/access.css': 'access.css',
   '/console/icon.svg': 'icon.svg',
   ...Object.fromEntries(CONSOLE_MODULES.map((name) => [`/console/${name}.js`, `${name}.js`])),
   '/docs': 'docs.html',

@@ -1,0 +1,16 @@
+/** Characters that cannot be seen, or that turn the direction of those that can. */
+const INVISIBLE =
+  /(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164|\uffa0)/gu;
+
+/** Shows a text as it is, with every character that nobody would see as a mark of its own, such as ⟨U+202E⟩. */
+export function showExactly(element, text) {
+  const parts = [];
+  let end = 0;
+  for (const { 0: found, index } of text.matchAll(INVISIBLE)) {
+    const mark = document.createElement('mark');
+    mark.textContent = `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    parts.push(text.slice(end, index), mark);
+    end = index + found.length;
+  }
+  element.replaceChildren(...parts, text.slice(end));
+}

@@ -46,12 +46,12 @@ export async function httpRows(path, { rounds, loadMs }) {
 }
 
 /** Requests a second that a loader of its own gets answered. */
-export async function load(port, path, forMs) {
+export async function load(port, path, forMs, key = KEY) {
   const { stdout } = await promisify(execFile)(process.execPath, [
     here('load.mjs'),
     String(port),
     path,
-    KEY,
+    key,
     String(forMs),
   ]);
   return Number(stdout);

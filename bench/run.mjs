@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
+import { accessRows } from './access.mjs';
 import { database, readDatabase, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
@@ -44,6 +45,7 @@ add(
 );
 add(await httpRows(large, effort));
 add(await mcpRows(large, effort));
+add(await accessRows(large, effort));
 add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
 add(await searchRows(isQuick ? 10_000 : 1_000_000));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));

@@ -45,6 +45,8 @@ export interface KeyRingParts {
 export class KeyRing implements Keys {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
+  /** When each key's last use was written. */
+  readonly #usedMs = new Map<string, number>();
   #cancelExpiry: Cancel | undefined;
 
   constructor(parts: KeyRingParts) {
@@ -59,7 +61,7 @@ export class KeyRing implements Keys {
     const key = id === undefined ? undefined : this.#keys.get(id);
     if (key === undefined) return undefined;
     const nowMs = this.#parts.clock.now();
-    if (!key.isSecret(digest(secret), nowMs) || !key.isAlive(nowMs)) return undefined;
+    if (!key.isSecret(hash('sha256', secret, 'buffer'), nowMs) || !key.isAlive(nowMs)) return undefined;
     this.#noteUse(key, nowMs);
     return key;
   }
@@ -175,8 +177,9 @@ export class KeyRing implements Keys {
   }
 
   #noteUse(key: LimitedKey, nowMs: number): void {
-    const { last_used_at: last, id } = key.stored;
-    if (last !== null && Math.abs(nowMs - Date.parse(last)) < USE_NOTED_EVERY_MS) return;
+    const { id } = key.stored;
+    if (nowMs - (this.#usedMs.get(id) ?? 0) < USE_NOTED_EVERY_MS) return;
+    this.#usedMs.set(id, nowMs);
     const at = isoOf(nowMs);
     key.stored = { ...key.stored, last_used_at: at };
     this.#parts.store.noteUse(id, at);

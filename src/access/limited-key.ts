@@ -5,11 +5,13 @@ import type { Cancel } from '../domain/ports/host.ts';
 /** A key in use. What is made for it, such as its caller, stays the same while its settings change. */
 export class LimitedKey {
   #stored: StoredKey;
+  #parsed: Parsed;
   #isRevoked = false;
   readonly #onEnd = new Set<() => void>();
 
   constructor(stored: StoredKey) {
     this.#stored = stored;
+    this.#parsed = parsedOf(stored);
   }
 
   get stored(): StoredKey {
@@ -18,11 +20,11 @@ export class LimitedKey {
 
   set stored(stored: StoredKey) {
     this.#stored = stored;
+    this.#parsed = parsedOf(stored);
   }
 
   get expiresMs(): number {
-    const { expires_at } = this.#stored;
-    return expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
+    return this.#parsed.expiresMs;
   }
 
   isAlive(nowMs: number): boolean {
@@ -30,12 +32,12 @@ export class LimitedKey {
   }
 
   /** True for the present secret, and for the one before a rotation while it is still valid. */
-  isSecret(hash: string, nowMs: number): boolean {
-    const { hash: present, previous } = this.#stored;
+  isSecret(hash: Buffer, nowMs: number): boolean {
+    const { present, previous, previousUntilMs } = this.#parsed;
     // Both are compared, so that the time it takes says nothing.
-    const isPresent = areEqual(hash, present);
-    const isPrevious = areEqual(hash, previous?.hash ?? present);
-    return isPresent || (isPrevious && previous !== null && nowMs < previous.untilMs);
+    const isPresent = timingSafeEqual(hash, present);
+    const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
+    return isPresent || isPrevious;
   }
 
   /** Calls `run` once when the key is revoked or has expired. */
@@ -53,6 +55,19 @@ export class LimitedKey {
   }
 }
 
-function areEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+/** What every request needs of a key. */
+interface Parsed {
+  readonly present: Buffer;
+  readonly previous: Buffer | undefined;
+  readonly previousUntilMs: number;
+  readonly expiresMs: number;
+}
+
+function parsedOf({ hash, previous, expires_at: expiresAt }: StoredKey): Parsed {
+  return {
+    present: Buffer.from(hash, 'hex'),
+    previous: previous === null ? undefined : Buffer.from(previous.hash, 'hex'),
+    previousUntilMs: previous?.untilMs ?? 0,
+    expiresMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+  };
 }

@@ -41,7 +41,7 @@ export class MessagesDirectory implements ChatDirectory {
   }
 
   version(): unknown {
-    return this.#connection.read((snapshot) => snapshot);
+    return this.#connection.snapshot();
   }
 
   meant(recipient: string): readonly ChatMembers[] {

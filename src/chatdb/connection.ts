@@ -66,6 +66,14 @@ export class Connection {
     }
   }
 
+  /** The snapshot of now, without reading anything else: another object after each commit. */
+  snapshot(): unknown {
+    const open = this.#open;
+    if (open?.snapshot === undefined || open.snapshot.version !== open.database.version())
+      return this.read((now) => now);
+    return open.snapshot.value;
+  }
+
   /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (decision C6). */
   read<Result>(use: (snapshot: Snapshot) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.check();

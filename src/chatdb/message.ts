@@ -28,6 +28,12 @@ export function messageOf(snapshot: Snapshot, rowId: number): Message | undefine
   return row && toMessage(row, snapshot);
 }
 
+/** Those that are there, in the order of the row ids. */
+export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): readonly Message[] {
+  const rows = snapshot.database.all(snapshot.queries.messagesById, JSON.stringify(rowIds));
+  return rows.map((row) => toMessage(row, snapshot));
+}
+
 /** The message of a row of `MESSAGE_COLUMNS`, or of a list that begins with them. */
 export function toMessage(row: Row, snapshot: Snapshot): Message {
   const status = row[at.status] as number;

@@ -19,6 +19,8 @@ import { perSchema, type SchemaInfo } from './schema-info.ts';
 export interface Queries {
   /** `MESSAGE_COLUMNS`. Parameter: row id. */
   readonly message: string;
+  /** The same of several. Parameter: a JSON array of row ids. */
+  readonly messagesById: string;
   /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
   readonly entries: string;
   /**
@@ -76,6 +78,7 @@ export const queriesOf = perSchema((schema): Queries => {
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
     message: `SELECT ${message} FROM message m WHERE m.ROWID = ? AND ${isMessage}`,
+    messagesById: `SELECT ${message} FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage}`,
     entries: `SELECT ${entry} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     pendingRows: `SELECT ${pending} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}

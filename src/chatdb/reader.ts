@@ -9,7 +9,7 @@ import { detailsOf, withDetails } from './details.ts';
 import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './instants.ts';
 import { behindCursor, cursorAt, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
 import { mergedKeys } from './merged-list.ts';
-import { messageOf, toMessage } from './message.ts';
+import { messageOf, messagesOf, toMessage } from './message.ts';
 import type { ReaderThread } from './reader-thread.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
@@ -170,11 +170,12 @@ function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: re
   const offset = query.cursor === undefined ? query.offset : 0;
   const keys = mergedKeys(snapshot, list, chatIds, query.limit + 1, offset);
   const shown = keys.slice(0, query.limit);
-  const items = shown.flatMap(({ rowId }) => {
-    const message = messageOf(snapshot, Number(rowId));
-    if (message === undefined) return [];
-    return query.include?.has('details') === true ? [withDetails(snapshot, message)] : [message];
-  });
+  const messages = messagesOf(
+    snapshot,
+    shown.map(({ rowId }) => Number(rowId)),
+  );
+  const hasDetails = query.include?.has('details') === true;
+  const items = hasDetails ? messages.map((message) => withDetails(snapshot, message)) : messages;
   const end = shown.at(-1);
   return end === undefined || keys.length <= query.limit ? { items } : { items, next: cursorAt(end) };
 }

@@ -1,4 +1,6 @@
 import { assertAllowed, type Caller, type Callers } from '../domain/caller.ts';
+import type { Key } from '../domain/key.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import { pathOf, ROUTES } from '../wire/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
@@ -14,6 +16,7 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
+  readonly clock: Clock;
   /** Paths of pages without data: neither counted nor locked (decision E9). */
   readonly openPaths: ReadonlySet<string>;
 }
@@ -44,10 +47,10 @@ export class AccessControl {
   readonly #keys: ApiKeys;
   readonly #openPaths: ReadonlySet<string>;
 
-  constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
+  constructor({ settings, apiKey, callers, openPaths, clock }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
-    this.#keyLimit = new KeyRateLimit(settings.rateLimitPerMinute);
+    this.#keyLimit = new KeyRateLimit(settings.rateLimitPerMinute, clock);
     this.#keys = new ApiKeys(apiKey, callers);
     this.#openPaths = openPaths;
   }
@@ -72,7 +75,7 @@ export class AccessControl {
     if (place === 'none' && isReading) return undefined;
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized();
-    await this.#countKey(caller, headers);
+    if (caller.key !== undefined) await this.#countKey(caller.key, headers);
     exchange.caller = caller;
     return undefined;
   }
@@ -89,16 +92,15 @@ export class AccessControl {
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized();
-    await this.#countKey(caller, headers);
+    if (caller.key !== undefined) await this.#countKey(caller.key, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;
   }
 
   /** What a limited key asks beyond its share is refused, and uses up nothing of the owner's. */
-  async #countKey({ key }: Caller, headers: Headers): Promise<void> {
-    if (key === undefined) return;
+  async #countKey(key: Key, headers: Headers): Promise<void> {
     try {
-      await this.#keyLimit.count(key.id, headers);
+      this.#keyLimit.count(key.id, headers);
     } catch (refusal) {
       await this.#limit.giveBack();
       throw refusal;

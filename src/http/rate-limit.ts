@@ -1,6 +1,7 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
 // Not by the package's name: that loads its 30 other stores too.
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
+import type { Clock } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
@@ -8,43 +9,56 @@ const WINDOW_S = 60;
 /** One window for everyone: the contract counts the whole API. */
 const EVERYONE = 'default';
 
-/** All limited keys together. */
-const ALL_KEYS = 'keys';
+/** Requests in a window that begins with its first one. */
+interface Window {
+  endsMs: number;
+  count: number;
+}
 
-/** The share of the limit that limited keys have (decision L1), so that agents cannot use up the owner's. */
+/**
+ * The share of the limit that limited keys have (decision L1), so that agents cannot use up the owner's: half of it for
+ * each, three quarters for all of them together.
+ */
 export class KeyRateLimit {
-  readonly #ofEach: RateLimiterMemory;
-  readonly #ofAll: RateLimiterMemory;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #ofEach: number;
+  readonly #ofAll: number;
   readonly #policy: string;
+  readonly #all: Window = { endsMs: 0, count: 0 };
+  readonly #windows = new Map<string, Window>();
 
-  constructor(requestsPerWindow: number, windowS = WINDOW_S) {
-    const each = Math.max(1, Math.floor(requestsPerWindow / 2));
-    this.#ofEach = new RateLimiterMemory({ points: each, duration: windowS });
-    this.#ofAll = new RateLimiterMemory({
-      points: Math.max(1, Math.floor((requestsPerWindow * 3) / 4)),
-      duration: windowS,
-    });
-    this.#policy = `"key";q=${each};w=${windowS}`;
+  constructor(requestsPerWindow: number, clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+    this.#ofEach = Math.max(1, Math.floor(requestsPerWindow / 2));
+    this.#ofAll = Math.max(1, Math.floor((requestsPerWindow * 3) / 4));
+    this.#policy = `"key";q=${this.#ofEach};w=${WINDOW_S}`;
   }
 
   /** Counts one request of a key; throws `rate_limited` when its share or that of all keys is used up. */
-  async count(keyId: string, headers: Headers): Promise<void> {
-    try {
-      const { remainingPoints, msBeforeNext } = await this.#ofEach.consume(keyId);
-      await this.#ofAll.consume(ALL_KEYS);
-      this.#tell(headers, remainingPoints, msBeforeNext);
-    } catch (refusal) {
-      if (!isRefusal(refusal)) throw refusal;
-      const seconds = this.#tell(headers, 0, refusal.msBeforeNext);
-      throw problem('key_rate_limited', { seconds }, { headers: { 'Retry-After': String(seconds) } });
+  count(keyId: string, headers: Headers): void {
+    const nowMs = this.#clock.monotonic();
+    let own = this.#windows.get(keyId);
+    if (own === undefined) {
+      own = { endsMs: 0, count: 0 };
+      this.#windows.set(keyId, own);
     }
-  }
-
-  #tell(headers: Headers, left: number, msBeforeNext: number): number {
-    const seconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), WINDOW_S);
+    const all = this.#all;
+    for (const window of [own, all]) {
+      if (nowMs < window.endsMs) continue;
+      window.endsMs = nowMs + WINDOW_S * 1000;
+      window.count = 0;
+    }
+    const full = own.count >= this.#ofEach ? own : all.count >= this.#ofAll ? all : undefined;
+    const seconds = Math.max(1, Math.ceil(((full ?? own).endsMs - nowMs) / 1000));
+    if (full === undefined) {
+      own.count += 1;
+      all.count += 1;
+    }
+    const left = full === undefined ? Math.min(this.#ofEach - own.count, this.#ofAll - all.count) : 0;
     headers['RateLimit-Policy'] = `${headers['RateLimit-Policy']}, ${this.#policy}`;
     headers.RateLimit = `${headers.RateLimit}, "key";r=${left};t=${seconds}`;
-    return seconds;
+    if (full !== undefined)
+      throw problem('key_rate_limited', { seconds }, { headers: { 'Retry-After': String(seconds) } });
   }
 }
 

@@ -105,7 +105,13 @@ export class HttpServer implements ExchangeContext {
     this.counters = counters;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#access = new AccessControl({ settings, apiKey, callers, openPaths: new Set(open.keys()) });
+    this.#access = new AccessControl({
+      settings,
+      apiKey,
+      callers,
+      clock: parts.clock,
+      openPaths: new Set(open.keys()),
+    });
     const handlers = {
       ...healthRoutes(parts.health),
       ...messageRoutes(counters),

@@ -46,7 +46,8 @@ describe('a key', () => {
   test('counts as wrong in the same words whether it is unknown, altered, expired or revoked', async () => {
     const { record, get } = await fixture.key({ preset: 'reader', read: '*' });
     const wrong = await fixture.service.get('/messages', { 'x-api-key': 'wrong' });
-    const altered = `${record.key.slice(0, -1)}${record.key.endsWith('A') ? 'B' : 'A'}`;
+    const { record: live } = await fixture.key({ preset: 'reader', read: '*' });
+    const altered = `${live.key.slice(0, -1)}${live.key.endsWith('A') ? 'B' : 'A'}`;
     const unknown = record.key.replace(record.id, '00000000');
     const expired = await fixture.key({ preset: 'reader', read: '*', expires_at: '2020-01-01T00:00:00Z' });
     expect((await fixture.service.request('DELETE', `/keys/${record.id}`)).status).toBe(204);
@@ -134,6 +135,12 @@ describe('what a key may not read does not exist for it', () => {
       const [one, other] = [await get(there), await get(never)];
       expect([there, one.status, one.text]).toEqual([there, other.status, other.text]);
     }
+  });
+
+  test('files are those of messages that are there', async () => {
+    const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
+    expect((await get(`/messages/${fixture.messages[`any;-;${ANA}`]}/attachments/0`)).text).toBe('from-ana');
+    expect((await get(`/messages/${fixture.messages[`any;-;${BEN}`]}/attachments/0`)).status).toBe(404);
   });
 
   test('a listed address opens the one-to-one conversation alone, and no group', async () => {

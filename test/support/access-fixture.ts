@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Approval } from '../../src/domain/approval.ts';
@@ -69,7 +69,10 @@ export class AccessFixture {
         date: appleNs(`2026-01-01T00:${String(minute).padStart(2, '0')}:00Z`),
       };
       const message = this.chats.message({ ...row, handle_id: this.chats.handle(people[0] ?? '') });
-      this.chats.attach(message, join(this.folder, `${WORDS[guid as keyof typeof WORDS]}.txt`));
+      const file = join(this.folder, 'Attachments', `${WORDS[guid as keyof typeof WORDS]}.txt`);
+      mkdirSync(join(this.folder, 'Attachments'), { recursive: true });
+      writeFileSync(file, WORDS[guid as keyof typeof WORDS]);
+      this.chats.attach(message, file);
       messages[guid] = message;
       this.chats.message({
         chat,

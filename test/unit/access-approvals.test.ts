@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AccessSending, ANA, codeOf, GARDEN } from '../support/access-sending.ts';
+import { eventually } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -65,7 +66,7 @@ describe('a held send', () => {
   test('replaying an approval does nothing more', async () => {
     const held = await service.hold(service.caller(always));
     await approve(held);
-    await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await codeOf(approve(held))).toBe('already_decided');
     expect(await codeOf(service.access.approvals.deny(held.id))).toBe('already_decided');
     expect(service.texts()).toEqual(['hello']);
@@ -117,7 +118,7 @@ describe('a held send', () => {
     const caller = service.caller({ approval: 'new', send: [ANA, '+15559999'] });
     const held = await service.hold(caller, { recipient: ANA, body: 'one' });
     await approve(held);
-    await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await service.send(caller, { recipient: ANA, body: 'two' })).toMatchObject({ confirmed: true });
     expect(await service.send(caller, { recipient: '+15559999', body: 'three' })).toMatchObject({
       held: { state: 'held' },
@@ -133,7 +134,7 @@ describe('somebody joins between the approval and the send', () => {
     const garden = Number(service.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(GARDEN)?.[0]);
     service.chats.participant(garden, service.chats.handle('+15550166'));
     await approve(held);
-    await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await service.access.approvals.get(held.id, 0)).toMatchObject({
       state: 'void',
       problem: 'recipient_not_allowed',
@@ -150,7 +151,7 @@ describe('somebody joins between the approval and the send', () => {
       "DELETE FROM chat_handle_join WHERE handle_id = (SELECT ROWID FROM handle WHERE id = '+15550101')",
     );
     await approve(held);
-    await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await stateOf(held.id)).toBe('void');
   });
 });
@@ -169,10 +170,9 @@ describe('a file of a held send', () => {
       return behave(part, signal);
     };
     await approve(held);
-    expect((await service.access.approvals.get(held.id, 50_000)).state).toBe('sent');
-    expect(sent).toEqual(['the old bytes']);
-    for (let round = 0; round < 50 && readdirSync(join(folder, 'config/held')).length > 0; round += 1) await idle();
-    expect(readdirSync(join(folder, 'config/held'))).toEqual([]);
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
+    expect([await stateOf(held.id), sent]).toEqual(['sent', ['the old bytes']]);
+    await eventually(() => expect(readdirSync(join(folder, 'config/held'))).toEqual([]));
   });
 
   test('whose copy was altered makes it void', async () => {
@@ -181,7 +181,7 @@ describe('a file of a held send', () => {
     const held = await service.hold(service.caller(always), { attachments: [file] });
     writeFileSync(join(folder, 'config/held', held.id, '0/a.txt'), 'other bytes');
     await approve(held);
-    for (let round = 0; round < 50 && (await stateOf(held.id)) === 'approved'; round += 1) await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await stateOf(held.id)).toBe('void');
     expect(service.messages.runs).toEqual([]);
   });
@@ -267,12 +267,13 @@ describe('over a restart', () => {
     store.finish(`\0approval\0${done.id}`, { state: 'provisional' });
     await restart();
     await service.access.start();
-    for (let round = 0; round < 20; round += 1) await idle();
-    expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
-      'sent',
-      'unknown',
-      'pending',
-    ]);
+    await eventually(async () =>
+      expect(await Promise.all([fresh, begun, done].map(({ id }) => stateOf(id)))).toEqual([
+        'sent',
+        'unknown',
+        'pending',
+      ]),
+    );
     expect(service.texts()).toEqual(['fresh']);
   });
 
@@ -323,7 +324,7 @@ test('the text approved is byte for byte what osascript gets, whatever it is mad
     const held = await service.hold(caller, { body });
     expect(held.text).toBe(body);
     await approve(held);
-    for (let round = 0; round < 20 && (await stateOf(held.id)) === 'approved'; round += 1) await idle();
+    await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
   }
   expect(service.texts().map((text) => Buffer.from(text).toString('hex'))).toEqual(
     texts.map((text) => Buffer.from(text).toString('hex')),

@@ -1,0 +1,356 @@
+// Removes each check of limited keys once and sees a test fail. Outside CI, because it takes minutes:
+//   npm run build && node test/mutations/access.mjs [beginning of a name]
+// One name a line with the test that noticed, or SURVIVED. It edits src/ and puts every file back; run it in a copy with nothing else going on.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const UNIT = ['test/unit/access'];
+const END_TO_END = ['test/e2e/access-keys', 'test/e2e/access-matrix', 'test/e2e/access-threats'];
+
+/** Name, file, what stands there, what stands there without the check, and the tests that must notice. */
+const MUTATIONS = [
+  ['a route asks nobody for a scope', 'src/http/router.ts', 'assertAllowed(exchange.caller, access);', '', END_TO_END],
+  [
+    'any address is canonical',
+    'src/access/address.ts',
+    'if (NUMBER.test(number)) return number;',
+    'if (number !== "") return number;',
+    UNIT,
+  ],
+  [
+    'letters that look alike are letters',
+    'src/access/address.ts',
+    'if (!/^[\\x21-\\x7e]+$/.test(text)) return undefined;',
+    '',
+    UNIT,
+  ],
+  [
+    'every group may be read',
+    'src/access/policy.ts',
+    "if (chat.isGroup) return list.some((entry) => 'group' in entry && isSameGroup(entry.group, chat.guid));",
+    'if (chat.isGroup) return true;',
+    UNIT,
+  ],
+  [
+    'a conversation is judged by its id',
+    'src/access/policy.ts',
+    'const address = onlyMember(chat);',
+    "const address = chat.guid.slice(chat.guid.lastIndexOf(';') + 1);",
+    UNIT,
+  ],
+  [
+    'the id need not name the member',
+    'src/access/policy.ts',
+    'address === undefined || !isCertain',
+    'address === undefined',
+    UNIT,
+  ],
+  [
+    'a group without known members is open',
+    'src/access/policy.ts',
+    'if (chats.some(({ members }) => members.length === 0)) return undefined;',
+    '',
+    UNIT,
+  ],
+  [
+    'newcomers do not close a group',
+    'src/access/policy.ts',
+    ' && joinedSince(entry, destination.members).length === 0',
+    '',
+    UNIT,
+  ],
+  [
+    'the send list is not asked',
+    'src/access/rights.ts',
+    'if (destination === undefined || !maySend(key.stored.send, destination))',
+    'if (destination === undefined)',
+    UNIT,
+  ],
+  [
+    'files may come from anywhere',
+    'src/access/limited-sender.ts',
+    "throw problem('attachment_not_allowed');",
+    '',
+    UNIT,
+  ],
+  [
+    'no caps',
+    'src/access/limited-sender.ts',
+    'if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);',
+    '',
+    UNIT,
+  ],
+  [
+    'no cap of all keys',
+    'src/access/caps.ts',
+    "assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day with all limited keys', nowMs);",
+    '',
+    UNIT,
+  ],
+  [
+    'no cap of new people',
+    'src/access/caps.ts',
+    "if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);",
+    '',
+    UNIT,
+  ],
+  [
+    'a dry run sends',
+    'src/access/limited-sender.ts',
+    'if (key.dry_run || request.dryRun === true) {',
+    'if (false as boolean) {',
+    UNIT,
+  ],
+  [
+    'nothing is held',
+    'src/access/limited-sender.ts',
+    "const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);",
+    'const isHeld = false as boolean;',
+    UNIT,
+  ],
+  [
+    'the same ask is another one',
+    'src/access/limited-sender.ts',
+    "if (earlier !== undefined && (ask.hasKey || earlier.state !== 'withdrawn')) {",
+    'if (earlier !== undefined && (false as boolean)) {',
+    UNIT,
+  ],
+  ['nothing is checked in the queue', 'src/sender/delivery.ts', 'request.check?.();', '', UNIT],
+  [
+    'a revoked key still sends from the queue',
+    'src/access/rights.ts',
+    "if (key === undefined || !key.isAlive(clock.now())) throw problem('recipient_not_allowed');",
+    "if (key === undefined) throw problem('recipient_not_allowed');",
+    UNIT,
+  ],
+  [
+    'readers need not be those who were shown',
+    'src/access/rights.ts',
+    'members !== undefined && !areSameMembers(members, destination.members)',
+    'members !== undefined && (false as boolean)',
+    UNIT,
+  ],
+  [
+    'anything shown is approved',
+    'src/state/approvals.ts',
+    'AND expires_ms > ? AND shown = ?`',
+    "AND expires_ms > ? AND ? <> ''`",
+    UNIT,
+  ],
+  [
+    'a decision can be made twice',
+    'src/state/approvals.ts',
+    "WHERE id = ? AND state = 'held' AND expires_ms > ?",
+    "WHERE id = ? AND state <> 'x' AND expires_ms > ?",
+    UNIT,
+  ],
+  [
+    'what has expired is not ended',
+    'src/access/approvals.ts',
+    "for (const id of store.due(clock.now())) this.#end(id, 'expired', null);",
+    'void [store, clock];',
+    UNIT,
+  ],
+  [
+    'any number is held',
+    'src/access/approvals.ts',
+    "throw problem('too_many_held', { max: MAX_HELD });",
+    'return;',
+    UNIT,
+  ],
+  [
+    'an altered copy is sent',
+    'src/sender/held-files.ts',
+    'if (hashes.every((found, index) => found === files[index]?.sha256)) return paths;',
+    'if (hashes.length >= 0) return paths;',
+    UNIT,
+  ],
+  [
+    'an approval has no key of its own',
+    'src/access/approvals.ts',
+    'const idempotencyKey = ',
+    'const idempotencyKey = Math.random() + ',
+    UNIT,
+  ],
+  [
+    'a held text is kept',
+    'src/state/approvals.ts',
+    '"UPDATE approval SET state = ?, text = NULL, decided_at',
+    '"UPDATE approval SET state = ?, decided_at',
+    UNIT,
+  ],
+  [
+    'keys see what others hold',
+    'src/access/caller-approvals.ts',
+    'return this.#mayDecide || key_id === this.#keyId;',
+    "return this.#mayDecide || key_id !== '';",
+    UNIT,
+  ],
+  [
+    'the asker decides',
+    'src/access/caller-approvals.ts',
+    "if (!this.#mayDecide) throw problem('approval_not_found');",
+    '',
+    UNIT,
+  ],
+  [
+    'a key both sends and approves',
+    'src/access/keys.ts',
+    "if (scopes.includes('approve') && scopes.includes('send'))",
+    'if (false as boolean)',
+    END_TO_END,
+  ],
+  [
+    'any secret opens a key',
+    'src/access/limited-key.ts',
+    'return isPresent || isPrevious;',
+    'return isPresent || isPrevious || hash.length > 0;',
+    END_TO_END,
+  ],
+  [
+    'keys never expire',
+    'src/access/limited-key.ts',
+    'return !this.#isRevoked && nowMs < this.expiresMs;',
+    'return !this.#isRevoked && nowMs < Number.POSITIVE_INFINITY;',
+    END_TO_END,
+  ],
+  [
+    'one message can be read by its id',
+    'src/access/limited-reader.ts',
+    'if (message === undefined || !chats.has(message.conversation_id)) return undefined;',
+    'if (message === undefined) return undefined;',
+    END_TO_END,
+  ],
+  [
+    'lists are of everything',
+    'src/access/limited-reader.ts',
+    'if (id === undefined) return { ...rest, conversationIds: chats.guids() };',
+    'if (id === undefined) return rest;',
+    END_TO_END,
+    'the second filter behind it still holds, but pages are short',
+  ],
+  [
+    'one conversation can be listed by its id',
+    'src/access/limited-reader.ts',
+    'const isThere = best !== undefined && chats.has(best.guid);',
+    'const isThere = best !== undefined;',
+    END_TO_END,
+    'the second filter behind it still holds',
+  ],
+  [
+    'one conversation can be read by its id',
+    'src/access/limited-reader.ts',
+    'return conversation !== undefined && chats.has(conversation.id) ? conversation : undefined;',
+    'return conversation;',
+    END_TO_END,
+  ],
+  [
+    'files of any message can be read',
+    'src/access/limited-reader.ts',
+    'return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n);',
+    'return reader === undefined ? undefined : attachments.open(rowId, n);',
+    END_TO_END,
+  ],
+  [
+    'every event is there',
+    'src/access/readable.ts',
+    "return 'conversation_id' in event.data && this.has(event.data.conversation_id);",
+    "return 'conversation_id' in event.data;",
+    END_TO_END,
+  ],
+  [
+    'a narrowed list is not noticed',
+    'src/access/readable.ts',
+    'if (version === this.#version && list === this.#listed) return;',
+    'if (version === this.#version) return;',
+    END_TO_END,
+  ],
+  [
+    'webhooks of others are there',
+    'src/access/limited-webhooks.ts',
+    'return keyId === this.#parts.keyId;',
+    "return keyId !== '';",
+    END_TO_END,
+  ],
+  [
+    'webhooks go anywhere',
+    'src/access/limited-webhooks.ts',
+    "if (!isOnThisMachine(webhook.url)) throw problem('webhook_not_allowed');",
+    '',
+    END_TO_END,
+  ],
+  [
+    'webhooks outlive the key',
+    'src/webhooks/dispatcher.ts',
+    'return keyId === null || this.#parts.callerOf?.(keyId) !== undefined;',
+    'return true;',
+    END_TO_END,
+  ],
+  [
+    'a WebSocket outlives the key',
+    'src/ws/hub.ts',
+    "const cancel = caller.onEnd?.(() => client.socket.close(POLICY_VIOLATION, 'The key is no longer valid.'));",
+    'const cancel = caller.onEnd?.(() => undefined);',
+    END_TO_END,
+  ],
+  [
+    'agents use up the whole limit',
+    'src/http/access-control.ts',
+    'if (caller.key !== undefined) this.#keyLimit.count(caller.key.id, headers);\n    exchange.caller',
+    'exchange.caller',
+    END_TO_END,
+  ],
+  [
+    'two different keys are one',
+    'src/http/api-keys.ts',
+    '|| (bearer !== undefined && bearer !== given)',
+    '',
+    END_TO_END,
+  ],
+  ['backups hold what waits', 'src/state/backup.ts', '    endHeldSends(backup);\n', '', END_TO_END],
+];
+
+function run(command, args, env = {}) {
+  return spawnSync(command, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } });
+}
+
+const wanted = process.argv[2] ?? '';
+let survived = 0;
+for (const [name, file, from, to, tests, note = ''] of MUTATIONS) {
+  if (!name.startsWith(wanted)) continue;
+  const path = `${root}${file}`;
+  const original = readFileSync(path, 'utf8');
+  const { atime, mtime } = statSync(path);
+  if (original.split(from).length !== 2) {
+    console.log(`| ${name} | ${file} | NOT FOUND |`);
+    survived += 1;
+    continue;
+  }
+  try {
+    writeFileSync(
+      path,
+      original.replace(from, () => to),
+    );
+    if (tests === END_TO_END) {
+      // What does not compile any more is not what is to be seen, so the bundle alone is made.
+      const { status, stderr } = run(process.execPath, ['build.mjs']);
+      if (status !== 0) throw new Error(stderr);
+    }
+    utimesSync(path, atime, mtime);
+    const { status, stderr } = run(
+      process.execPath,
+      ['node_modules/jest/bin/jest.js', '--maxWorkers=1', '--bail', ...tests],
+      { NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
+    );
+    const failed = /● (.*)/.exec(stderr)?.[1] ?? '';
+    if (status === 0) survived += 1;
+    console.log(`| ${name} | ${file} | ${status === 0 ? `SURVIVED ${note}` : failed} |`);
+  } finally {
+    writeFileSync(path, original);
+    utimesSync(path, atime, mtime);
+  }
+}
+run(process.execPath, ['build.mjs']);
+process.exitCode = survived === 0 ? 0 : 1;

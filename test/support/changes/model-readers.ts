@@ -317,7 +317,7 @@ export class ModelConsumer {
           return stored.get(this.name) ?? { rowId: 0, change: 0 };
         },
         handle: async (entry) => {
-          if (service.isDead) return { isDone: false };
+          if (service.isDead) return new Promise(() => {});
           if (last !== undefined) assertInOrder(last, entry, this.name);
           last = entry.offset;
           this.mirror.apply(entry);

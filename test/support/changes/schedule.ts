@@ -109,7 +109,7 @@ export function drawSchedule(chance: Chance): Schedule {
   const opening: Step[] = ['fill', 'notice', 'wait', 'connect', 'wait'].map((name) => ({
     do: name as StepName,
     which: chance.next(),
-    size: chance.below(4),
+    size: name === 'wait' ? 5 : chance.below(4),
   }));
   return {
     kept: chance.in(0.3) ? 3 + chance.below(6) : Number.POSITIVE_INFINITY,
@@ -120,8 +120,10 @@ export function drawSchedule(chance: Chance): Schedule {
 
 function drawStep(chance: Chance): Step {
   const step = { do: drawName(chance), which: chance.next(), size: chance.below(10) };
-  if (!chance.in(0.3)) return step;
-  const name = chance.in(0.3) ? chance.of(TROUBLES) : chance.of(COMMITS);
+  // A pass runs while time passes, so that is where most goes wrong.
+  const isWaiting = step.do === 'wait';
+  if (!chance.in(isWaiting ? 0.5 : 0.25)) return step;
+  const name = chance.in(isWaiting ? 0.6 : 0.3) ? chance.of(TROUBLES) : chance.of(COMMITS);
   const isWrite = chance.in(0.4);
   return { ...step, during: { call: 1 + chance.below(isWrite ? 3 : 12), isWrite, do: name, which: chance.next() } };
 }

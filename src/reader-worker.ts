@@ -22,9 +22,6 @@ const {
 // Two copies of SQLite in one process would drop each other's locks.
 if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
 
-/** Long lists read many pages twice; the memory is free again when the thread ends. */
-const CACHE_KIB = 32_768;
-
 /** The reader writes debug lines only, and the main thread has the log. */
 const log: Log = {
   debug: (debug, fields = {}) => post({ debug, fields }),
@@ -33,7 +30,7 @@ const log: Log = {
   error: () => undefined,
   child: () => log,
 };
-const connection = new Connection({ path, home, log, cacheKib: CACHE_KIB });
+const connection = new Connection({ path, home, log });
 const index = new IndexReader(connection);
 let finder: Finder | undefined;
 

@@ -16,6 +16,8 @@ const messageSql = perSchema(
     WHERE m.ROWID = ? AND ${isNoReaction(schema)} AND ${isListed(schema)}`,
 );
 
+const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
+
 /** What the index reads, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
 export class IndexReader {
   readonly #connection: Connection;
@@ -43,6 +45,15 @@ export class IndexReader {
     });
   }
 
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
+    return this.#connection.read((snapshot) =>
+      rowIds.map((rowId) => {
+        const chat = snapshot.database.get(conversationSql, rowId)?.[0];
+        return typeof chat === 'number' ? snapshot.chat(chat)?.guid : undefined;
+      }),
+    );
+  }
+
   count(): number {
     return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
   }
@@ -66,6 +77,10 @@ export class ChatIndexSource implements IndexSource {
 
   messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
     return this.#reader.messages(rowIds);
+  }
+
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
+    return this.#reader.conversations(rowIds);
   }
 
   async count(): Promise<number> {

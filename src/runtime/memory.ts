@@ -7,3 +7,13 @@ import { setFlagsFromString } from 'node:v8';
 export function preferLittleMemory(): void {
   setFlagsFromString('--optimize-for-size');
 }
+
+/** Runs long work that makes much garbage, without V8 taking up to 16 MB more for new objects because of it. */
+export async function withSmallNewSpace<Result>(work: () => Promise<Result>): Promise<Result> {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  try {
+    return await work();
+  } finally {
+    setFlagsFromString('--semi-space-growth-factor=2'); // V8's own
+  }
+}

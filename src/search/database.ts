@@ -30,7 +30,7 @@ const SCHEMA = `
   ) STRICT;
   CREATE TABLE doc (id INTEGER PRIMARY KEY, row INTEGER) STRICT;
   ${fullTextTable('ft')}
-  INSERT INTO ft(ft, rank) VALUES ('pgsz', 1000), ('automerge', 0), ('crisismerge', 1000);
+  INSERT INTO ft(ft, rank) VALUES ('pgsz', 1000), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8);
 `;
 
 function fullTextTable(name: string): string {
@@ -38,8 +38,8 @@ function fullTextTable(name: string): string {
 }
 
 /** Why this SQLite cannot make the index; undefined when it can. */
-export function missingFullText(): string | undefined {
-  const probe = openSqlite(':memory:');
+export function missingFullText(open = () => openSqlite(':memory:')): string | undefined {
+  const probe = open();
   try {
     probe.exec(fullTextTable('probe'));
     return undefined;
@@ -82,6 +82,6 @@ function open(path: string): Sqlite {
 /** For a program or thread that only asks. */
 export function openIndexForReading(path: string): Sqlite {
   const sqlite = openSqlite(path, { readonly: true });
-  sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -4096');
+  sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -2048');
   return sqlite;
 }

@@ -15,7 +15,7 @@ export const NO_TAG = `${PRIVATE}none`;
 /** So that no phrase begins in one text and ends in the next. */
 const GAP = ` ${PRIVATE} `;
 
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 4000;
 const MAX_REMEMBERED_UNITS = 60;
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 /** The same words, people and conversations come again and again. */

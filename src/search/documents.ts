@@ -27,6 +27,7 @@ export class Documents {
   readonly #rowAt: Statement;
   readonly #setRow: Statement;
   readonly #insertText: Statement;
+  readonly #replaceText: Statement;
   readonly #deleteText: Statement;
   readonly #count: Statement;
   readonly #merge: Statement;
@@ -42,7 +43,8 @@ export class Documents {
   constructor(sqlite: Sqlite) {
     this.#rowAt = sqlite.prepare('SELECT row FROM doc WHERE id = ?');
     this.#setRow = sqlite.prepare('INSERT OR REPLACE INTO doc (id, row) VALUES (?, ?)');
-    this.#insertText = sqlite.prepare('INSERT OR REPLACE INTO ft (rowid, body) VALUES (?, ?)');
+    this.#insertText = sqlite.prepare('INSERT INTO ft (rowid, body) VALUES (?, ?)');
+    this.#replaceText = sqlite.prepare('INSERT OR REPLACE INTO ft (rowid, body) VALUES (?, ?)');
     this.#deleteText = sqlite.prepare('DELETE FROM ft WHERE rowid = ?');
     this.#count = sqlite.prepare('UPDATE about SET docs = docs + ?, removed = removed + ?, shift = max(shift, ?)');
     this.#merge = sqlite.prepare("INSERT INTO ft (ft, rank) VALUES ('merge', ?)");
@@ -72,12 +74,16 @@ export class Documents {
     const second = secondOf(message);
     const { id, isTaken } = this.#place(row, second);
     if (id === undefined) return;
-    if (!isTaken) {
-      this.#setRow.run(BigInt(id), BigInt(row));
-      this.#added += 1;
-      this.#shift = Math.max(this.#shift, id - clamped(second));
-    } else this.#removed += 1;
+    if (isTaken) {
+      this.#replaceText.run(BigInt(id), documentOf(message));
+      this.#removed += 1;
+      return;
+    }
+    this.#setRow.run(BigInt(id), BigInt(row));
+    // Nothing stands there: a removed document left no text behind.
     this.#insertText.run(BigInt(id), documentOf(message));
+    this.#added += 1;
+    this.#shift = Math.max(this.#shift, id - clamped(second));
   }
 
   /** Removes a document if it is of this row. */

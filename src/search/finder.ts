@@ -6,11 +6,13 @@ import type { Sqlite, SqlValue } from '../runtime/sqlite.ts';
 import { openIndexForReading } from './database.ts';
 import { secondOfMs } from './document.ts';
 import { Documents, LAST_ID, type Place } from './documents.ts';
-import { expressionOf } from './expression.ts';
-import { matcherOf } from './matcher.ts';
+import { expressionOf, isAsked } from './expression.ts';
+import { conversationFilter, matcherOf } from './matcher.ts';
 
 /** Documents looked at for one page at most: with a filter that the index cannot answer, more pages come. */
 const MAX_CANDIDATES = 20_000;
+
+type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
 export interface Found {
   readonly items: readonly SearchHit[];
@@ -21,10 +23,10 @@ export interface Found {
 
 /** Answers queries from the index and chat.db, however long it takes. It runs in the reader thread where there is one. */
 export class Finder {
-  readonly #source: Pick<IndexSource, 'messages'>;
+  readonly #source: FinderSource;
   #open: { readonly path: string; readonly file: string; readonly sqlite: Sqlite } | undefined;
 
-  constructor(source: Pick<IndexSource, 'messages'>) {
+  constructor(source: FinderSource) {
     this.#source = source;
   }
 
@@ -40,8 +42,9 @@ export class Finder {
     let shown = end;
     for (let looked = 0; looked < MAX_CANDIDATES; ) {
       const candidates = candidatesOf(sqlite, query, from, end, limit + 1);
-      const messages = this.#source.messages(candidates.map(({ row }) => row));
-      for (const [at, { id, row }] of candidates.entries()) {
+      const meant = this.#inConversations(query, candidates);
+      const messages = this.#source.messages(meant.map(({ row }) => row));
+      for (const [at, { id, row }] of meant.entries()) {
         const message = messages[at];
         end = id;
         const match = message === undefined || !Documents.isPlaceOf(id, row, message) ? 'stale' : matches(message);
@@ -54,9 +57,19 @@ export class Finder {
         }
       }
       if (candidates.length <= limit) return { items, stale };
+      end = candidates.at(-1)?.id ?? end;
       looked += candidates.length;
     }
     return { items, next: String(end), stale };
+  }
+
+  /** Where a list of conversations was too long to ask the index for, those of the candidates that are in them. */
+  #inConversations(query: SearchQuery, candidates: readonly Place[]): readonly Place[] {
+    if (query.conversations.every(isAsked)) return candidates;
+    const isMeant = conversationFilter(query);
+    const conversations = this.#source.conversations(candidates.map(({ row }) => row));
+    // A row that is gone is looked at, and found stale.
+    return candidates.filter((_place, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
   close(): void {

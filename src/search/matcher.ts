@@ -1,7 +1,7 @@
 import type { Message } from '../domain/message.ts';
 import type { Highlight, SearchQuery, SearchSender } from '../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, senderTags, tagsOf } from './document.ts';
-import { excludedOf, expressionOf, type Sequence, sequencesOf } from './expression.ts';
+import { excludedOf, expressionOf, isAsked, type Sequence, sequencesOf } from './expression.ts';
 import { merged, type Token, tokensOf } from './tokens.ts';
 
 /** What a message is to a query. `stale`: what the index has of it is not what it is. */
@@ -12,10 +12,11 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
   const wanted = sequencesOf(query.terms);
   const excluded = excludedOf(query);
   const tags = [
-    ...query.conversations.map((ids) => ids.map(conversationTag)),
+    ...query.conversations.filter(isAsked).map((ids) => ids.map(conversationTag)),
     ...(query.senders.length > 0 ? [query.senders.flatMap(senderTags)] : []),
   ];
   const isIndexAsked = expressionOf(query) !== undefined;
+  const isInConversation = conversationFilter(query);
   return (message) => {
     const has = new Set(tagsOf(message));
     if (!tags.every((alternatives) => alternatives.some((tag) => has.has(tag)))) return 'stale';
@@ -27,21 +28,24 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
     if (!wanted.every(isIn)) return 'stale';
     if (excluded.some(isIn)) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address with the same tag.
-    if (!isMeant(query, message)) return 'other';
+    if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
     return { highlights: merged(wanted.flatMap((sequence) => find(body, sequence))) };
   };
 }
 
-function isMeant({ conversations, senders, fromMs, beforeMs }: SearchQuery, message: Message): boolean {
+/** Whether a conversation is one of those that a query is about. */
+export function conversationFilter({ conversations }: SearchQuery): (id: string) => boolean {
+  const lists = conversations.map((ids) => new Set(ids));
+  return (id) => lists.every((ids) => ids.has(id));
+}
+
+function isMeant({ senders, fromMs, beforeMs }: SearchQuery, message: Message): boolean {
   const sender = addressKey(message.sender);
   const isBy = (one: SearchSender): boolean =>
     one.isMe ? message.is_from_me : one.addresses.some((address) => addressKey(address) === sender);
   const ms = Date.parse(message.timestamp);
   return (
-    conversations.every((ids) => ids.includes(message.conversation_id)) &&
-    (senders.length === 0 || senders.some(isBy)) &&
-    ms >= (fromMs ?? ms) &&
-    (beforeMs === undefined || ms < beforeMs)
+    (senders.length === 0 || senders.some(isBy)) && ms >= (fromMs ?? ms) && (beforeMs === undefined || ms < beforeMs)
   );
 }
 

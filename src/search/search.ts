@@ -4,6 +4,7 @@ import type { Page } from '../domain/ports/reading.ts';
 import type { SearchPage } from '../domain/ports/search.ts';
 import { problem } from '../domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../domain/search.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
 import { missingFullText } from './database.ts';
 import { isoOfSecond } from './document.ts';
 import { deleteIndex } from './files.ts';
@@ -19,6 +20,8 @@ const SLOW_RETRY_MS = 60_000;
 export interface SearchParts extends SessionParts {
   /** `Finder.find`, wherever it runs. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
+  /** An empty database to see in whether SQLite can make an index; SQLite's own where absent. */
+  readonly openProbe?: () => Sqlite;
 }
 
 /** Why a session ends when its file is not there any more. */
@@ -99,7 +102,7 @@ export class Search implements RunningSearch {
   }
 
   async #run(): Promise<void> {
-    const missing = missingFullText();
+    const missing = missingFullText(this.#parts.openProbe);
     if (missing !== undefined) {
       this.#problem = missing;
       this.#log.warn('search does not work here', { reason: missing });

@@ -77,7 +77,11 @@ const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
 /** Of a compatible form that is nothing but a mark. */
 const WITHOUT_BASE = /^\p{M}+/u;
 
+/** Kana, Chinese characters, Hangul syllables and Thai, which folding leaves as they are. */
+const CASELESS = /^[\u0E01-\u0E4E\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3]+$/;
+
 function fold(piece: string): string {
+  if (CASELESS.test(piece)) return piece;
   const lower = piece.toLowerCase();
   if (ASCII.test(lower)) return lower;
   let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');

@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { IndexSource, ListedRow } from '../domain/ports/search.ts';
+import { withSmallNewSpace } from '../runtime/memory.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { About } from './about.ts';
 import { Documents, LAST_ID, type Place } from './documents.ts';
@@ -49,7 +50,7 @@ export class Walk {
       // A clock that was set back does not put it off.
       const ageMs = Math.abs(clock.now() - checkedAtMs);
       if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
-      else await this.#block(next);
+      else await withSmallNewSpace(() => this.#block(next));
     }
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { expressionOf } from '../../src/search/expression.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
 
@@ -144,6 +145,30 @@ describe('the answer', () => {
     // Those that share a second stand a little later than others of the next seconds, by up to half a year.
     const alone = seconds.filter((second) => second !== 1000);
     expect(alone).toEqual(alone.toSorted((a, b) => b - a));
+  });
+
+  test('of thousands of conversations is as quick as of all, and joins its pages', async () => {
+    const { fixture, start, complete, page, ask, find, found } = create();
+    const [mine, other] = ['any;-;1', 'any;-;2'].map((guid) => fixture.chat(guid)) as [number, number];
+    const rows = Array.from({ length: 60 }, (_none, n) =>
+      fixture.message({
+        chat: n % 3 === 0 ? mine : other,
+        text: `word ${n}`,
+        date: appleNs('2026-01-01T00:00:00Z') + BigInt(n) * 60_000_000_000n,
+      }),
+    );
+    await start();
+    await complete();
+    const conversations = [['any;-;1', ...Array.from({ length: 5000 }, (_none, n) => `any;-;nobody${n}`)]];
+    expect(expressionOf({ ...ask('word'), conversations })).toBe('"word"');
+    const wanted = rows.filter((_row, n) => n % 3 === 0).toReversed();
+    expect(ids(await find('word', { conversations }))).toEqual(wanted);
+    expect(ids(await find('', { conversations }))).toEqual(wanted);
+    expect(ids(await find('word', { conversations: [...conversations, ['any;-;2']] }))).toEqual([]);
+    const first = await page(ask('word', { conversations }), 7);
+    const second = await page(ask('word', { conversations }), 50, first.next);
+    expect([...ids(first.items), ...ids(second.items)]).toEqual(wanted);
+    expect(found.stale).toBe(0);
   });
 
   test('refuses a cursor that no answer gave', async () => {

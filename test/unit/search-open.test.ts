@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { SearchQuery } from '../../src/domain/search.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { openSearch } from '../../src/search/open.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
@@ -12,22 +13,24 @@ const EVERYTHING: SearchQuery = { terms: [], excluded: [], senders: [], conversa
 
 const folder = temporaryFolder();
 
+const nothing = (): never => {
+  throw new Error('nothing is read or written');
+};
+const parts = (path: string) => ({
+  path,
+  source: { listed: nothing, messages: nothing, conversations: nothing, count: nothing },
+  find: nothing,
+  feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
+  messages: new MemoryLog(),
+  clock: new FakeClock(),
+  log: collectingLog(),
+});
+
 test('search that is switched off says what to set, and leaves no file', async () => {
   const path = join(folder, 'search.db');
   const files = [path, `${path}-wal`, `${path}-shm`];
   for (const file of files) writeFileSync(file, 'words');
-  const nothing = (): never => {
-    throw new Error('search is switched off');
-  };
-  const search = await openSearch(false, {
-    path,
-    source: { listed: nothing, messages: nothing, count: nothing },
-    find: nothing,
-    feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
-    messages: new MemoryLog(),
-    clock: new FakeClock(),
-    log: collectingLog(),
-  });
+  const search = await openSearch(false, parts(path));
   search.start();
   expect(files.filter((file) => existsSync(file))).toEqual([]);
   expect(search.status().isEnabled).toBe(false);
@@ -37,4 +40,27 @@ test('search that is switched off says what to set, and leaves no file', async (
     hint: expect.stringContaining('search.enabled = true'),
   });
   await search.close();
+});
+
+test('where SQLite has no full-text index that can delete, search says so and makes no file', async () => {
+  const path = join(folder, 'unsupported.db');
+  const search = await openSearch(true, {
+    ...parts(path),
+    find: () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })),
+    openProbe: () => {
+      const sqlite = openSqlite(':memory:');
+      sqlite.exec('PRAGMA query_only = 1'); // so that this SQLite cannot make the table either
+      return sqlite;
+    },
+  });
+  search.start();
+  const reason = expect.stringMatching(/^SQLite 3\.\d+\.\d+ here has no full-text index .* with Node it works$/);
+  expect(search.status()).toMatchObject({ isEnabled: true, isComplete: false, problem: reason });
+  await expect(search.search(EVERYTHING, { limit: 1 })).rejects.toMatchObject({
+    status: 503,
+    code: 'search_unavailable',
+    message: expect.stringContaining('has no full-text index'),
+  });
+  await search.close();
+  expect(existsSync(path)).toBe(false);
 });

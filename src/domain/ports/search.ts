@@ -58,6 +58,8 @@ export interface IndexSource {
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /** For each row id its message; undefined for what lists do not show: gone, deleted by the person, a reaction. */
   messages(rowIds: readonly number[]): readonly (Message | undefined)[];
+  /** For each row id the conversation its message is in, without its text; undefined for what is in none. */
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[];
   /** Rows of all kinds. */
   count(): Promise<number>;
 }

@@ -80,31 +80,40 @@ export async function searchRows(messages) {
   }
 }
 
+/** In turns: how long the loop stands still, and, without the probe, which costs some itself, the processor time. */
 async function buildRows(service, ask, path) {
-  const before = cpuMs(service.pid);
+  const stalls = { wall: [0], cpu: [0] };
+  const spent = { ms: 0, rows: 0 };
   let resident = 0;
-  const stalls = { wall: [], cpu: [] };
   const longest = () =>
     new Promise((resolve) => {
       service.child.once('message', resolve);
       service.child.send('?');
     });
-  await longest();
-  let search;
-  do {
+  let { search } = await ask('/status');
+  for (let turn = 1; search.state !== 'complete'; turn += 1) {
+    const isProbed = turn % 2 === 0;
+    if (isProbed) await longest();
+    else service.child.send('stop');
+    const [rows, ms] = [search.indexed_rows, cpuMs(service.pid)];
     await wait(250);
     ({ search } = await ask('/status'));
     resident = Math.max(resident, residentMiB(service.pid));
-    const { wallMs, cpuMs: cpu } = await longest();
-    stalls.wall.push(wallMs);
-    stalls.cpu.push(cpu);
-  } while (search.state !== 'complete');
-  const seconds = (cpuMs(service.pid) - before) / 1000;
+    if (isProbed) {
+      const { wallMs, cpuMs: cpu } = await longest();
+      stalls.wall.push(wallMs);
+      stalls.cpu.push(cpu);
+    } else {
+      spent.ms += cpuMs(service.pid) - ms;
+      spent.rows += search.indexed_rows - rows;
+    }
+  }
+  service.child.send('stop');
   const size = statSync(join(service.folder, 'config/search.db')).size;
   return [
     {
       what: 'search index made: processor time a message (33 are 30,000 a second)',
-      postern: summary([(seconds * 1e6) / search.indexed_rows]),
+      postern: summary([(spent.ms * 1000) / spent.rows]),
       unit: 'µs',
       bound: 33,
     },

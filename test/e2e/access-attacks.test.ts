@@ -42,7 +42,7 @@ describe('a key that is revoked while a body is on its way', () => {
     await revoke(record.id);
     post.finish();
     expect(await post.answer).toBe(401);
-    expect((await fixture.service.get(`/approvals/${held?.id}`)).json).toMatchObject({ state: 'held' } as Approval);
+    expect((await fixture.service.get(`/approvals/${held?.id}`)).json).toMatchObject({ state: 'held' });
     await fixture.service.post(`/approvals/${held?.id}/deny`, {});
   });
 

@@ -33,7 +33,9 @@ export async function searchRows(messages) {
     settings: '[search]\nenabled = true\n',
   });
   const ask = async (route, given = {}) => {
-    const url = `http://127.0.0.1:${service.port}/api/v1${route}?${new URLSearchParams(given)}`;
+    // A + in a query is a plus, as in phone numbers.
+    const query = String(new URLSearchParams(given)).replaceAll('+', '%20');
+    const url = `http://127.0.0.1:${service.port}/api/v1${route}?${query}`;
     // The service may have closed a connection that was idle for long.
     const get = () => fetch(url, { headers: { 'X-API-Key': KEY } });
     const answer = await get().catch(get);

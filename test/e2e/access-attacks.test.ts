@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/domain/approval.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { AccessFixture, ANA, BEN, GARDEN } from '../support/access-fixture.ts';
 import { Receiver } from '../support/receiver.ts';

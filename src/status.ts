@@ -64,7 +64,7 @@ export class Status {
   }
 
   report(): StatusReport {
-    const { version, clock, publisher, webhooks, permissions, contacts, search } = this.#parts;
+    const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
@@ -76,10 +76,15 @@ export class Status {
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
       webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
       permissions: permissions.known,
-      contacts: contacts.health(),
+      ...this.#contactsReport(),
       ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
     };
+  }
+
+  #contactsReport(): Pick<StatusReport, 'contacts'> {
+    const contacts = this.#parts.contacts.health();
+    return contacts.state === 'not_loaded' ? {} : { contacts };
   }
 
   #changesReport(): Pick<StatusReport, 'changes'> {

@@ -50,7 +50,8 @@ export interface StatusReport {
   /** As last known: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
   /** Names of people. */
-  readonly contacts: ContactsHealth;
+  /** Absent until names are asked for. */
+  readonly contacts?: ContactsHealth | undefined;
   /** Absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;
   /** Absent while search is switched off. */

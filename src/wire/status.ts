@@ -56,7 +56,9 @@ export const statusSchema = shapeOf<StatusReport>()(
         .readonly(),
       held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
       permissions,
-      contacts: contactsHealthSchema,
+      contacts: contactsHealthSchema
+        .optional()
+        .meta({ description: 'Contact names; absent until they are asked for.' }),
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
     })

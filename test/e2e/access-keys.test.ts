@@ -137,6 +137,18 @@ describe('what a key may not read does not exist for it', () => {
     }
   });
 
+  test('a list that was narrowed holds for the very next request', async () => {
+    const { get, record } = await fixture.key({ preset: 'reader', read: [ANA, BEN] });
+    const path = `/messages/${fixture.messages[`any;-;${BEN}`]}`;
+    expect((await get(path)).status).toBe(200);
+    await fixture.service.request('PATCH', `/keys/${record.id}`, {
+      body: JSON.stringify({ read: [ANA] }),
+      headers: { 'content-type': 'application/json' },
+    });
+    expect((await get(path)).status).toBe(404);
+    expect(bodiesOf((await get('/messages')).json)).toEqual(['from-ana']);
+  });
+
   test('files are those of messages that are there', async () => {
     const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
     expect((await get(`/messages/${fixture.messages[`any;-;${ANA}`]}/attachments/0`)).text).toBe('from-ana');

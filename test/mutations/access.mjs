@@ -106,8 +106,8 @@ const MUTATIONS = [
   [
     'nothing is held',
     'src/access/limited-sender.ts',
-    "const isHeld = key.approval === 'always' || (key.approval === 'new' && isNew);",
-    'const isHeld = false as boolean;',
+    'const waits = isHeld(key, isNew);',
+    'const waits = isHeld(key, isNew) && key.id.length === 0;',
     UNIT,
   ],
   [
@@ -287,6 +287,7 @@ const MUTATIONS = [
     'return keyId === null || this.#parts.callerOf?.(keyId) !== undefined;',
     'return true;',
     END_TO_END,
+    'the worker asks for the key before each delivery too',
   ],
   [
     'a WebSocket outlives the key',

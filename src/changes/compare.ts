@@ -24,10 +24,10 @@ export class StoredPrints {
       number = this.#store.nextBlock(number + 1)
     ) {
       const first = number * BLOCK_ROWS;
-      const prints = this.#block(number) ?? [];
-      for (const [at, print] of prints.entries()) {
-        const rowId = first + at;
-        if (print !== NO_PRINT && rowId >= from && rowId <= to) rowIds.push(rowId);
+      const prints = this.#block(number) ?? new Uint32Array();
+      // An iterator of as many numbers costs more than all else here.
+      for (let at = Math.max(0, from - first); at < prints.length && first + at <= to; at += 1) {
+        if (prints[at] !== NO_PRINT) rowIds.push(first + at);
       }
     }
     return rowIds;
@@ -79,7 +79,11 @@ export function compare(
       if (names.length > 0) changes.push({ kind: 'updated', rowId, changes: names });
     }
   }
-  return { changes, prints, removed };
+  return { changes: changes.sort((one, other) => rowOf(one) - rowOf(other)), prints, removed };
+}
+
+function rowOf(change: Change): number {
+  return change.kind === 'many' ? change.lastRowId : change.rowId;
 }
 
 function removal(rowId: number, origins: ReadonlyMap<number, RowOrigin>): Change {

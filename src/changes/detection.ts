@@ -198,9 +198,10 @@ export class ChangeDetection implements ChangeControl {
 
     this.#noteOrigins(newest.prints, newest.from, upTo);
     const stored = new StoredPrints(store);
-    const inWindow = new Set([...stored.between(newest.from, upTo), ...newest.prints.keys()]);
-    const rowIds = [...moved, ...inWindow].sort((a, b) => a - b);
-    const found = compare(rowIds, new Map([...others.prints, ...newest.prints]), stored, this.#origins);
+    const gone = stored.between(newest.from, upTo).filter((rowId) => !newest.prints.has(rowId));
+    const rowIds = [...moved, ...gone, ...newest.prints.keys()];
+    const all = moved.length === 0 ? newest.prints : new Map([...others.prints, ...newest.prints]);
+    const found = compare(rowIds, all, stored, this.#origins);
     this.#record(found.changes, found.prints);
 
     // Only now: after a failure the next pass has to find them again.

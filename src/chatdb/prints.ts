@@ -79,40 +79,38 @@ const queriesOf = perSchema((schema): PrintQueries => {
   };
 });
 
-/** The columns that decision B7 reads, each asked by itself. */
+/** The columns that decision B7 reads, each asked by itself; what another person's row says of delivery means nothing. */
 function flagsSql(schema: SchemaInfo): string {
-  const flag = (bit: number, condition: string): string => `CASE WHEN ${condition} THEN ${bit} ELSE 0 END`;
-  const own = (...names: readonly string[]): string => `m.is_from_me AND ${anyOf(schema, ...names)}`;
-  return [
-    flag(FLAGS.read, anyOf(schema, 'date_read', 'is_read')),
-    flag(FLAGS.delivered, own('is_delivered', 'date_delivered')),
-    flag(FLAGS.sent, own('is_sent')),
-    flag(FLAGS.failed, own('error')),
-    flag(FLAGS.edited, anyOf(schema, 'date_edited')),
-    flag(FLAGS.unsent, anyOf(schema, 'date_retracted')),
-  ].join(' + ');
+  const flag = (bit: number, ...names: readonly string[]): string =>
+    `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
+  const own = [flag(FLAGS.delivered, 'is_delivered', 'date_delivered'), flag(FLAGS.sent, 'is_sent')];
+  own.push(flag(FLAGS.failed, 'error'));
+  return `${flag(FLAGS.read, 'date_read', 'is_read')} + CASE WHEN m.is_from_me THEN ${own.join(' + ')} ELSE 0 END
+    + CASE WHEN ${anyOf(schema, 'date_edited', 'date_retracted')}
+      THEN ${flag(FLAGS.edited, 'date_edited')} + ${flag(FLAGS.unsent, 'date_retracted')} ELSE 0 END`;
 }
 
-/** Factors below 2^31, so that no product of two 31-bit numbers leaves SQLite's integers and becomes a REAL. */
-const FACTORS = [2_147_483_629, 1_836_311_903, 1_610_612_741, 805_306_457, 1_234_567_891];
 const BITS_31 = 2 ** 31 - 1;
+/** Below 2^31: the product with a length, at most 2^30, and a sum of three of them stay within SQLite's integers. */
+const LENGTH_FACTORS = { text: 2_147_483_629, attributedbody: 1_836_311_903, message_summary_info: 1_610_612_741 };
+const DATE_FACTORS = { date_edited: 805_306_457, date_retracted: 1_234_567_891 };
 /** Sums of this many bits stay exact. */
 const SUM_BITS = 2 ** 50 - 1;
 
 /** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
 function contentSql(schema: SchemaInfo): string {
-  const length = (name: string): string => schema.byteLength(column(schema, name));
-  const date = (name: string): string => `(${column(schema, name)} % ${BITS_31})`;
-  const parts = [
-    length('text'),
-    length('attributedbody'),
-    length('message_summary_info'),
-    date('date_edited'),
-    date('date_retracted'),
-  ];
-  const terms = parts.map((part, at) => `((ifnull(${part}, 0) & ${BITS_31}) * ${FACTORS[at]} & ${SUM_BITS})`);
+  const there = (factors: Readonly<Record<string, number>>): [string, number][] =>
+    Object.entries(factors).filter(([name]) => schema.hasColumn('message', name));
+  const lengths = there(LENGTH_FACTORS).map(
+    ([name, factor]) => `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${factor}`,
+  );
+  const dates = there(DATE_FACTORS).map(
+    ([name, factor]) => `((ifnull(m.${name} % ${BITS_31}, 0) & ${BITS_31}) * ${factor} & ${SUM_BITS})`,
+  );
+  const anyDate = anyOf(schema, ...Object.keys(DATE_FACTORS));
+  const mixed = `((${lengths.join(' + ')}) & ${SUM_BITS}) + CASE WHEN ${anyDate} THEN ${dates.join(' + ') || '0'} ELSE 0 END`;
   // The middle bits of a product are mixed best.
-  return `(((${terms.join(' + ')}) >> 20) & ${2 ** CONTENT_BITS - 1})`;
+  return `(((${mixed}) >> 20) & ${2 ** CONTENT_BITS - 1})`;
 }
 
 /** A number that a single attachment always moves: whether it is there, its transfer state and whether it has a name. */

@@ -31,6 +31,7 @@ function flag(at: number): number {
 
 /** `attachments` is any number that another state of the attachments changes, best by little. */
 export function printOf(flagsAndContent: number, attachments: number, isDeleted: boolean): Print {
+  if (attachments === 0 && !isDeleted) return flagsAndContent || 1;
   const bits = (attachments % 2 ** ATTACHMENT_BITS) * 2 ** CONTENT_BITS;
   return flagsAndContent + bits + (isDeleted ? FLAGS.deleted : 0) || 1;
 }

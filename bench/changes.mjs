@@ -1,0 +1,115 @@
+// Rows about changes of existing messages: what a pass costs, and how soon an edit arrives.
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { ChangeDetection } from '../dist/src/changes/detection.js';
+import { Connection } from '../dist/src/chatdb/connection.js';
+import { Fingerprints } from '../dist/src/chatdb/fingerprints.js';
+import { ChatLog } from '../dist/src/chatdb/message-log.js';
+import { changeStore } from '../dist/src/state/changes.js';
+import { openStateDatabase } from '../dist/src/state/database.js';
+import { summary } from './figures.mjs';
+import { withCopy } from './live-copy.mjs';
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+const MAX_PASS_MS = 4;
+/** A pass at most once a second; 1.1 times that. */
+const MAX_LATENCY_MS = 1100;
+
+export async function changeRows(path, { rounds, isQuick }) {
+  return [passRow(path, rounds), await latencyRow(path, isQuick ? 5 : 30)];
+}
+
+/** One pass after an edit of one of the newest messages, storing it included. */
+function passRow(path, rounds) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-changes-'));
+  const copy = join(folder, 'chat.db');
+  copyFileSync(path, copy);
+  const writer = new Sqlite(copy);
+  const connection = new Connection({ path: copy, home: folder, log: SILENT });
+  const state = openStateDatabase(join(folder, 'state.db'));
+  const cursor = new ChatLog(connection).newest();
+  const { rowId } = cursor.offset;
+  let timer;
+  let nowMs = 0;
+  const after = (_, run) => {
+    timer = run;
+    return () => undefined;
+  };
+  const detection = new ChangeDetection({
+    mode: 'auto',
+    store: changeStore(state),
+    prints: new Fingerprints(connection),
+    // The sweep is another thread's work.
+    background: { range: () => new Promise(() => {}), origins: () => new Promise(() => {}) },
+    cursor: () => cursor,
+    stream: { lastRowId: rowId, readers: 1, restart() {} },
+    publish() {},
+    clock: { now: () => 0, monotonic: () => nowMs, after },
+    log: SILENT,
+  });
+  try {
+    detection.start();
+    detection.noteAsked();
+    const edit = writer.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?');
+    const times = [];
+    for (let round = -3; round < rounds * 10; round += 1) {
+      edit.run(`edit ${round}`, 700_000_000_000_000_000n + BigInt(round), rowId - 100 - round);
+      connection.check();
+      nowMs += 10_000;
+      detection.noteCommit();
+      const started = process.cpuUsage();
+      timer();
+      const { user, system } = process.cpuUsage(started);
+      if (round >= 0) times.push((user + system) / 1000);
+    }
+    return {
+      what: 'changes: one pass after a commit, processor time',
+      postern: summary(times),
+      unit: 'ms',
+      bound: MAX_PASS_MS,
+    };
+  } finally {
+    connection.close();
+    state.close();
+    writer.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** From an edit's commit to its frame. */
+async function latencyRow(path, edits) {
+  return withCopy(path, {}, async ({ path: copy, service: { socketUrl } }) => {
+    const { WebSocket } = await import('ws');
+    const socket = new WebSocket(`${socketUrl}&changes=true`);
+    const arrived = new Map();
+    socket.on('message', (data) => {
+      const { type, data: message } = JSON.parse(String(data));
+      if (type === 'message.updated') arrived.get(message.body)?.(performance.now());
+    });
+    await new Promise((resolve) => socket.once('open', resolve));
+    const writer = new Sqlite(copy);
+    const rows = writer
+      .prepare('SELECT ROWID FROM message WHERE associated_message_type = 0 ORDER BY ROWID DESC LIMIT ?')
+      .pluck()
+      .all(edits);
+    const edit = writer.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?');
+    const times = [];
+    for (const [n, row] of rows.entries()) {
+      const text = `edit ${n}`;
+      const frame = new Promise((resolve) => arrived.set(text, resolve));
+      const started = performance.now();
+      edit.run(text, 700_000_000_000_000_000n + BigInt(n), row);
+      times.push((await frame) - started);
+    }
+    writer.close();
+    socket.terminate();
+    return {
+      what: 'changes: edit committed → WebSocket frame, one after the other',
+      postern: summary(times),
+      unit: 'ms',
+      bound: MAX_LATENCY_MS,
+    };
+  });
+}

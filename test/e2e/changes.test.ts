@@ -206,7 +206,7 @@ describe('GET /events?changes=true', () => {
       return answer.text === '[]' ? undefined : answer;
     });
     expect(plain.text).toBe(JSON.stringify([{ type: 'message.received', data: (plain.json as Event[])[0]?.data }]));
-    expect(plain.headers.get('link')).toBeNull();
+    expect(plain.headers.get('link')).toBe(`</api/v1/events?limit=100&after=${row}>; rel="next"`);
     const offset = offsetOf(nextOf(await service.get(`/events?changes=true&after=${row - 1}&limit=1`)));
     expect((await service.get(`/events?after=${offset}`)).text).toBe('[]');
   });

@@ -73,10 +73,10 @@ describe('state.db that cannot be written', () => {
   );
 
   test('because the disk fails: 503 with the code that SQLite gave, and the cause in the log', async () => {
-    // Writes beyond 100 KiB of a file fail (EFBIG), as on a file system that is at its limit.
+    // Writes beyond 400 KiB of a file fail (EFBIG), as on a file system that is at its limit.
     const running = await Service.start({
       chatDbPath: join(root, 'chat.db'),
-      through: ['sh', '-c', 'ulimit -f 200; exec "$@"', 'sh'],
+      through: ['sh', '-c', 'ulimit -f 800; exec "$@"', 'sh'],
     });
     service = running;
     let answer = await register(running);

@@ -50,7 +50,8 @@ async function listening(server: Server): Promise<string> {
 describe('the typed client over the Unix socket', () => {
   test('reads, pages, sends, and deletes', async () => {
     const sent = (await client.send({ recipient: '+15550100', body: 'Grüße 👋', idempotencyKey: 'once' })) as Message;
-    expect(await client.message(sent.id)).toEqual(sent);
+    // Messages may have gone on with it since.
+    expect({ ...(await client.message(sent.id)), status: sent.status }).toEqual(sent);
     await client.send({ recipient: '+15550100', body: 'two' });
     const all: string[] = [];
     for await (const { body } of client.allMessages({ limit: 1, order: 'asc' })) all.push(body);

@@ -132,11 +132,14 @@ export class Service {
       env: { PATH: process.env.PATH, HOME: this.folder, ...env },
     });
     this.#child = child;
+    const before = this.#output.length;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.#output += String(chunk)));
     await waitFor(async () => {
       if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${this.#output}`);
       this.#port ||= Number(/"url":"http:[^"]*:(\d+)"/.exec(this.#output)?.[1] ?? 0);
-      return this.#port !== 0 && (await fetch(`${this.url}/health`)).ok;
+      // The port answers before the Unix socket does.
+      const isServing = this.#output.includes('"msg":"serving"', before);
+      return isServing && this.#port !== 0 && (await fetch(`${this.url}/health`)).ok;
     });
   }
 

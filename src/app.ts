@@ -332,7 +332,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
-    // At once: whoever asks for changes needs to know where the log begins.
+    // At once, because a client that asks for changes needs to know where the log begins.
     detector.start();
     await listenOnSocket(config, http, log);
     clockWatch.start();

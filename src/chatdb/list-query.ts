@@ -168,7 +168,7 @@ export function listMessageRows(snapshot: Snapshot, list: List, limit: number, o
   return readList(snapshot, sql, list, limit, offset);
 }
 
-/** What stands in a list without its texts, and the cursor behind it. */
+/** The rows of a list without their texts, and the cursor behind it. */
 export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
   const { listed } = listQueriesOf(snapshot.database.schema);
   const found = readList(snapshot, listed, list, limit, 0);

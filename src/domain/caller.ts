@@ -62,12 +62,17 @@ export interface Callers {
  */
 export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
 
+/** Whether the rule lets this caller in. */
+export function isAllowed({ key }: Pick<Caller, 'key'>, access: Access): boolean {
+  if (key === undefined || access === 'open' || access === 'key') return true;
+  return access !== 'owner' && access.some((scope) => key.scopes.includes(scope));
+}
+
 /** Throws `scope_missing` unless the rule lets this caller in. */
-export function assertAllowed({ key, onRefused }: Caller, access: Access): void {
-  if (key === undefined || access === 'open' || access === 'key') return;
-  if (access !== 'owner' && access.some((scope) => key.scopes.includes(scope))) return;
-  onRefused?.('scope_missing');
-  if (access === 'owner') throw problem('scope_missing', { needs: "the owner's key" }, { extra: { needs: access } });
-  const needs = access.join(' or ');
-  throw problem('scope_missing', { needs: `the scope ${needs}` }, { extra: { needs } });
+export function assertAllowed(caller: Caller, access: Access): void {
+  if (isAllowed(caller, access)) return;
+  caller.onRefused?.('scope_missing');
+  const needs = typeof access === 'string' ? access : access.join(' or ');
+  const named = access === 'owner' ? "the owner's key" : `the scope ${needs}`;
+  throw problem('scope_missing', { needs: named }, { extra: { needs } });
 }

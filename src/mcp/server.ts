@@ -1,5 +1,5 @@
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import type { Caller } from '../domain/caller.ts';
+import { type Caller, isAllowed } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
@@ -85,8 +85,8 @@ function neededBy(body: unknown): { readonly tools: readonly Tool[]; readonly ot
   return { tools: TOOLS, others: method !== 'tools/list' };
 }
 
-function mayUse({ key }: Caller, scope: Tool['scope']): boolean {
-  return key === undefined || scope === undefined || key.scopes.includes(scope);
+function mayUse(caller: Caller, scope: Tool['scope']): boolean {
+  return scope === undefined || isAllowed(caller, [scope]);
 }
 
 /** Makes the context of one call; without a call, of a read that never waits. */

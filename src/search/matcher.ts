@@ -49,7 +49,7 @@ function isMeant({ senders, fromMs, beforeMs }: SearchQuery, message: Message): 
   );
 }
 
-/** Where the sequence stands in a text. */
+/** The place of the sequence in a text. */
 function find(text: readonly Token[], { tokens, isBegun }: Sequence): readonly Highlight[] {
   const found: Highlight[] = [];
   const [first = ''] = tokens;

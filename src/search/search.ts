@@ -97,7 +97,7 @@ export class Search implements RunningSearch {
     try {
       return this.#session?.progress();
     } catch {
-      return undefined; // whoever writes next finds out what is wrong
+      return undefined; // the next write finds out what is wrong
     }
   }
 

@@ -4,7 +4,7 @@ import type { Highlight } from '../domain/search.ts';
 export interface Token {
   /** Folded: without case and accents. Never empty, without blanks and quotes. */
   readonly text: string;
-  /** Where it stands in the given text, in UTF-16 units. */
+  /** Its place in the given text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }

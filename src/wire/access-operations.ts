@@ -2,11 +2,7 @@ import { accessExamples as examples } from './access-examples.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './approval.ts';
 import { auditQuery } from './audit.ts';
 import { keyBody, keyChangesBody, keyCheckQuery } from './key.ts';
-import type { Operation } from './operations.ts';
-
-const MADE = { Location: 'URL of the new resource.' };
-/** Of operations that write to state.db. */
-const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
+import { MADE, type Operation, STATE_DB } from './operation.ts';
 
 /** Keys, approvals and the audit log, by their names in `ROUTES`. */
 export const ACCESS_OPERATIONS = {

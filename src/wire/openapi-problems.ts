@@ -1,6 +1,6 @@
 import type { AppError, AppErrorOptions } from '../domain/errors.ts';
 import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../domain/problems.ts';
-import type { Operation } from './operations.ts';
+import type { Operation } from './operation.ts';
 import { type Problem, problemDocument } from './problem.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,0 +1,125 @@
+import { namesOf } from '../domain/problems.ts';
+import { accessExamples } from './access-examples.ts';
+import { examples } from './examples.ts';
+import { INCLUDE_MISTAKE } from './include.ts';
+import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
+import { CHAT_DB, MADE, NEXT, type Operation, STATE_DB } from './operation.ts';
+import { searchParameters } from './search.ts';
+
+const RANGE = {
+  name: 'Range',
+  in: 'header',
+  description: 'One range of bytes, as in `bytes=0-1023`.',
+  schema: { type: 'string' },
+};
+
+/** Messages: reading, searching and sending. */
+export const MESSAGE_OPERATIONS = {
+  listMessages: {
+    tag: 'Messages',
+    summary: 'Messages, newest first',
+    query: messageQuery,
+    answers: {
+      200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
+    },
+    problems: ['invalid_cursor', ...CHAT_DB],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+  },
+  searchMessages: {
+    tag: 'Messages',
+    summary: 'Full-text search, newest first',
+    description:
+      'Words mean AND, whatever their case and accents. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
+      '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
+      '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
+    query: searchParameters,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'SearchHit',
+        isList: true,
+        example: [examples.searchHit],
+        headers: {
+          ...NEXT,
+          'Postern-Search-Complete':
+            '`false; from=<date>` while the index is being built: older messages cannot be found yet.',
+        },
+      },
+    },
+    problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
+    mistakes: [
+      { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
+      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
+    ],
+  },
+  sendMessage: {
+    tag: 'Messages',
+    summary: 'Send a message',
+    description: 'Sends are strictly serial. Each part (the text, then each attachment) is handed to Messages in turn.',
+    headers: [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        description: 'For 24 hours a repeat of the same key and body does not send again; it gets the stored outcome.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ],
+    body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    answers: {
+      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
+      201: {
+        description: 'Sent, and its row was found in chat.db.',
+        schema: 'Message',
+        example: examples.sent,
+        headers: MADE,
+      },
+      202: {
+        description: 'Handed to Messages and its row is not in chat.db yet; or held until the owner decides.',
+        schema: 'AcceptedSend',
+        example: examples.provisional,
+      },
+    },
+    problems: [
+      'recipient_not_allowed',
+      'attachment_not_allowed',
+      'send_denied',
+      'already_decided',
+      'approval_expired',
+      'cap_reached',
+      'too_many_held',
+      'storage_full',
+      'send_in_progress',
+      'send_interrupted',
+      'attachment_changed',
+      'idempotency_key_reused',
+      ...namesOf('send_failed'),
+      ...namesOf('messages_unavailable'),
+      'send_queue_full',
+      ...STATE_DB,
+      'shutting_down',
+      'send_outcome_unknown',
+    ],
+    mistakes: [
+      { pointer: '/recipient', message: 'The recipient must not be blank.' },
+      { pointer: '/body', message: 'The body is missing.' },
+    ],
+  },
+  getMessage: {
+    tag: 'Messages',
+    summary: 'One message',
+    query: singleMessageQuery,
+    answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
+    problems: ['message_not_found', ...CHAT_DB],
+    mistakes: [INCLUDE_MISTAKE],
+  },
+  getAttachment: {
+    tag: 'Messages',
+    summary: 'The bytes of an attachment, counted from 0; ranges work',
+    headers: [RANGE],
+    answers: {
+      200: { description: 'The whole file, in its own type.', type: '*/*' },
+      206: { description: 'The requested range.', type: '*/*' },
+    },
+    problems: ['attachment_not_found', 'range_not_satisfiable', ...CHAT_DB],
+  },
+} as const satisfies Record<string, Operation>;

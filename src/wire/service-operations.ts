@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { diagnosticsQuery } from './diagnostics.ts';
+import { examples } from './examples.ts';
+import type { Operation } from './operation.ts';
+import { statusQuery } from './status.ts';
+
+/** The service itself, and the Model Context Protocol. */
+export const SERVICE_OPERATIONS = {
+  getHealth: {
+    tag: 'Service',
+    summary: 'Whether chat.db can be read, and if not, why',
+    answers: { 200: { description: 'The Health record.', schema: 'Health', example: examples.health } },
+  },
+  getStatus: {
+    tag: 'Service',
+    summary: 'Version, newest row and event, webhooks, permissions',
+    query: statusQuery,
+    answers: {
+      200: { description: 'State of the service.', schema: 'Status', example: examples.status, type: 'text/plain' },
+    },
+    mistakes: [{ pointer: '?as', message: 'The parameter as must be swiftbar or xbar.' }],
+  },
+  checkPermissions: {
+    tag: 'Service',
+    summary: 'Check the permissions in the agent itself; macOS may show a dialog',
+    answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
+  },
+  runDiagnostics: {
+    tag: 'Service',
+    summary: 'Watch chat.db and ask Messages, for a bug report',
+    description:
+      'What only the program with the permissions can find out: `postern doctor --mac-report` makes its report of it. ' +
+      'No text, and no address but your own. A second request while one runs gets the same answer.',
+    query: diagnosticsQuery,
+    answers: {
+      200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
+    },
+    mistakes: [{ pointer: '?ask', message: 'The parameter ask must be messages.' }],
+  },
+  getMetrics: {
+    tag: 'Service',
+    summary: 'Metrics for Prometheus',
+    answers: { 200: { description: 'The text format.', type: 'text/plain' } },
+  },
+  callMcp: {
+    tag: 'Agents',
+    summary: 'One message of the Model Context Protocol',
+    description:
+      'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
+      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there.',
+    body: {
+      schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    },
+    answers: {
+      200: {
+        description: 'The answer, or a stream of messages that ends with it.',
+        type: 'application/json, text/event-stream',
+      },
+      202: { description: 'A notification was taken.' },
+    },
+    problems: ['owner_key_at_mcp', 'shutting_down'],
+  },
+} as const satisfies Record<string, Operation>;

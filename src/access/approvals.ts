@@ -1,10 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
-import { errorCode, isAppError } from '../domain/errors.ts';
-import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
-import type { Clock, Log } from '../domain/ports/host.ts';
-import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import type { StoredApproval } from '../domain/ports/access.ts';
 import { problem } from '../domain/problems.ts';
+import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
 import type { Destination } from './policy.ts';
 import { Waiters } from './waiters.ts';
@@ -13,14 +11,6 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
 /** Decision L3: of all held files together. */
 const MAX_HELD_BYTES = 1_000_000_000;
-/** Problems that say a held send may not go out any more. */
-const NOT_ALLOWED: ReadonlySet<string> = new Set([
-  'recipient_not_allowed',
-  'attachment_changed',
-  'attachment_not_allowed',
-  'unauthorized',
-]);
-
 /** What is to be held. */
 export interface Holding {
   readonly keyId: string;
@@ -31,33 +21,26 @@ export interface Holding {
   readonly requestHash: string;
 }
 
-export interface ApprovalDeskParts {
-  readonly store: ApprovalStore;
-  readonly files: HeldFiles;
-  readonly sender: MessageSender;
-  readonly idempotency: IdempotencyStore;
+export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Throws unless the key may still send there, and the readers are those who were shown. */
-  readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
 
-/**
- * Held sends (decision L3). One is decided once, by one statement, and sent at most once, because it carries an
- * idempotency key of its own through crashes.
- */
+/** Held sends (decision L3). One is decided once, by one statement. */
 export class ApprovalDesk {
   readonly #parts: ApprovalDeskParts;
   readonly #waiters: Waiters;
   /** Holds that are being made, by their ask. */
   readonly #making = new Map<string, Promise<StoredApproval>>();
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sends: ApprovedSends;
   #isClosed = false;
 
   constructor(parts: ApprovalDeskParts) {
     this.#parts = parts;
     this.#waiters = new Waiters(parts.clock);
+    this.#sends = new ApprovedSends(parts, (approval, state) => {
+      this.#note(approval, approval.key_id, state);
+      this.#waiters.wake();
+    });
   }
 
   /** Sends what an earlier process was told to send. */
@@ -66,14 +49,14 @@ export class ApprovalDesk {
     const { store, files } = this.#parts;
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
     await files.keepOnly(new Set(open.map(({ id }) => id)));
-    for (const approval of open) if (approval.state === 'approved') this.#sendLater(approval);
+    for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
   }
 
   /** Resolves when nothing is being sent and nobody waits any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiters.close();
-    await Promise.all(this.#sending);
+    await this.#sends.close();
   }
 
   get isClosed(): boolean {
@@ -122,7 +105,7 @@ export class ApprovalDesk {
 
   approve(id: string, shown: string, by: string): StoredApproval {
     const approval = this.#decided(id, 'approved', by, shown);
-    this.#sendLater(approval);
+    this.#sends.begin(approval);
     return approval;
   }
 
@@ -224,64 +207,6 @@ export class ApprovalDesk {
     this.#waiters.wake();
   }
 
-  #sendLater(approval: StoredApproval): void {
-    const sending = this.#send(approval).finally(() => this.#sending.delete(sending));
-    this.#sending.add(sending);
-  }
-
-  async #send(approval: StoredApproval): Promise<void> {
-    const { store, files, log } = this.#parts;
-    try {
-      const end = await this.#outcome(approval);
-      if (end === undefined) return;
-      store.finish(approval.id, end.state, { messageId: end.messageId ?? null, problem: end.problem ?? null });
-      this.#note(approval, approval.key_id, end.state);
-      await files.remove(approval.id);
-    } catch (error) {
-      // It stays approved, and the next start asks its idempotency key what became of it.
-      log.error('the end of an approved send could not be stored', { approval: approval.id, code: errorCode(error) });
-    } finally {
-      this.#waiters.wake();
-    }
-  }
-
-  /** undefined when the service stops before it was its turn: it is sent after the next start. */
-  async #outcome(approval: StoredApproval): Promise<End | undefined> {
-    const { sender, files, check, clock, idempotency } = this.#parts;
-    const { id, key_id, to, members, text, attachments, expiresMs } = approval;
-    const idempotencyKey = `\0approval\0${id}`;
-    if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
-    const nowMs = clock.now();
-    if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A claim is forgotten after a day, so its absence proves nothing any more.
-      return nowMs >= expiresMs + LIFETIME_MS / 2
-        ? { state: 'unknown', problem: 'send_outcome_unknown' }
-        : { state: 'void', problem: 'approval_expired' };
-    }
-    try {
-      const { confirmed, message } = await sender.send({
-        recipient: to,
-        body: text,
-        attachments: await files.paths(id, attachments),
-        areCopies: true,
-        idempotencyKey,
-        check: () => check(key_id, to, members),
-      });
-      return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };
-    } catch (error) {
-      return this.#failure(error);
-    }
-  }
-
-  #failure(error: unknown): End | undefined {
-    const code = isAppError(error) ? error.code : 'internal_error';
-    if (!isAppError(error)) this.#parts.log.error('an approved send failed', { error });
-    if (code === 'shutting_down' && this.#isClosed) return undefined;
-    if (NOT_ALLOWED.has(code)) return { state: 'void', problem: code };
-    const isUnknown = code === 'send_outcome_unknown' || code === 'internal_error';
-    return { state: isUnknown ? 'unknown' : 'failed', problem: code };
-  }
-
   #note({ id, key_id, textHmac }: StoredApproval, keyId: string, outcome: string): void {
     this.#parts.audit.note({
       keyId: outcome === 'held' ? key_id : keyId,
@@ -291,12 +216,6 @@ export class ApprovalDesk {
       textHmac,
     });
   }
-}
-
-interface End {
-  readonly state: ApprovalState;
-  readonly messageId?: string;
-  readonly problem?: string;
 }
 
 /** The approval as a caller is shown it. */

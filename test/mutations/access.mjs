@@ -169,7 +169,7 @@ const MUTATIONS = [
   ],
   [
     'an approval has no key of its own',
-    'src/access/approvals.ts',
+    'src/access/approved-sends.ts',
     'const idempotencyKey = ',
     'const idempotencyKey = Math.random() + ',
     UNIT,

@@ -59,6 +59,8 @@ case "${1:-}" in
   logs)
     open "$HOME/Library/Logs/Postern"
     exit ;;
+  open-console)
+    exec "$support/postern" open ;;
   doctor)
     exec "$support/postern" doctor ;;
 esac
@@ -151,6 +153,7 @@ case "$status" in
 esac
 
 echo ---
+[ "$is_up" = yes ] && action 'Open console' open-console
 action 'Copy API key' copy-key
 if [ "$is_up" = yes ]; then
   action 'Restart' restart

@@ -10,6 +10,10 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', examples('postern status', 'postern status --json | jq .newest_row'))
     .action(runs(async (command) => (await import('./commands/status.ts')).status(command.optsWithGlobals(), context)));
+  connected(program.command('open'), { json: false })
+    .description('Open the console in a browser, signed in.')
+    .addHelpText('after', examples('postern open', 'postern open --demo'))
+    .action(runs(async (command) => (await import('./commands/open.ts')).open(command.optsWithGlobals(), context)));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)

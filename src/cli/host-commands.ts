@@ -120,7 +120,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
 function declareConfigCommands(program: Command, context: Context, runs: Runs): void {
   const config = program
     .command('config')
-    .description('Check the configuration, print its path, change the key.')
+    .description('Check the configuration, print its path or the key, change the key.')
     .addHelpText('after', examples('postern config check', 'postern config path --demo'));
   const located = (command: Command): Command => command.option('--demo', 'the configuration of postern demo');
   located(config.command('check'))
@@ -133,6 +133,12 @@ function declareConfigCommands(program: Command, context: Context, runs: Runs): 
     .addHelpText('after', examples('$EDITOR "$(postern config path)"'))
     .action(
       runs(async (command) => (await import('./commands/config.ts')).showPath(command.optsWithGlobals(), context)),
+    );
+  located(config.command('key'))
+    .description('Print the API key of the owner, for use in a shell.')
+    .addHelpText('after', examples('KEY=$(postern config key --demo)'))
+    .action(
+      runs(async (command) => (await import('./commands/config.ts')).showKey(command.optsWithGlobals(), context)),
     );
   located(config.command('rotate-key'))
     .description('Write a new random key to config.toml, and change nothing else.')

@@ -32,6 +32,7 @@ export interface Connection {
   readonly client: PosternClient;
   /** The URL that was named, or the path of the Unix socket. */
   readonly place: string;
+  readonly key: string;
 }
 
 /** Runs `work` with the service; whatever keeps it from working becomes a sentence and its exit code. */
@@ -42,7 +43,7 @@ export async function withService(
 ): Promise<number> {
   return reportRefusal(options, context, async () => {
     const { place, ...destination } = destinationOf(options, context);
-    return work({ place, client: new PosternClient(destination) });
+    return work({ place, key: destination.key, client: new PosternClient(destination) });
   });
 }
 

@@ -37,6 +37,8 @@ export interface ChangesReport {
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
+  /** Where it listens; said over the Unix socket alone. */
+  readonly url?: string | undefined;
   /** Whole seconds since the start. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;

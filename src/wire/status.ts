@@ -37,6 +37,7 @@ export const statusSchema = shapeOf<StatusReport>()(
   z
     .object({
       version: z.string(),
+      url: z.string().optional().meta({ description: 'Where it listens; said over the Unix socket alone.' }),
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),

@@ -244,6 +244,7 @@ describe('the console', () => {
 describe('the reference page', () => {
   inBrowser('tries an operation out with a pasted key', async () => {
     const { page, url, key } = there();
+    await page.evaluate('sessionStorage.clear()');
     await page.goto(`${url}/docs`);
     await page.locator('.opblock').first().waitFor();
     await picture('docs');

@@ -95,6 +95,7 @@ function closed(running: { close(done: () => void): unknown }): Promise<void> {
 const bash = `bash="${link}"`;
 const RUNNING_ITEMS = [
   '---',
+  `Open console | ${bash} param1=open-console terminal=false refresh=true`,
   `Copy API key | ${bash} param1=copy-key terminal=false refresh=true`,
   `Restart | ${bash} param1=restart terminal=false refresh=true`,
   `Quit | ${bash} param1=quit terminal=false refresh=true`,

@@ -32,6 +32,23 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
   return state === 'usable' ? EXIT.ok : EXIT.config;
 }
 
+/** `postern config key`: the owner's key alone, for `$(…)` in a shell. */
+export async function showKey(options: ConfigOptions, context: Context): Promise<number> {
+  const reading = readConfig(folderOf(options, context), context.environment);
+  if (reading.state === 'usable') {
+    context.stdout(reading.config.auth.apiKey);
+    return EXIT.ok;
+  }
+  const isAbsent = reading.state === 'absent';
+  context.stderr(
+    isAbsent ? `There is no configuration at ${reading.path}.` : `${reading.path} cannot be used.`,
+    ...(isAbsent
+      ? [`Start Postern once (postern ${options.demo === true ? 'demo' : 'serve'}): it writes one.`]
+      : indented(reading.mistakes)),
+  );
+  return EXIT.config;
+}
+
 /** `postern config rotate-key`: a new key in the file; it is never printed. */
 export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
   const rotation = rotateKey(folderOf(options, context), context.environment);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { socketOf } from '../../config/address.ts';
 import { demoFolder } from '../../config/environment.ts';
-import { configPath, createConfig, readConfig } from '../../config/file.ts';
+import { createConfig, readConfig } from '../../config/file.ts';
 import type { Config } from '../../config.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
@@ -50,7 +50,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         homeFolder: mac.homeFolder,
         // The Mac of a demo that runs already is left alone.
         onLocked: () => mac.start(),
-        onStart: (url) => context.stdout(...introduction(url, folder, whereabouts(url, config, options, context))),
+        onStart: (url) => context.stdout(...introduction(url, folder, placeOf(config, options, context), config)),
       });
     } finally {
       await mac.stop();
@@ -70,8 +70,10 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
   ]);
 }
 
-/** What to try. The key is read from its file by the shell or by us, and so is in no line that we print. */
-function introduction(url: string, folder: string, where: string): readonly string[] {
+/** What to try. The key is in no line that is printed. */
+function introduction(url: string, folder: string, place: string, config: Config): readonly string[] {
+  // Without a socket the commands need the address.
+  const where = 'path' in socketOf(config) ? place : `${place} --url ${url}`;
   return [
     '',
     `This is a simulated Mac in ${folder}. No real message is read or sent.`,
@@ -81,13 +83,15 @@ function introduction(url: string, folder: string, where: string): readonly stri
     `  ${program()} tail ${where}`,
     '',
     'In a third terminal, over plain HTTP:',
-    `  KEY=$(sed -n 's/^api_key = "\\(.*\\)"/\\1/p' ${quoted(configPath(folder))})`,
+    `  KEY=$(${program()} config key ${place})`,
     `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
     '',
     'Send a message; the reply arrives as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
     '',
-    `In a browser, with that key: ${url}/console`,
+    'In a browser, signed in:',
+    `  ${program()} open ${where}`,
+    '',
     `The API reference, with Try it out: ${url}/docs`,
     '',
     'Stop with Ctrl+C.',
@@ -95,11 +99,10 @@ function introduction(url: string, folder: string, where: string): readonly stri
   ];
 }
 
-/** How another command finds this demo. */
-function whereabouts(url: string, config: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
+/** How another command finds the configuration of this demo. */
+function placeOf({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
   const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
-  const place = isUsual ? '--demo' : `--config-dir ${quoted(config.dir)}`;
-  return 'path' in socketOf(config) ? place : `${place} --url ${url}`;
+  return isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
 }
 
 /** This program as a shell in any folder starts it. */

@@ -1,23 +1,15 @@
+import { keptKey } from './kept-key.js';
+
 /** Relative, so that it also holds behind a proxy that adds a folder. */
 export const API = new URL('api/v1/', location.href);
 
-const KEPT_AS = 'postern-key';
-let key = sessionStorage.getItem(KEPT_AS) ?? '';
+let key = keptKey();
 
-/** The key this page asks with: kept for this tab, and nowhere else. */
+/** The key this page asks with. */
 export const currentKey = () => key;
 
 export function useKey(candidate) {
   key = candidate;
-}
-
-export function keepKey() {
-  sessionStorage.setItem(KEPT_AS, key);
-}
-
-export function forgetKey() {
-  key = '';
-  sessionStorage.removeItem(KEPT_AS);
 }
 
 /** What the service refused, in its own words; status 0 when there was no answer. */

@@ -1,10 +1,11 @@
 // The console: one page over the public API, nothing else. Each noun has a file of its own beside this one.
 
 import { offerAccess, showAccess } from './access.js';
-import { call, currentKey, forgetKey, keepKey, newestOffset, useKey } from './api.js';
+import { call, currentKey, newestOffset, useKey } from './api.js';
 import { focusConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
 import { watchHealth } from './health.js';
+import { forgetKey, isRemembered, keepKey, keyInAddress } from './kept-key.js';
 import { listen, offerFilter } from './live.js';
 import { offerSearch } from './search.js';
 import { offerSending } from './send.js';
@@ -20,7 +21,7 @@ async function enter(candidate) {
     const status = await call('status');
     const position = await newestPosition(status);
     await showConversations();
-    keepKey();
+    keepKey(candidate, element('remember').checked);
     show('workspace');
     focusConversations();
     listen(position, () => leave(CHANGED_KEY), restart);
@@ -48,7 +49,10 @@ async function restart() {
 
 /** Back to the sign-in form. A key that was refused is forgotten; one that could not be checked is kept. */
 function leave(reason, isForgotten = true) {
-  if (isForgotten) forgetKey();
+  if (isForgotten) {
+    useKey('');
+    forgetKey();
+  }
   show('sign-in');
   say('key-error', reason, true);
   element('key').select();
@@ -78,10 +82,16 @@ element('sign-out').addEventListener('click', () => {
   forgetKey();
   location.reload();
 });
+// The same address once more, in a tab where the console is open.
+addEventListener('hashchange', () => {
+  const key = keyInAddress();
+  if (key !== undefined) void enter(key);
+});
 offerSending();
 offerSearch();
 offerFilter();
 offerAccess();
 watchHealth();
+element('remember').checked = isRemembered();
 if (currentKey() !== '') void enter(currentKey());
 else show('sign-in');

@@ -45,6 +45,7 @@ const CONSOLE_MODULES = [
   'conversations',
   'elements',
   'health',
+  'kept-key',
   'keys',
   'line',
   'live',

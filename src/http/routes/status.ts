@@ -22,7 +22,9 @@ export function statusRoutes(
     getStatus({ query, request, arrival, caller }) {
       const { as } = readQuery(statusQuery, query);
       const report = caller.status();
-      if (as === undefined) return { status: 200, body: report };
+      if (as === undefined) {
+        return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
+      }
       // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a
       // socket.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;

@@ -1,0 +1,30 @@
+// The key of the console and of the API reference: kept for this tab, on request for this device.
+
+const NAME = 'postern-key';
+
+export const keptKey = () => keyInAddress() ?? sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
+
+export const isRemembered = () => localStorage.getItem(NAME) !== null;
+
+export function keepKey(key, isForDevice) {
+  sessionStorage.setItem(NAME, key);
+  if (isForDevice) localStorage.setItem(NAME, key);
+  else localStorage.removeItem(NAME);
+}
+
+export function forgetKey() {
+  sessionStorage.removeItem(NAME);
+  localStorage.removeItem(NAME);
+}
+
+/** `#key=…`, as `postern open` leads here. It leaves the address and the history at once. */
+export function keyInAddress() {
+  const [, encoded] = /^#key=(.+)$/.exec(location.hash) ?? [];
+  if (encoded === undefined) return undefined;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+import { type Ended, postern } from '../support/postern.ts';
+import { KEY, Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const programs = join(root, 'bin');
+const openedPage = join(root, 'opened');
+const minuteIsOver = join(root, 'minute-is-over');
+let service: Service;
+
+beforeAll(async () => {
+  mkdirSync(programs);
+  // A minute that ends when the test says so.
+  standIn('sleep', `[ "$1" = 60 ] || exit 1; until [ -e '${minuteIsOver}' ]; do /bin/sleep 0.02; done`);
+  service = await Service.start({ chatDbPath: join(root, 'none'), osascriptPath: join(root, 'none') });
+});
+afterAll(() => service.dispose());
+beforeEach(() => {
+  rmSync(minuteIsOver, { force: true });
+  standIn('xdg-open', `echo "$#" "$1" > '${openedPage}'`);
+});
+afterEach(async () => {
+  writeFileSync(minuteIsOver, '');
+  await eventually(() => expect(pages()).toEqual([]));
+});
+
+function standIn(name: string, lines: string): void {
+  writeFileSync(join(programs, name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+}
+
+function open(...options: readonly string[]): Promise<Ended> {
+  return postern(['--config-dir', service.configFolder, 'open', ...options], {
+    env: { PATH: `${programs}:${process.env.PATH ?? ''}` },
+  });
+}
+
+const pages = (): readonly string[] =>
+  readdirSync(service.configFolder)
+    .filter((name) => name.endsWith('.html'))
+    .map((name) => join(service.configFolder, name));
+
+test('the browser is given a private page that leads to the console with the key, and the page goes away', async () => {
+  const { exitCode, stdout, stderr } = await open();
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toBe(`Opened the console of http://127.0.0.1:${service.port} in the browser.\n`);
+  const [page = ''] = pages();
+  expect(readFileSync(openedPage, 'utf8')).toBe(`1 ${page}\n`);
+  expect(statSync(page).mode & 0o777).toBe(0o600);
+  expect(readFileSync(page, 'utf8')).toContain(
+    `content="0; url=http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}"`,
+  );
+});
+
+test('without a browser it says which file to open', async () => {
+  standIn('xdg-open', 'exit 3');
+  const { exitCode, stdout, stderr } = await open();
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).toContain(`Open this file within 60 seconds, in a browser on this machine: ${pages()[0] ?? '-'}`);
+});
+
+test('a page that was left behind is removed', async () => {
+  const left = join(service.configFolder, 'console-0123456789abcdef.html');
+  writeFileSync(left, KEY);
+  utimesSync(left, 1, 1);
+  await open();
+  expect(pages()).not.toContain(left);
+});
+
+test('nothing is written while no service answers', async () => {
+  await service.stop();
+  const { exitCode } = await open();
+  expect(exitCode).toBe(69);
+  expect(pages()).toEqual([]);
+});
+
+test('config key prints the key alone', async () => {
+  const { exitCode, stdout } = await postern(['--config-dir', service.configFolder, 'config', 'key']);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${KEY}\n` });
+});

@@ -15,8 +15,10 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
   /** Called before each method; what it throws is what the method throws, and nothing is written then. */
   onCall: (isWrite: boolean) => void = () => {};
   kept = Number.POSITIVE_INFINITY;
-  /** Changes stored since the log was begun. */
+  /** Changes stored since the log was begun, those of a summary counted one by one. */
   recorded = 0;
+  /** How often the print of each row became another one since the log was begun; the first one is not counted. */
+  readonly moves = new Map<number, number>();
   readonly consumers = new Map<string, Offset>();
   #cursor: Cursor | undefined;
   #generation = 0;
@@ -101,7 +103,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     this.onCall(true);
     for (const change of changes) {
       this.#seq += 1;
-      this.recorded += 1;
+      this.recorded += change.kind === 'many' ? change.count : 1;
       this.#log.push({ ...change, seq: this.#seq });
     }
     this.#log.splice(0, Math.max(0, this.#log.length - this.kept));
@@ -117,6 +119,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     this.#generation += 1;
     this.#log = [];
     this.recorded = 0;
+    this.moves.clear();
     this.#blocks = new Map();
     this.#state = state;
     this.#write(prints, false);
@@ -127,7 +130,10 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
       const number = Math.floor(rowId / BLOCK_ROWS);
       const block = this.#blocks.get(number) ?? new Uint32Array(BLOCK_ROWS);
       this.#blocks.set(number, block);
-      if (!isFirst || block[rowId % BLOCK_ROWS] === 0) block[rowId % BLOCK_ROWS] = print;
+      const known = block[rowId % BLOCK_ROWS] ?? 0;
+      if (known !== 0 && (isFirst || known === print)) continue;
+      if (known !== 0) this.moves.set(rowId, (this.moves.get(rowId) ?? 0) + 1);
+      block[rowId % BLOCK_ROWS] = print;
       if (print === 0 && block.every((one) => one === 0)) this.#blocks.delete(number);
     }
   }

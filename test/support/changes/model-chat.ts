@@ -30,8 +30,8 @@ export class ModelChat implements MessageLog {
   onRead: () => void = () => {};
   isAway = false;
   rows = new Map<number, ModelRow>();
-  /** Commits that changed a row that was there. */
-  mutations = 0;
+  /** By row id, the commits that changed a row that was there. */
+  readonly mutations = new Map<number, number>();
   #highest = 0;
   #inode = 1;
   #deletions = 0;
@@ -60,13 +60,13 @@ export class ModelChat implements MessageLog {
   change(rowId: number, change: (row: ModelRow) => void): void {
     const row = this.rows.get(rowId);
     if (row === undefined) return;
-    this.mutations += 1;
+    this.#noteMutation(rowId);
     change(row);
   }
 
   remove(rowId: number): void {
     if (!this.rows.delete(rowId)) return;
-    this.mutations += 1;
+    this.#noteMutation(rowId);
     this.#deletions += 1;
   }
 
@@ -182,6 +182,10 @@ export class ModelChat implements MessageLog {
 
   #sorted(): ModelRow[] {
     return [...this.rows.values()];
+  }
+
+  #noteMutation(rowId: number): void {
+    this.mutations.set(rowId, (this.mutations.get(rowId) ?? 0) + 1);
   }
 
   #read(): void {

@@ -95,9 +95,32 @@ const TOTAL = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0);
 
 const KINDS = ['resume', 'live', 'page'] as const;
 
+/** Rows and a reader, without which little can go wrong. In the second more changes while the service is away than a sweep lists. */
+const PLAIN: readonly StepName[] = ['fill', 'notice', 'wait', 'connect', 'wait'];
+const AFTER_FLOOD: readonly StepName[] = [
+  'fill',
+  'fill',
+  'fill',
+  'fill',
+  'notice',
+  'wait',
+  'connect',
+  'wait',
+  'flood',
+  'crash',
+  'wait',
+  'delete',
+  'read',
+  'delete',
+  'notice',
+  'wait',
+];
+
 export interface Schedule {
   /** Changes that are kept. */
   readonly kept: number;
+  /** How old what the reader thread read is when it arrives: passes run meanwhile when that is more than a second. */
+  readonly lateByMs: number;
   readonly clients: readonly (typeof KINDS)[number][];
   readonly steps: readonly Step[];
 }
@@ -105,14 +128,15 @@ export interface Schedule {
 export function drawSchedule(chance: Chance): Schedule {
   const clients = Array.from({ length: 1 + chance.below(3) }, () => chance.of(KINDS));
   const steps = Array.from({ length: 10 + chance.below(40) }, () => drawStep(chance));
-  // Most schedules begin with rows and a reader: without them little can go wrong.
-  const opening: Step[] = ['fill', 'notice', 'wait', 'connect', 'wait'].map((name) => ({
-    do: name as StepName,
+  const isFlooded = chance.in(0.2);
+  const opening = (isFlooded ? AFTER_FLOOD : PLAIN).map((name) => ({
+    do: name,
     which: chance.next(),
-    size: name === 'wait' ? 5 : chance.below(4),
+    size: name === 'wait' ? 5 : chance.below(isFlooded ? 10 : 4),
   }));
   return {
     kept: chance.in(0.3) ? 3 + chance.below(6) : Number.POSITIVE_INFINITY,
+    lateByMs: chance.in(isFlooded ? 0.7 : 0.2) ? 1500 : 30,
     clients,
     steps: [...opening, ...steps],
   };
@@ -158,7 +182,7 @@ export async function shrink(
   return best;
 }
 
-export function described({ kept, clients, steps }: Schedule): string {
+export function described({ kept, lateByMs, clients, steps }: Schedule): string {
   const lines = steps.map(({ do: name, which, size, during }) => {
     const inside =
       during === undefined
@@ -166,5 +190,5 @@ export function described({ kept, clients, steps }: Schedule): string {
         : `, before ${during.isWrite ? 'write' : 'call'} ${during.call}: ${during.do} (${during.which.toFixed(2)})`;
     return `  ${name} (${which.toFixed(2)}, ${size})${inside}`;
   });
-  return [`changes kept: ${kept}, clients: ${clients.join(' ')}`, ...lines].join('\n');
+  return [`changes kept: ${kept}, reads late by ${lateByMs} ms, clients: ${clients.join(' ')}`, ...lines].join('\n');
 }

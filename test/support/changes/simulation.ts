@@ -1,47 +1,18 @@
-import { FLAGS } from '../../../src/domain/fingerprint.ts';
-import { BLOCK_ROWS } from '../../../src/domain/ports/changes.ts';
 import { FakeClock } from '../fake-clock.ts';
+import { commit } from './commits.ts';
+import { Crashed, errorText, isExpected, WriteFailed } from './failures.ts';
 import { MemoryChangeStore } from './memory-change-store.ts';
-import { ModelChat, type ModelRow } from './model-chat.ts';
+import { ModelChat } from './model-chat.ts';
 import { ChangesClient, fail, ModelConsumer, RowsClient } from './model-readers.ts';
 import { ModelService } from './model-service.ts';
-import type { CommitName, Schedule, Step } from './schedule.ts';
+import type { Schedule, Step } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-class Crashed extends Error {}
-
-/**
- * What one commit does to one row. None takes back what another did before it was seen: a reader that looks in between
- * would be left with what is not so any more, and nothing could tell it.
- */
-const EDITS: Partial<Record<CommitName, (row: ModelRow) => void>> = {
-  edit(row) {
-    row.version += 1;
-  },
-  unsend(row) {
-    row.isUnsent = true;
-  },
-  read(row) {
-    row.isRead = true;
-  },
-  delivered(row) {
-    row.isDelivered = row.isOwn;
-  },
-  failed(row) {
-    row.isFailed = row.isOwn;
-  },
-  delete(row) {
-    row.isDeleted = true;
-  },
-  restore(row) {
-    row.isDeleted = false;
-  },
-  attach(row) {
-    row.files += 1;
-  },
-};
+const POLL_MS = 400;
+/** Calls to chat.db and state.db that one schedule may take; the longest of 100,000 takes a sixth of them. */
+const MAX_CALLS = 20_000;
+const TOO_LONG = `the schedule takes more than ${MAX_CALLS} calls to chat.db and state.db`;
 
 /** Runs one schedule; what it found wrong, or undefined. */
 export async function failureOf(schedule: Schedule): Promise<string | undefined> {
@@ -67,11 +38,12 @@ class World {
   #during: Step['during'];
   #failsWrites = false;
   /** Commits to old rows before the present log was begun, and its generation. */
-  #mutationsBefore = 0;
+  #mutationsBefore: ReadonlyMap<number, number> = new Map();
   #generation = 0;
   #databaseOfLog = '';
   #wrong: string | undefined;
-  #mutationsAtStep = 0;
+  #mutationsAtStep: ReadonlyMap<number, number> = new Map();
+  #calls = 0;
 
   constructor(schedule: Schedule) {
     this.#schedule = schedule;
@@ -83,14 +55,16 @@ class World {
 
   async run(): Promise<void> {
     for (const step of this.#schedule.steps) {
-      this.#mutationsAtStep = this.#chat.mutations;
+      this.#mutationsAtStep = new Map(this.#chat.mutations);
       this.#during = step.during;
       this.#callsLeft = step.during?.call ?? 0;
       await this.#step(step);
       this.#during = undefined;
+      this.#checkLength();
       this.#checkLog();
     }
     await this.#quiesce();
+    this.#checkLength();
     this.#checkReaders();
   }
 
@@ -116,7 +90,12 @@ class World {
       case 'down':
         this.#kill();
         for (let n = 0; n < step.size; n += 1)
-          this.#commit((['edit', 'read', 'insert', 'remove'] as const)[n % 4] ?? 'edit', (step.which + n * 0.37) % 1);
+          commit(
+            this.#chat,
+            this.#store,
+            (['edit', 'read', 'insert', 'remove'] as const)[n % 4] ?? 'edit',
+            (step.which + n * 0.37) % 1,
+          );
         this.#start();
         return this.#clock.advance(0);
       case 'away':
@@ -142,7 +121,7 @@ class World {
         this.#read(step);
         return this.#clock.advance(0);
       default:
-        this.#commit(step.do, step.which, step.size);
+        commit(this.#chat, this.#store, step.do, step.which, step.size);
     }
   }
 
@@ -182,18 +161,15 @@ class World {
     try {
       work();
     } catch (error) {
-      const { code } = error as { readonly code?: string };
-      const isExpected =
-        error instanceof Crashed ||
-        error instanceof WriteFailed ||
-        code === 'chat_db_unavailable' ||
-        code === 'after_unknown';
-      if (!isExpected) throw error;
+      if (!isExpected(error)) throw error;
     }
   }
 
   #onCall(service: ModelService, isWrite: boolean): void {
-    if (service.isDead) throw new Crashed('the process is gone');
+    if (service.isDead) throw new Crashed(this.#calls > MAX_CALLS ? TOO_LONG : 'the process is gone');
+    this.#calls += 1;
+    // A dead process does nothing more, so that the schedule comes to its end.
+    if (this.#calls > MAX_CALLS) this.#kill();
     const during = this.#during;
     if (during !== undefined && (isWrite || !during.isWrite)) {
       this.#callsLeft -= 1;
@@ -211,37 +187,15 @@ class World {
             throw new Crashed('the process ends here');
           }
           if (during.do === 'away') this.#chat.isAway = true;
-          else this.#commit(during.do, during.which);
+          else {
+            commit(this.#chat, this.#store, during.do, during.which);
+            // The poll that finds it.
+            void this.#clock.after(POLL_MS, () => this.#attempt(() => this.#service.notice()));
+          }
         }
       }
     }
     if (isWrite && this.#failsWrites) throw new WriteFailed('the disk is full');
-  }
-
-  #commit(name: CommitName, which: number, size = 0): void {
-    const chat = this.#chat;
-    const rows = [...chat.rows.values()];
-    const row = rows[Math.floor(which * rows.length)];
-    const edit = EDITS[name];
-    if (name === 'restore' && !this.#isDeletionSeen(row)) return;
-    if (edit !== undefined && row?.isReaction === false) chat.change(row.rowId, edit);
-    else if (name === 'insert') chat.insert({ isComplete: which < 0.8 }, which > 0.9 ? 700 : 0);
-    else if (name === 'insertOwn') chat.insert({ isOwn: true });
-    else if (name === 'react') chat.insert({ isReaction: true });
-    else if (name === 'insertLate') for (let n = 0; n <= size; n += 1) chat.insert({ isRead: true });
-    else if (name === 'fill') {
-      for (let n = 0; n < 3 + size; n += 1) chat.insert({ isOwn: n % 3 === 0 }, n === 2 && which < 0.5 ? 900 : 0);
-    } else if (name === 'remove' && row !== undefined) chat.remove(row.rowId);
-    else if (name === 'complete') for (const each of rows) each.isComplete = true;
-    else if (name === 'flood') {
-      for (const each of rows) if (!each.isReaction) chat.change(each.rowId, (one) => EDITS.edit?.(one));
-    }
-  }
-
-  #isDeletionSeen(row: ModelRow | undefined): boolean {
-    if (row === undefined) return false;
-    const print = this.#store.prints(Math.floor(row.rowId / BLOCK_ROWS))?.[row.rowId % BLOCK_ROWS] ?? 0;
-    return Math.floor(print / FLAGS.deleted) % 2 === 1;
   }
 
   #boot(): ModelService {
@@ -249,6 +203,7 @@ class World {
       chat: this.#chat,
       store: this.#store,
       clock: this.#clock,
+      lateByMs: this.#schedule.lateByMs,
       onCall: (of, isWrite) => this.#onCall(of, isWrite),
       onLog: (isBegin) => {
         if (isBegin) this.#databaseOfLog = this.#chat.id;
@@ -272,7 +227,7 @@ class World {
   }
 
   #start(): void {
-    if (!this.#service.isDead) return;
+    if (!this.#service.isDead || this.#calls > MAX_CALLS) return;
     this.#boot();
     for (const consumer of this.#consumers) this.#attempt(() => this.#startConsumer(consumer));
   }
@@ -319,6 +274,10 @@ class World {
       fail(JSON.stringify(error, errorText));
   }
 
+  #checkLength(): void {
+    if (this.#calls > MAX_CALLS) fail(TOO_LONG);
+  }
+
   /** No flood: every change in the log is one that Messages made since the log was begun. */
   #checkLog(): void {
     if (this.#store.generation() !== this.#generation) {
@@ -326,15 +285,14 @@ class World {
       this.#mutationsBefore = this.#mutationsAtStep;
     }
     if (this.#wrong !== undefined) fail(this.#wrong);
-    const made = this.#chat.mutations - this.#mutationsBefore;
-    if (this.#store.recorded > made) fail(`${this.#store.recorded} changes were told of ${made}`);
+    const { recorded, moves } = this.#store;
+    let made = 0;
+    for (const [rowId, count] of this.#chat.mutations) {
+      const ofRow = count - (this.#mutationsBefore.get(rowId) ?? 0);
+      made += ofRow;
+      const moved = moves.get(rowId) ?? 0;
+      if (moved > ofRow) fail(`the print of row ${rowId} moved ${moved} times, of ${ofRow} changes`);
+    }
+    if (recorded > made) fail(`${recorded} changes were told of ${made}`);
   }
-}
-
-class WriteFailed extends Error {
-  readonly code = 'SQLITE_FULL';
-}
-
-function errorText(_key: string, value: unknown): unknown {
-  return value instanceof Error ? value.message : value;
 }

@@ -1,0 +1,18 @@
+/** The process ends here. */
+export class Crashed extends Error {}
+
+export class WriteFailed extends Error {
+  readonly code = 'SQLITE_FULL';
+}
+
+/** What a client meets when the service is gone, or cannot read or write. */
+export function isExpected(error: unknown): boolean {
+  const { code = '' } = error as { readonly code?: string };
+  if (error instanceof Crashed || error instanceof WriteFailed) return true;
+  return ['chat_db_unavailable', 'after_unknown'].includes(code);
+}
+
+/** For `JSON.stringify`. */
+export function errorText(_key: string, value: unknown): unknown {
+  return value instanceof Error ? value.message : value;
+}

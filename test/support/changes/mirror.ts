@@ -1,0 +1,74 @@
+import type { LogEntry } from '../../../src/domain/event.ts';
+import { type ModelChat, messageOf } from './model-chat.ts';
+import type { ModelService } from './model-service.ts';
+
+/** What a client keeps of the messages: read once, then kept by what it is told. */
+export class Mirror {
+  readonly #chat: ModelChat;
+  #texts = new Map<number, string>();
+  /** Ranges to be read again once chat.db can be read. */
+  #unread: (readonly [number, number])[] = [];
+  /** Begun before every row had been looked at once: reads again when that is done. */
+  isEarly = false;
+
+  constructor(chat: ModelChat) {
+    this.#chat = chat;
+  }
+
+  /** A row that is in a list before anybody got its event may vanish without one: those are left to the events. */
+  readAll({ feed }: ModelService): void {
+    this.#texts = new Map();
+    this.#readRange(0, feed.lastPublished({ changes: true }).rowId);
+  }
+
+  apply({ event }: LogEntry): void {
+    switch (event.type) {
+      case 'message.received':
+      case 'message.sent':
+      case 'message.updated':
+        this.#texts.set(Number(event.data.id), JSON.stringify(event.data));
+        break;
+      case 'message.removed':
+        this.#texts.delete(Number(event.data.id));
+        break;
+      case 'messages.changed':
+        this.#unread.push([Number(event.data.first_id), Number(event.data.last_id)]);
+        this.#readAgain();
+        break;
+      default:
+    }
+  }
+
+  /** Reads what is to be read again, as soon as it can be. */
+  settle(service: ModelService): void {
+    this.#readAgain();
+    if (!this.isEarly || this.#chat.isAway || service.detection.status().state !== 'on') return;
+    this.isEarly = false;
+    this.readAll(service);
+  }
+
+  #readAgain(): void {
+    if (this.#chat.isAway) return;
+    for (const [first, last] of this.#unread.splice(0)) this.#readRange(first, last);
+  }
+
+  /** The first difference from chat.db. */
+  difference(): string | undefined {
+    const truth = new Map<number, string>();
+    for (const row of this.#chat.rows.values())
+      if (!row.isReaction) truth.set(row.rowId, JSON.stringify(messageOf(row)));
+    for (const rowId of new Set([...truth.keys(), ...this.#texts.keys()])) {
+      if (truth.get(rowId) === this.#texts.get(rowId)) continue;
+      return `row ${rowId} is ${truth.get(rowId)} in chat.db, and ${this.#texts.get(rowId)} to the reader`;
+    }
+    return undefined;
+  }
+
+  #readRange(first: number, last: number): void {
+    for (const rowId of this.#texts.keys()) if (rowId >= first && rowId <= last) this.#texts.delete(rowId);
+    for (const row of this.#chat.rows.values()) {
+      if (row.rowId < first || row.rowId > last || row.isReaction) continue;
+      this.#texts.set(row.rowId, JSON.stringify(messageOf(row)));
+    }
+  }
+}

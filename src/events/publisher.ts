@@ -152,10 +152,10 @@ export class Publisher {
       this.#store(cursor, settled);
       while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
       await this.#drained();
-      // After a change the rows may be those of another database, which must be compared with the cursor first
-      // (decision C5).
       const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
       if (!mayHaveMore || this.#isRequested) return;
+      // Meanwhile the rows may have become those of another database (decision C5).
+      cursor = this.#currentCursor();
     }
   }
 

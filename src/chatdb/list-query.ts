@@ -155,7 +155,7 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
  * Between two bounds, the one a list begins at to the row id. SQLite stops reading an index early with one such
  * pair, but not with two.
  */
-function between(order: Order, date: string, rowId: string): string {
+export function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
     ? `(${date}, ${rowId}) > (${INT_PARAM}, ${INT_PARAM}) AND ${date} <= ${INT_PARAM}`
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
@@ -225,7 +225,7 @@ function newestItem(snapshot: Snapshot, what: 'counted' | 'joined', chatId: numb
 function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, offset: number): readonly Row[] {
   const { hasSeconds, unindexed } = snapshot.dates(list.chatId);
   const chat = list.chatId === undefined ? [] : [list.chatId];
-  const nanoseconds = [...chat, ...indexBounds(list, 1n)];
+  const nanoseconds = [...chat, ...nanosecondBounds(list)];
   if (!hasSeconds && unindexed === 0) return snapshot.database.all(sql.indexed, ...nanoseconds, limit, offset);
   const others = UNINDEXED.flatMap(() => [...chat, ...boundsOf(list.order, list.after, list.before)]);
   const seconds = [...chat, ...indexBounds(list, NS)];
@@ -234,6 +234,11 @@ function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, o
 }
 
 const NS = 1_000_000_000n;
+
+/** The parameters of `between` where all dates are in nanoseconds. */
+export function nanosecondBounds(list: List): SqlValue[] {
+  return indexBounds(list, 1n);
+}
 
 /** The bounds within a part of the index. `unit`: nanoseconds in one of the stored number. */
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {

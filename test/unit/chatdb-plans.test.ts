@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { unreadQueriesOf } from '../../src/chatdb/conversation-details.ts';
 import { listQueriesOf } from '../../src/chatdb/list-query.ts';
+import { mergedSqlOf } from '../../src/chatdb/merged-list.ts';
 import { orderQueriesOf } from '../../src/chatdb/order-queries.ts';
 import { queriesOf } from '../../src/chatdb/queries.ts';
 import { readSchemaInfo } from '../../src/chatdb/schema-info.ts';
@@ -84,6 +85,16 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
     );
   });
 
+  test('of several chats only the index by date is read, from one row to the next', () => {
+    const { asc = '', desc = '' } = mergedSqlOf(schemaInfo) ?? {};
+    for (const steps of [plan(asc), plan(desc)]) {
+      expect(steps.filter((step) => /SCAN (?!c VIRTUAL|j\b)|TEMP B-TREE/.test(step))).toEqual([]);
+      // The first of each chat, and the one behind a row, are found by date and row id, not by looking through a date.
+      const found = steps.filter((step) => /SEARCH i USING COVERING INDEX/.test(step));
+      expect(found.map((step) => step.includes('(message_date,message_id)'))).toEqual([true, true]);
+    }
+  });
+
   test('unread messages are counted in an index, and each looked up', () => {
     const [first = '', ...others] = plan(unread?.byChat ?? '');
     // Only the result is grouped by chat.
@@ -105,7 +116,8 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
 
   test('no number is bound without a cast where SQLite would plan again at every run', () => {
     const mixed = [all.asc, all.desc, chat.asc, chat.desc, lists.counted].map((sql) => sql.mixed);
-    const texts = [...hot, ...mixed, order.newest, queries.participants].join('\n');
+    const merged = Object.values(mergedSqlOf(schemaInfo) ?? {});
+    const texts = [...hot, ...mixed, ...merged, order.newest, queries.participants].join('\n');
     expect(texts).not.toMatch(/LIMIT \?(?! \+ 0)|OFFSET \?(?! \+ 0)|[<>]=? \(?\?(?! \+ 0)/);
   });
 });

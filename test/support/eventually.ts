@@ -1,18 +1,21 @@
 /** Longer than what other processes do can take on a busy machine. */
 const WITHIN_MS = 20_000;
-const PAUSE_MS = 5;
+/** Asking costs both sides something, so the longer it takes, the less often it is asked. */
+const PAUSE_MS = { shortest: 5, longest: 50, share: 0.05 };
 
 /** Repeats assertions until they hold. When time is up, the one that failed last is thrown. */
 export async function eventually(assertions: () => unknown, withinMs = WITHIN_MS): Promise<void> {
-  const end = performance.now() + withinMs;
+  const start = performance.now();
   for (;;) {
     try {
       await assertions();
       return;
     } catch (error) {
-      if (performance.now() > end) throw error;
+      if (performance.now() - start > withinMs) throw error;
     }
-    await new Promise<void>((resolve) => void setTimeout(resolve, PAUSE_MS));
+    const { shortest, longest, share } = PAUSE_MS;
+    const pause = Math.min(longest, Math.max(shortest, (performance.now() - start) * share));
+    await new Promise<void>((resolve) => void setTimeout(resolve, pause));
   }
 }
 

@@ -9,8 +9,9 @@ import type { Machine } from '../../installer/machine.ts';
 import type { InstallOptions, Settings } from '../../installer/options.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
-import { commandRunner, type RunCommand } from '../../src/runtime/command.ts';
-import { onThisMac } from './mac-stand-ins/on-this-mac.mjs';
+import { type CommandResult, commandRunner, type RunCommand } from '../../src/runtime/command.ts';
+import { switchOff } from './mac-stand-ins/launchctl.mjs';
+import { isNode, onThisMac } from './mac-stand-ins/on-this-mac.mjs';
 import { isStandIn, runStandIn } from './mac-stand-ins/programs.mjs';
 import { machFile } from './mach-o.ts';
 import { freePort } from './service.ts';
@@ -35,7 +36,7 @@ export interface GatewayBehaviour {
 }
 
 interface Job {
-  readonly supervisor: number;
+  readonly supervisor: number | null;
   readonly pid: number | null;
   readonly isLeaving: boolean;
   readonly isGone: boolean;
@@ -88,10 +89,11 @@ export class StandInMac {
     };
   }
 
-  readonly run: RunCommand = (command, args, options = {}) =>
-    isStandIn(command)
-      ? runStandIn(command, args, this.environment)
-      : commandRunner(this.environment)(onThisMac(command), args, options);
+  readonly run: RunCommand = (command, args, options = {}) => {
+    if (isStandIn(command)) return runStandIn(command, args, this.environment);
+    const run = (): Promise<CommandResult> => commandRunner(this.environment)(onThisMac(command), args, options);
+    return args[0] === '-p' && isNode(command) ? remembered(args.join(' '), run) : run();
+  };
 
   /** Time passes only while the installer waits, and stops while a process of the agent starts or stops. */
   readonly clock: Clock = {
@@ -219,6 +221,7 @@ export class StandInMac {
   }
 
   async close(): Promise<void> {
+    switchOff(this.environment);
     for (const job of this.#jobs) {
       for (const pid of [job.supervisor, job.pid]) {
         if (pid === null) continue;
@@ -231,6 +234,15 @@ export class StandInMac {
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** What this Node answered to a question about itself: it would say the same again. */
+const answers = new Map<string, Promise<CommandResult>>();
+
+function remembered(question: string, ask: () => Promise<CommandResult>): Promise<CommandResult> {
+  const answer = answers.get(question) ?? ask();
+  answers.set(question, answer);
+  return answer;
 }
 
 function readSettings(configDir: string, port: number): Settings {

@@ -49,9 +49,19 @@ function sign(app, program, environment) {
   // A test may want to look at what was signed.
   mkdirSync(join(environment.MAC_STAND_IN, 'signed'), { recursive: true });
   writeFileSync(join(environment.MAC_STAND_IN, 'signed', cdhash), bytes);
-  writeFileSync(program, `#!/bin/sh\n# cdhash ${cdhash}\n# seal ${seal}\nexec "${process.execPath}" "$@"\n`);
+  writeFileSync(program, signedNode(cdhash, seal));
   chmodSync(program, 0o755);
   return { code: 0 };
+}
+
+/** A Node, as long as nothing of it was changed. */
+function signedNode(cdhash, seal) {
+  return `#!/bin/sh\n# cdhash ${cdhash}\n# seal ${seal}\nexec "${process.execPath}" "$@"\n`;
+}
+
+export function isSignedNode(program) {
+  const signature = readSignature(program);
+  return signature !== undefined && readFileSync(program, 'utf8') === signedNode(signature.cdhash, signature.seal);
 }
 
 export function readSignature(program) {

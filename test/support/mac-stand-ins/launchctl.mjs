@@ -1,16 +1,19 @@
 // launchctl and launchd: Darwin's exit codes, drawn by the seed where macOS gives more than one, a bootout that comes
 // back before the job is gone, and restarts of what ends with an error. supervisor.mjs does launchd's work.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'plist';
-import { clearFlag, draw, hasFlag, readJson, writeJson } from './state.mjs';
+import { clearFlag, draw, hasFlag, readJson, readPlist, writeJson } from './state.mjs';
+import { supervise } from './supervisor.mjs';
 
-const SUPERVISOR = fileURLToPath(new URL('./supervisor.mjs', import.meta.url));
+const SUPERVISOR = fileURLToPath(new URL('./supervisor-process.mjs', import.meta.url));
+/** The jobs that this process supervises itself, by the Mac's folder: a supervisor of its own is one more Node. */
+const supervised = new Map();
 const VERBS = { bootout, bootstrap, enable, kickstart, managername, print, 'print-disabled': printDisabled };
 
-export async function launchctl([verb, ...rest], environment) {
+/** `isProgram`: called as a program of its own, which does not stay to supervise what it started. */
+export async function launchctl([verb, ...rest], environment, isProgram) {
   const run = VERBS[verb];
   if (run === undefined) return { code: 64, stderr: `Unrecognized subcommand: ${verb}` };
   if (hasFlag(environment, 'no-session') && verb !== 'managername') {
@@ -21,7 +24,7 @@ export async function launchctl([verb, ...rest], environment) {
       stderr: code === 112 ? 'Could not find domain for gui' : 'Domain does not support specified action',
     };
   }
-  return run(rest, environment);
+  return run(rest, environment, isProgram);
 }
 
 const labelOf = (target) => target.split('/')[2];
@@ -80,11 +83,12 @@ function print([target], environment) {
   };
 }
 
-async function bootstrap([, file], environment) {
+async function bootstrap([, file], environment, isProgram) {
   const failed = (code, words) => ({ code, stderr: `Bootstrap failed: ${code}: ${words}` });
   if (!existsSync(file)) return failed(5, 'Input/output error');
   if ((statSync(file).mode & 0o022) !== 0) return failed(122, 'Path had bad ownership/permissions');
-  const { Label: label } = parse(readFileSync(file, 'utf8'));
+  const plist = await readPlist(file);
+  const label = plist.Label;
   if (hasFlag(environment, 'login-items-off')) return { code: 0 };
   if (hasFlag(environment, `disabled-${label}`)) return failed(119, 'Service is disabled');
   if (hasFlag(environment, 'quarantine')) return failed(155, 'Path is quarantined');
@@ -102,12 +106,29 @@ async function bootstrap([, file], environment) {
     return failed(5, 'Input/output error');
   }
   mkdirSync(join(environment.MAC_STAND_IN, 'jobs'), { recursive: true });
-  const supervisor = spawn(process.execPath, [SUPERVISOR, file], { detached: true, stdio: 'ignore', env: environment });
-  supervisor.unref();
-  while (readJson(environment, fileOf(label), undefined) === undefined) {
+  if (isProgram) await superviseApart(plist, environment);
+  else supervised.set(environment.MAC_STAND_IN, supervise(plist, environment));
+  return draw(environment, [{ code: 0 }, { code: 0 }, failed(36, 'Operation now in progress')]);
+}
+
+async function superviseApart(plist, environment) {
+  const options = { detached: true, stdio: 'ignore', env: environment };
+  spawn(process.execPath, [SUPERVISOR, JSON.stringify(plist)], options).unref();
+  while (readJson(environment, fileOf(plist.Label), undefined) === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  return draw(environment, [{ code: 0 }, { code: 0 }, failed(36, 'Operation now in progress')]);
+}
+
+/** Ends what this process started on that Mac. */
+export function switchOff(environment) {
+  supervised.get(environment.MAC_STAND_IN)?.kill();
+  supervised.delete(environment.MAC_STAND_IN);
+}
+
+/** A supervisor of its own is asked by a signal. */
+function ask(environment, { supervisor }, verb, signal) {
+  if (supervisor !== null) process.kill(supervisor, signal);
+  else supervised.get(environment.MAC_STAND_IN)[verb]();
 }
 
 function bootout([target], environment) {
@@ -126,7 +147,7 @@ function bootout([target], environment) {
   writeJson(environment, lingeringOf(label), draw(environment, [0, 1, 3]));
   writeJson(environment, fileOf(label), { ...job, isLeaving: true });
   if (draw(environment, [true, false, false])) writeFlag(environment, 'bootout-race');
-  process.kill(job.supervisor, 'SIGTERM');
+  ask(environment, job, 'stop', 'SIGTERM');
   // 36 is the ordinary answer since 10.15 while the job is still stopping, and the job does stop (osquery/osquery
   // #5698).
   return draw(environment, [
@@ -144,6 +165,6 @@ function writeFlag(environment, name) {
 function kickstart(args, environment) {
   const job = jobOf(environment, labelOf(args.at(-1)));
   if (job === undefined) return { code: 113, stderr: 'Could not find service' };
-  process.kill(job.supervisor, 'SIGHUP');
+  ask(environment, job, 'restart', 'SIGHUP');
   return draw(environment, [{ code: 0 }, { code: 37, stderr: 'Operation already in progress' }]);
 }

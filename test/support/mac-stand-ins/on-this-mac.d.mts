@@ -1,1 +1,2 @@
 export function onThisMac(command: string): string;
+export function isNode(command: string): boolean;

@@ -2,11 +2,17 @@
 // program runs as this Node. One in the bundle does not: its bytes were changed, and what is not signed is killed.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isSignedNode } from './codesign.mjs';
 import { isStandIn, nameOf } from './programs.mjs';
 
 export function onThisMac(command) {
   if (isStandIn(command)) return fileURLToPath(new URL(`./${nameOf(command)}`, import.meta.url));
   return command.startsWith('/') && !command.includes('Postern.app') && isMachO(command) ? process.argv[0] : command;
+}
+
+/** A Mach-O program, or one that codesign's stand-in has signed: both run as this Node. */
+export function isNode(command) {
+  return command.startsWith('/') && (isMachO(command) || isSignedNode(command));
 }
 
 function isMachO(path) {

@@ -20,12 +20,12 @@ export function isStandIn(command) {
 
 /**
  * Runs it and keeps what it was asked, one line a call. `environment` has MAC_STAND_IN, the folder of this Mac's
- * state.
+ * state; `isProgram` is true in a process that only runs this.
  */
-export async function runStandIn(command, args, environment) {
+export async function runStandIn(command, args, environment, isProgram = false) {
   const name = nameOf(command);
   appendFileSync(join(environment.MAC_STAND_IN, 'asked'), `${[name, ...args].join('\t')}\n`);
-  const { code, stdout = '', stderr = '' } = await PROGRAMS[name](args, environment);
+  const { code, stdout = '', stderr = '' } = await PROGRAMS[name](args, environment, isProgram);
   return { code, stdout: ended(stdout), stderr: ended(stderr), trouble: null };
 }
 

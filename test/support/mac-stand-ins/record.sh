@@ -4,4 +4,4 @@ record() {
   name=$1; shift
   { printf '%s' "$name"; for argument in "$@"; do printf '\t%s' "$argument"; done; printf '\n'; } >> "$MAC_STAND_IN/asked"
 }
-record "$(basename "$0")" "$@"
+record "${0##*/}" "$@"

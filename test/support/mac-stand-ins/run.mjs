@@ -2,7 +2,7 @@
 import { runStandIn } from './programs.mjs';
 
 const [name, ...args] = process.argv.slice(2);
-const { code, stdout, stderr } = await runStandIn(name, args, process.env);
+const { code, stdout, stderr } = await runStandIn(name, args, process.env, true);
 process.stdout.write(stdout);
 process.stderr.write(stderr);
 process.exitCode = code;

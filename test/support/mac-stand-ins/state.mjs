@@ -39,3 +39,9 @@ export function draw(environment, values) {
   const bytes = createHash('sha256').update(`${seed} ${count}`).digest();
   return values[bytes.readUInt32BE(0) % values.length];
 }
+
+/** What a property list says. Most programs read none, and the library takes as long to load as all the rest. */
+export async function readPlist(file) {
+  const { parse } = await import('plist');
+  return parse(readFileSync(file, 'utf8'));
+}

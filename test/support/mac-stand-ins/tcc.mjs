@@ -1,21 +1,18 @@
 // LaunchServices' register of bundles and the privacy settings (TCC), which look bundles up in it.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'plist';
-import { readJson, writeJson } from './state.mjs';
+import { readJson, readPlist, writeJson } from './state.mjs';
 
-export function lsregister([option, app], environment) {
+export async function lsregister([option, app], environment) {
   if (option === '-dump') {
     const known = Object.entries(readJson(environment, 'launch-services.json', {}));
     return { code: 0, stdout: known.map(([id, path]) => `path: ${path} (0x1a4)\nidentifier: ${id}`).join('\n') };
   }
   const file = join(app ?? '', 'Contents', 'Info.plist');
   if (option !== '-f' || !existsSync(file)) return { code: 1, stderr: `failed to scan ${app}: -10811` };
+  const { CFBundleIdentifier } = await readPlist(file);
   const registered = readJson(environment, 'launch-services.json', {});
-  writeJson(environment, 'launch-services.json', {
-    ...registered,
-    [parse(readFileSync(file, 'utf8')).CFBundleIdentifier]: app,
-  });
+  writeJson(environment, 'launch-services.json', { ...registered, [CFBundleIdentifier]: app });
   return { code: 0 };
 }
 

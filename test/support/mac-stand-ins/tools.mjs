@@ -1,8 +1,7 @@
 // Small programs of macOS.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parse } from 'plist';
-import { clearFlag, readText } from './state.mjs';
+import { clearFlag, readPlist, readText } from './state.mjs';
 
 const OPENS =
   /^(tell\b(?!.*\bto\b)|try\b|repeat\b|if\b.*\bthen$|on\b(?! error)|using terms\b|with timeout\b|considering\b|ignoring\b)/;
@@ -38,9 +37,9 @@ function refused(script, index, words) {
   return { code: 1, stderr: `${script}:${index + 1}: error: ${words} (-2741)` };
 }
 
-export function plutil([, file]) {
+export async function plutil([, file]) {
   try {
-    parse(readFileSync(file, 'utf8'));
+    await readPlist(file);
     return { code: 0, stdout: `${file}: OK` };
   } catch {
     return { code: 1, stdout: `${file}: Unexpected character at line 1` };

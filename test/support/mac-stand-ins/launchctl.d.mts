@@ -1,0 +1,1 @@
+export function switchOff(environment: Readonly<Record<string, string>>): void;

@@ -19,6 +19,7 @@ import { callingCodeOf } from './contacts/canonical-address.ts';
 import { NamedReader } from './contacts/named-reader.ts';
 import { noContacts } from './contacts/no-contacts.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
+import { OWNER } from './domain/audit.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
@@ -40,6 +41,7 @@ import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { openSearch } from './search/open.ts';
+import { UPLOADS } from './sender/attachments.ts';
 import { HeldCopies } from './sender/held-files.ts';
 import { OriginReader } from './sender/origins.ts';
 import { osascript } from './sender/osascript.ts';
@@ -57,6 +59,7 @@ import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
 import { HttpStreams } from './streams/http-streams.ts';
+import { UploadStore } from './uploads/store.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
 import { eventSerializer } from './wire/event-json.ts';
@@ -238,6 +241,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       changes: detection,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
+    const uploads = new UploadStore({
+      folder: join(config.dir, UPLOADS),
+      clock,
+      log,
+      heldBytes: () => access.loaded?.heldBytes() ?? 0,
+    });
+    closers.add('uploads', () => uploads.close());
     const access: LazyAccess = new LazyAccess(() => ({
       stores: {
         keys: keyStore(state),
@@ -251,6 +261,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       named: (plain, own) => new NamedReader(plain, own),
       sender,
       files: new HeldCopies({ rules: attachmentRules, log }),
+      uploads,
       attachmentRoots: config.send.attachmentRoots,
       clock,
       log,
@@ -262,6 +273,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       attachments: new AttachmentFiles(connection),
       feed,
       sender: access.ownerSender(sender),
+      uploads: uploads.of(OWNER),
       webhooks,
       contacts,
       approvals: access.ownerApprovals(),
@@ -325,6 +337,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
 
     await sender.start();
+    await uploads.start();
     if (hasKeys(state)) await access.load();
     detection.start();
     publisher.start();

@@ -12,6 +12,7 @@ import type { Contacts } from '../domain/ports/contacts.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import type { Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
 import { ApprovalDesk } from './approvals.ts';
 import { Audit } from './audit.ts';
@@ -35,6 +36,13 @@ export interface AccessStores {
   readonly idempotency: IdempotencyStore;
 }
 
+/** Uploads by key. */
+export interface KeyUploads {
+  readonly bytes: number;
+  of(keyId: string): Uploads;
+  removeOf(keyId: string): Promise<void>;
+}
+
 export interface AccessParts {
   readonly stores: AccessStores;
   readonly directory: ChatDirectory;
@@ -46,6 +54,7 @@ export interface AccessParts {
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
   readonly sender: MessageSender;
   readonly files: HeldFiles;
+  readonly uploads: KeyUploads;
   readonly attachmentRoots: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
@@ -75,6 +84,7 @@ export class Access implements AccessService {
       store: stores.approvals,
       idempotency: stores.idempotency,
       audit: this.audit,
+      uploadedBytes: () => parts.uploads.bytes,
       check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
     });
     this.keys = new KeyRing({
@@ -93,6 +103,10 @@ export class Access implements AccessService {
   heldCount(): number {
     this.#desk.expire();
     return this.#desk.countHeld();
+  }
+
+  heldBytes(): number {
+    return this.#parts.stores.approvals.heldBytes();
   }
 
   /** Sends what an earlier process was told to send. Called once everything runs. */
@@ -123,6 +137,7 @@ export class Access implements AccessService {
     if (this.keys.withId(id) === undefined) {
       this.#desk.voidAll(id);
       const { webhooks } = this.#parts.owner();
+      void this.#parts.uploads.removeOf(id);
       for (const webhook of webhooks.list()) if (webhook.keyId === id) void webhooks.remove(webhook.id);
     }
     this.#parts.onKeyChange(id);
@@ -159,6 +174,7 @@ export class Access implements AccessService {
       attachments: limitedAttachments(owner.attachments, reader),
       feed: owner.feed,
       sender: new LimitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
+      uploads: this.#parts.uploads.of(id),
       webhooks,
       search: new LimitedSearch(owner.search, chats, onRead),
       contacts,

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
+import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
 import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
@@ -9,20 +10,22 @@ import { Waiters } from './waiters.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
-/** Decision L3: of all held files together. */
+/** Decisions L3 and R1: of all held files and uploads together. */
 const MAX_HELD_BYTES = 1_000_000_000;
 /** What is to be held. */
 export interface Holding {
   readonly keyId: string;
   readonly destination: Destination;
   readonly text: string;
-  readonly attachments: readonly string[];
+  readonly files: GivenFiles;
   readonly ask: string;
   readonly requestHash: string;
 }
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
+  /** Bytes of all uploads, which share the room. */
+  readonly uploadedBytes: () => number;
 }
 
 /** Held sends (decision L3). One is decided once, by one statement. */
@@ -130,12 +133,15 @@ export class ApprovalDesk {
     for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
   }
 
-  async #hold({ keyId, destination, text, attachments, ask, requestHash }: Holding): Promise<StoredApproval> {
-    const { store, files, audit, clock } = this.#parts;
+  async #hold({ keyId, destination, text, files: given, ask, requestHash }: Holding): Promise<StoredApproval> {
+    const { store, files, audit, clock, uploadedBytes } = this.#parts;
     this.#assertRoom(keyId);
     const id = randomUUID();
-    const left = MAX_HELD_BYTES - store.heldBytes();
-    const held = attachments.length === 0 ? [] : await files.copy(id, attachments, left);
+    const { attachments, uploads = [] } = given;
+    // Its own uploads go once they are held.
+    const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
+    const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
+    const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = clock.now();
     const expiresMs = createdMs + LIFETIME_MS;
     const shown = { to: destination.to, members: destination.members, text, attachments: held };

@@ -140,10 +140,12 @@ export class LimitedSender implements CallerSender {
   }
 
   async #hold(approvals: ApprovalDesk, request: SendRequest, destination: Destination, ask: Ask): Promise<HeldSend> {
-    const { body: text, attachments } = request;
+    const { body: text, attachments, uploads = [] } = request;
+    const files = { attachments, uploads };
+    if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
     const { id, requestHash } = ask;
     const keyId = this.#key.stored.id;
-    const held = await approvals.hold({ keyId, destination, text, attachments, ask: id, requestHash });
+    const held = await approvals.hold({ keyId, destination, text, files, ask: id, requestHash });
     return { held: shownApproval(held, false) };
   }
 
@@ -192,11 +194,13 @@ export class LimitedSender implements CallerSender {
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
-  #askOf({ idempotencyKey, body, attachments }: SendRequest, { to }: Destination): Ask {
+  #askOf({ idempotencyKey, body, attachments, uploads = [] }: SendRequest, { to }: Destination): Ask {
     const { audit, clock } = this.#parts;
     const { id } = this.#key.stored;
     const nowMs = clock.now();
-    const requestHash = audit.hmac(JSON.stringify([to, body, attachments]));
+    const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
+    const request = [to, body, attachments, ...(uploaded.length > 0 ? [uploaded] : [])];
+    const requestHash = audit.hmac(JSON.stringify(request));
     if (idempotencyKey === undefined) {
       const sinceMs = nowMs - SAME_ASK_MS;
       return { id: digest([id, requestHash]), sinceMs, heldSinceMs: sinceMs, hasKey: false, requestHash };

@@ -8,6 +8,7 @@ import type { Cancel } from './ports/host.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
 import type { SearchIndex, SearchNames } from './ports/search.ts';
 import type { CallerSender } from './ports/sending.ts';
+import type { Uploads } from './ports/uploads.ts';
 import type { WebhookRegistry } from './ports/webhooks.ts';
 import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
@@ -23,6 +24,7 @@ export interface Caller extends SearchNames {
   readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
   readonly sender: CallerSender;
+  readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
   readonly approvals: Approvals;

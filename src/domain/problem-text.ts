@@ -6,7 +6,7 @@ export interface ProblemText {
   readonly detail: string;
   /** What the reader can do about it. */
   readonly hint?: string;
-  /** For 400: what the sentence is about, as in `Mistake`. The whole body or request if it is absent. */
+  /** What the sentence is about, as in `Mistake`. For 400 the whole body or request if it is absent. */
   readonly pointer?: string;
   /** What documentation shows for `{name}`, and the members that this problem adds. */
   readonly example?: Readonly<Record<string, string | number>>;

@@ -1,6 +1,7 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import type { ProblemText } from './problem-text.ts';
+import { UPLOAD_PROBLEMS } from './upload-problems.ts';
 
 export type { ProblemText } from './problem-text.ts';
 
@@ -15,6 +16,7 @@ const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
 /** Every problem that the API answers (decision E2), by name: thrown from here and documented from here. */
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
+  ...UPLOAD_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',
@@ -318,7 +320,7 @@ export function problem<Name extends ProblemName>(
 ): AppError {
   const { status, code = name, detail, hint, pointer = '' }: ProblemText = PROBLEMS[name];
   const filled = detail.replace(/\{(\w+)\}/g, (_, key: string) => String((values as ProblemText['example'])?.[key]));
-  const mistakes = options?.mistakes ?? (status === 400 ? [{ pointer, message: filled }] : []);
+  const mistakes = options?.mistakes ?? (status === 400 || pointer !== '' ? [{ pointer, message: filled }] : []);
   return new AppError(code, filled, { ...(hint !== undefined && { hint }), ...options, status, mistakes });
 }
 

@@ -7,6 +7,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
+import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
 
@@ -95,6 +96,11 @@ export class Exchange {
     const body = await readJson(this.request);
     this.#caller?.assertAlive?.();
     return body;
+  }
+
+  /** The body as it arrives, which may take longer than that of every other request. */
+  arrivingBody(closing: AbortSignal): AsyncIterable<Uint8Array> {
+    return arrivingBody(this.request, this.#context.clock, closing);
   }
 
   /** The one value of a header, undefined when it is missing. */

@@ -15,6 +15,7 @@ import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../wire/query.ts';
 import { API, ROUTES } from '../wire/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
+import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
 import { Pipelines } from './pipeline.ts';
@@ -33,6 +34,7 @@ import { metricRoutes } from './routes/metrics.ts';
 import { searchRoutes } from './routes/search.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
+import { uploadRoutes } from './routes/uploads.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
@@ -114,7 +116,8 @@ export class HttpServer implements ExchangeContext {
     });
     const handlers = {
       ...healthRoutes(parts.health),
-      ...messageRoutes(counters),
+      ...messageRoutes(counters, this.#stopping.signal),
+      ...uploadRoutes(this.#stopping.signal),
       ...attachmentRoutes(),
       ...conversationRoutes(),
       ...contactRoutes(),
@@ -223,6 +226,7 @@ export class HttpServer implements ExchangeContext {
       });
     });
     const refuse = (socket: Socket, error?: unknown): void => {
+      if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
       if (errorCode(error) === 'ECONNRESET') socket.destroy();
       else this.#pipelines.of(socket).whenAnswered(() => refuseUnreadable(this, socket, error));
     };

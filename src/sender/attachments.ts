@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type AppError, errorCode, type Mistake } from '../domain/errors.ts';
+import type { SendRequest } from '../domain/ports/sending.ts';
 import { invalidRequest, PROBLEMS, problem } from '../domain/problems.ts';
 
 /** Decision D7. */
@@ -15,12 +16,13 @@ export interface AttachmentRules {
   readonly configDir: string;
 }
 
-/** Name of the folder, within Postern's own, of the copies that are made when a send is held. */
+/** Names of folders within Postern's own: copies that are made when a send is held, and uploads. */
 export const HELD_FILES = 'held';
+export const UPLOADS = 'uploads';
 
-/** The same rules for those copies, which are in Postern's own folder. */
-function ofCopies(rules: AttachmentRules): AttachmentRules {
-  return { ...rules, roots: [join(rules.configDir, HELD_FILES)], configDir: '' };
+/** The same rules for files in such a folder. */
+function within(folder: string, rules: AttachmentRules): AttachmentRules {
+  return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
 }
 
 /** A file that may be sent, as it was when the request came (decision O3). */
@@ -42,22 +44,30 @@ export interface CheckedFiles {
 
 /** What forbids sending these files (decision D7), or which files they are. They are only asked about, never opened. */
 export async function checkAttachments(
-  paths: readonly string[],
-  given: AttachmentRules,
-  areCopies = false,
+  { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,
+  rules: AttachmentRules,
 ): Promise<CheckedFiles> {
-  const rules = areCopies ? ofCopies(given) : given;
-  if (paths.length > MAX_ATTACHMENTS) {
+  if (attachments.length + uploads.length > MAX_ATTACHMENTS) {
     const message = `At most ${MAX_ATTACHMENTS} attachments can be sent at once.`;
     return { mistakes: [{ pointer: '/attachments', message }], files: [] };
   }
-  const checked = await Promise.all(paths.map((path) => check(path, rules)));
-  const pointers = checked.map((result, index) => ({ result, pointer: `/attachments/${index}` }));
+  const ofPaths = areCopies ? within(HELD_FILES, rules) : rules;
+  const given = [
+    ...attachments.map((path, index) => ({ path, pointer: `/attachments/${index}`, rules: ofPaths })),
+    ...uploads.map(({ path }, index) => ({
+      path,
+      pointer: `/attachment_ids/${index}`,
+      rules: within(UPLOADS, rules),
+    })),
+  ];
+  const checked = await Promise.all(
+    given.map(async ({ path, pointer, rules }) => ({ pointer, result: await check(path, rules) })),
+  );
   return {
-    mistakes: pointers.flatMap(({ result, pointer }) =>
+    mistakes: checked.flatMap(({ result, pointer }) =>
       typeof result === 'string' ? [{ pointer, message: result }] : [],
     ),
-    files: pointers.flatMap(({ result, pointer }) => (typeof result === 'string' ? [] : [{ ...result, pointer }])),
+    files: checked.flatMap(({ result, pointer }) => (typeof result === 'string' ? [] : [{ ...result, pointer }])),
   };
 }
 

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { HeldFile } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
-import type { HeldFiles } from '../domain/ports/sending.ts';
+import type { GivenFiles, HeldFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
 import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './attachments.ts';
 
@@ -26,8 +26,8 @@ export class HeldCopies implements HeldFiles {
     this.#folder = join(parts.rules.configDir, HELD_FILES);
   }
 
-  async copy(id: string, paths: readonly string[], maxBytes: number): Promise<readonly HeldFile[]> {
-    const { mistakes, files } = await checkAttachments(paths, this.#parts.rules);
+  async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]> {
+    const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
     if (mistakes.length > 0)
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
     const held: HeldFile[] = [];

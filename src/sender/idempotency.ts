@@ -80,9 +80,11 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
 }
 
 /** Tells requests apart without keeping any text. */
-export function requestHash({ recipient, body, attachments }: SendRequest): string {
+export function requestHash({ recipient, body, attachments, uploads = [] }: SendRequest): string {
+  // By content: who repeats a send uploads its files again.
+  const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
   return createHash('sha256')
-    .update(JSON.stringify([recipient, body, attachments]))
+    .update(JSON.stringify([recipient, body, attachments, ...(uploaded.length > 0 ? [uploaded] : [])]))
     .digest('hex');
 }
 

@@ -107,7 +107,7 @@ export class Sender implements MessageSender {
   }
 
   async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
-    return (await checkAttachments(paths, this.#options.attachments)).mistakes;
+    return (await checkAttachments({ attachments: paths }, this.#options.attachments)).mistakes;
   }
 
   async send(request: SendRequest): Promise<SendResult> {
@@ -146,11 +146,12 @@ export class Sender implements MessageSender {
   }
 
   async #check(request: SendRequest): Promise<CheckedRequest> {
-    const { body, attachments, areCopies = false } = request;
-    const isEmpty = body === '' && attachments.length === 0;
+    const { body, attachments, uploads = [] } = request;
+    if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+    const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
     const { mistakes, files } = isEmpty
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
-      : await checkAttachments(attachments, this.#options.attachments, areCopies);
+      : await checkAttachments(request, this.#options.attachments);
     if (mistakes.length === 0) return { ...request, files };
     throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }

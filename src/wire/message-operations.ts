@@ -13,6 +13,21 @@ const RANGE = {
   schema: { type: 'string' },
 };
 
+/** A whole message as a form: what is repeated is an array. */
+const SEND_FORM = {
+  'multipart/form-data': {
+    type: 'object',
+    properties: {
+      recipient: { type: 'string' },
+      body: { type: 'string' },
+      file: { type: 'array', items: { type: 'string', format: 'binary' } },
+      attachment_ids: { type: 'array', items: { type: 'string' } },
+      attachments: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['recipient'],
+  },
+};
+
 /** Messages: reading, searching and sending. */
 export const MESSAGE_OPERATIONS = {
   listMessages: {
@@ -55,7 +70,9 @@ export const MESSAGE_OPERATIONS = {
   sendMessage: {
     tag: 'Messages',
     summary: 'Send a message',
-    description: 'Sends are strictly serial. Each part (the text, then each attachment) is handed to Messages in turn.',
+    description:
+      'Sends are strictly serial. Each part (the text, then each attachment) is handed to Messages in turn. Files are on the host ' +
+      '(`attachments`), were uploaded (`attachment_ids`), or come with the message as a form (`multipart/form-data`).',
     headers: [
       {
         name: 'Idempotency-Key',
@@ -65,6 +82,7 @@ export const MESSAGE_OPERATIONS = {
       },
     ],
     body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    files: SEND_FORM,
     answers: {
       200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
       201: {
@@ -87,7 +105,13 @@ export const MESSAGE_OPERATIONS = {
       'approval_expired',
       'cap_reached',
       'too_many_held',
+      'upload_not_found',
+      'invalid_form',
+      'form_too_large',
+      'upload_too_large',
       'storage_full',
+      'no_room_for_upload',
+      'too_many_uploads',
       'send_in_progress',
       'send_interrupted',
       'attachment_changed',

@@ -62,6 +62,9 @@ export const sendBody = z
       attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
         .default([])
         .meta({ description: 'Absolute paths of files on the host.' }),
+      attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
+        .optional()
+        .meta({ description: 'Ids of files that were uploaded with the same key; they follow the attachments.' }),
       dry_run: z
         .boolean({ error: 'The dry_run must be true or false.' })
         .optional()
@@ -69,12 +72,15 @@ export const sendBody = z
     },
     { error: 'The body must be a JSON object.' },
   )
-  .refine(({ body, attachments }) => body !== '' || attachments.length > 0, {
-    path: ['body'],
-    error: 'There is nothing to send: the body is empty and there are no attachments.',
-    // Also when something else is wrong: every mistake is named at once.
-    when: ({ value }) => isSendLike(value),
-  })
+  .refine(
+    ({ body, attachments, attachment_ids = [] }) => body !== '' || attachments.length + attachment_ids.length > 0,
+    {
+      path: ['body'],
+      error: 'There is nothing to send: the body is empty and there are no attachments.',
+      // Also when something else is wrong: every mistake is named at once.
+      when: ({ value }) => isSendLike(value),
+    },
+  )
   .meta({ id: 'SendRequest' });
 
 function isSendLike(value: unknown): boolean {

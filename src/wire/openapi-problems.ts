@@ -50,17 +50,18 @@ const MEANINGS: Readonly<Record<number, string>> = {
   401: 'The key is missing or wrong.',
   403: 'The host name, the web page or the key of the request is not allowed.',
   404: 'Not found.',
+  408: 'The request did not arrive in time.',
   409: 'Conflict with the present state.',
   410: 'That position is gone: a row id above every row, an offset that is too old, or a decision not taken in time.',
-  413: 'The body is over 1 MiB.',
-  415: 'The body is not JSON.',
+  413: 'The body is over 1 MiB, or a file over 100 MB.',
+  415: 'The body is not JSON, or compressed.',
   416: 'Range not satisfiable.',
   422: 'The Idempotency-Key was used for another request.',
   426: 'This path accepts WebSocket connections only.',
   429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
-  507: 'There is no room for more held files.',
+  507: 'There is no room for more uploads or held files.',
   504: 'It is not known whether the message was sent: check before sending again.',
 };
 
@@ -109,7 +110,7 @@ function exampleOf(name: ProblemName): Problem {
 
 function responseOf(status: number, names: readonly ProblemName[], mistakes: Operation['mistakes']): Json {
   const codes = [...new Set(names.map((name) => exampleOf(name).code))];
-  const hasToWait = status === 429 || names.includes('send_queue_full');
+  const hasToWait = status === 429 || names.includes('send_queue_full') || names.includes('too_many_uploads');
   return {
     description: `${MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
     ...(hasToWait && { headers: RETRY_AFTER }),

@@ -20,6 +20,7 @@ import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
 import { permissionsSchema, statusSchema } from './status.ts';
+import { uploadSchema } from './upload.ts';
 import {
   deliverySchema,
   replayBody,
@@ -62,6 +63,7 @@ const SCHEMAS = {
   SearchHit: searchHitSchema,
   SendRequest: sendBody,
   Status: statusSchema,
+  Upload: uploadSchema,
   Webhook: webhookSchema,
   WebhookRegistration: webhookBody,
   WebhookStatus: webhookStatusSchema,
@@ -131,16 +133,7 @@ function operationOf(id: RouteId, path: string): Json {
     ...(operation.description === undefined ? {} : { description: operation.description }),
     ...(isOpen ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(operation.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': { schema: jsonSchema(operation.body.schema), example: operation.body.example },
-            },
-          },
-        }),
+    ...requestBodyOf(operation),
     responses: {
       ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
       ...problemResponses(operation, {
@@ -151,6 +144,14 @@ function operationOf(id: RouteId, path: string): Json {
       default: { $ref: '#/components/responses/OtherProblem' },
     },
   };
+}
+
+function requestBodyOf({ body, files = {} }: Operation): Json {
+  const content = {
+    ...(body !== undefined && { 'application/json': { schema: jsonSchema(body.schema), example: body.example } }),
+    ...Object.fromEntries(Object.entries(files).map(([type, schema]) => [type, { schema }])),
+  };
+  return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } };
 }
 
 function answerOf(answer: OperationAnswer): Json {

@@ -19,6 +19,8 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  /** Bodies that are not JSON, by media type: their schemas in the document. */
+  readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
   /** How it can be refused, besides what every operation, and every one with a key or a body, can answer. */

@@ -5,12 +5,14 @@ import { MESSAGE_OPERATIONS } from './message-operations.ts';
 import type { Operation } from './operation.ts';
 import type { RouteId } from './routes.ts';
 import { SERVICE_OPERATIONS } from './service-operations.ts';
+import { UPLOAD_OPERATIONS } from './upload-operations.ts';
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 
 /** Every operation, by its name in `ROUTES`. */
 export const OPERATIONS = {
   ...SERVICE_OPERATIONS,
   ...MESSAGE_OPERATIONS,
+  ...UPLOAD_OPERATIONS,
   ...CONVERSATION_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,

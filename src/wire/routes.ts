@@ -28,6 +28,7 @@ export const ROUTES = {
   listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
   getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
   getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
+  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'] },
   listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
   searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },

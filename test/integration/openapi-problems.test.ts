@@ -28,6 +28,7 @@ const NOT_PROVOKED_HERE = [
   '429 cap_reached',
   '429 too_many_held',
   '507 storage_full',
+  '503 too_many_uploads',
   '400 incomplete_body',
   '400 attachment_changed',
   '404 changes_disabled',
@@ -147,6 +148,18 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('invalid_json', 'registerWebhook', await post('{bad'));
     expectProblem('body_too_large', 'registerWebhook', await post(JSON.stringify('x'.repeat(1_100_000))));
     expectProblem('unsupported_media_type', 'registerWebhook', await post('a=b', { 'content-type': 'text/plain' }));
+    const upload = (body: string, headers: Record<string, string>) =>
+      service.request('POST', '/attachments', { body, headers });
+    const form = { 'content-type': 'multipart/form-data; boundary=B' };
+    expectProblem('invalid_request', 'uploadAttachment', await upload('x', {}));
+    expectProblem('invalid_form', 'uploadAttachment', await upload('--B\r\n', form));
+    const fields = '--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'.repeat(41);
+    expectProblem('form_too_large', 'uploadAttachment', await upload(`${fields}--B--\r\n`, form));
+    const large = ['Content-Disposition: attachment; filename=x', 'Content-Length: 100000001', `X-API-Key: ${KEY}`];
+    const head = ['POST /api/v1/attachments HTTP/1.1', 'Host: localhost', ...large];
+    expectProblem('upload_too_large', 'uploadAttachment', await raw(head));
+    const unknown = { recipient: 'a', body: '', attachment_ids: ['none'] };
+    expectProblem('upload_not_found', 'sendMessage', await service.post('/messages', unknown));
     expectProblem('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
   });
 

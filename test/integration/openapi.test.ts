@@ -169,6 +169,13 @@ describe('real answers are as the document says', () => {
     const sent = await ask('sendMessage', 201, {}, { recipient: '+15550100', body: 'Hello' });
     const { id, conversation_id: conversation } = sent.json as { id: string; conversation_id: string };
     await ask('sendMessage', 400, {}, { recipient: '' });
+    const bytes = { method: 'POST', headers: { 'content-disposition': 'attachment; filename="a.txt"' }, body: 'text' };
+    const uploaded = await service.request('POST', '/attachments', bytes);
+    check('uploadAttachment', uploaded, 201);
+    check('uploadAttachment', await service.request('POST', '/attachments', { body: 'text' }), 400);
+    const { id: upload } = uploaded.json as { id: string };
+    await ask('sendMessage', 201, {}, { recipient: '+15550100', body: '', attachment_ids: [upload] });
+    await ask('sendMessage', 404, {}, { recipient: '+15550100', body: '', attachment_ids: [upload] });
     await ask('listMessages', 200);
     await ask('listMessages', 200, {}, undefined, '?include=details');
     await ask('listMessages', 400, {}, undefined, '?limit=0&include=all');

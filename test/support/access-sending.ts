@@ -10,6 +10,7 @@ import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { NewKey } from '../../src/domain/ports/access.ts';
 import type { HeldSend, SendAnswer, SendRequest } from '../../src/domain/ports/sending.ts';
+import { UPLOADS } from '../../src/sender/attachments.ts';
 import { HeldCopies } from '../../src/sender/held-files.ts';
 import { Sender } from '../../src/sender/sender.ts';
 import { approvalStore } from '../../src/state/approvals.ts';
@@ -18,6 +19,7 @@ import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
 import { keyStore } from '../../src/state/keys.ts';
 import { sentPartStore } from '../../src/state/sent-parts.ts';
+import { UploadStore } from '../../src/uploads/store.ts';
 import { ChatFixture } from './chat-fixture.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
@@ -35,6 +37,7 @@ export class AccessSending {
   readonly log = collectingLog();
   readonly state;
   readonly sender: Sender;
+  readonly uploads: UploadStore;
   readonly access: Access;
   readonly #connection: Connection;
 
@@ -71,6 +74,12 @@ export class AccessSending {
       confirmMs: 1000,
       attachments: rules,
     });
+    this.uploads = new UploadStore({
+      folder: join(configDir, UPLOADS),
+      clock: this.clock,
+      log: this.log,
+      heldBytes: () => this.access.heldBytes(),
+    });
     this.access = new Access({
       stores: {
         keys: keyStore(this.state),
@@ -85,6 +94,7 @@ export class AccessSending {
       named: (plain) => plain,
       sender: this.sender,
       files: new HeldCopies({ rules, log: this.log }),
+      uploads: this.uploads,
       attachmentRoots: roots,
       clock: this.clock,
       log: this.log,

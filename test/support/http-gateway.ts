@@ -13,6 +13,7 @@ import type { McpService } from '../../src/domain/ports/mcp.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/domain/ports/search.ts';
 import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
+import type { Uploads } from '../../src/domain/ports/uploads.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { problem } from '../../src/domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
@@ -72,6 +73,12 @@ const NO_MCP: McpService = {
     throw new Error('not used');
   },
   close: () => Promise.resolve(),
+};
+const NO_UPLOADS: Uploads = {
+  add: () => Promise.reject(new Error('not used')),
+  files: () => [],
+  discard: () => Promise.resolve(),
+  remove: () => Promise.resolve(),
 };
 const notUsed = new Proxy({} as Approvals, {
   get: () => () => Promise.reject(new Error('not used')),
@@ -273,6 +280,7 @@ export class HttpGateway {
           attachments: { open: async () => undefined },
           status: () => STATUS,
           approvals: notUsed,
+          uploads: NO_UPLOADS,
           search: this.search,
           chats: CHAT_NAMES,
           ...options,

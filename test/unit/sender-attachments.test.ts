@@ -33,12 +33,12 @@ for (const name of ['chat.db', 'chat.db-wal', 'chat.db-shm']) writeFileSync(join
 const rules = { roots: [], chatDbPath: inside('messages/chat.db'), configDir: inside('config') };
 
 async function mistakes(paths: readonly string[], roots: readonly string[] = []): Promise<readonly string[]> {
-  const { mistakes: found } = await checkAttachments(paths, { ...rules, roots });
+  const { mistakes: found } = await checkAttachments({ attachments: paths }, { ...rules, roots });
   return found.map(({ pointer, message }) => `${pointer} ${message}`);
 }
 
 async function checked(path: string): Promise<CheckedFile> {
-  const { files } = await checkAttachments([path], rules);
+  const { files } = await checkAttachments({ attachments: [path] }, rules);
   if (files[0] === undefined) throw new Error(`${path} may not be sent`);
   return files[0];
 }
@@ -127,7 +127,7 @@ describe('an attachment', () => {
   test('is never the messages database where the configured link leads to', async () => {
     symlinkSync(inside('messages/chat.db'), inside('chat.db'));
     const path = inside('messages/chat.db-wal');
-    const found = await checkAttachments([path], { ...rules, chatDbPath: inside('chat.db') });
+    const found = await checkAttachments({ attachments: [path] }, { ...rules, chatDbPath: inside('chat.db') });
     expect(found.mistakes).toEqual([{ pointer: '/attachments/0', message: 'The Messages database cannot be sent.' }]);
   });
 

@@ -1,6 +1,7 @@
 import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { Message } from '../message.ts';
+import type { UploadedFile } from './uploads.ts';
 
 /** One way to reach the recipient: exactly one run of the send script (decision T1). */
 export interface Attempt {
@@ -73,6 +74,8 @@ export interface SendRequest {
   readonly recipient: string;
   readonly body: string;
   readonly attachments: readonly string[];
+  /** Files that were uploaded, which follow the attachments (decision R1). */
+  readonly uploads?: readonly UploadedFile[];
   /** `Idempotency-Key` (decision D9), when given. */
   readonly idempotencyKey?: string;
   /** Part of every log line of this send (decision E8). */
@@ -117,10 +120,13 @@ export interface CallerSender {
   send(request: SendRequest): Promise<SendAnswer>;
 }
 
+/** The files of a send. */
+export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
+
 /** Copies of the files of held sends. */
 export interface HeldFiles {
   /** Copies files that may be sent; throws what is wrong with them, or `storage_full` above `maxBytes`. */
-  copy(id: string, paths: readonly string[], maxBytes: number): Promise<readonly HeldFile[]>;
+  copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]>;
   /** Paths of the copies; throws `attachment_changed` when one is not what was copied. */
   paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]>;
   remove(id: string): Promise<void>;

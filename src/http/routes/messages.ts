@@ -1,5 +1,5 @@
 import type { Mistake } from '../../domain/errors.ts';
-import type { CallerSender } from '../../domain/ports/sending.ts';
+import type { CallerSender, SendAnswer } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
@@ -10,8 +10,13 @@ import { API } from '../../wire/routes.ts';
 import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
+import { bodyOfForm } from '../send-form.ts';
+import { isForm, readUploads } from './uploads.ts';
 
-export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
+export function messageRoutes(
+  counters: Counters,
+  closing: AbortSignal,
+): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
   return {
     async listMessages({ query, caller: { reader } }) {
       const asked = readQuery(messageQuery, query);
@@ -46,13 +51,9 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
     },
 
     async sendMessage(exchange) {
-      const { sender } = exchange.caller;
-      const idempotencyKey = exchange.header('idempotency-key');
-      const request = await readSend(exchange, sender);
-      const answer = await countedSend(
-        sender.send({ ...request, requestId: exchange.id, ...(idempotencyKey !== undefined && { idempotencyKey }) }),
-        counters,
-      );
+      const answer = isForm(exchange)
+        ? await sendForm(exchange, counters, closing)
+        : await send(exchange, await exchange.json(), counters);
       if ('would' in answer) return { status: 200, body: answer };
       if ('held' in answer) {
         const { held: approval } = answer;
@@ -71,9 +72,36 @@ export function messageRoutes(counters: Counters): Pick<Handlers, 'listMessages'
   };
 }
 
+/** The files of the form are its own: none of them stays. */
+async function sendForm(exchange: Exchange, counters: Counters, closing: AbortSignal): Promise<SendAnswer> {
+  const { fields, files } = await readUploads(exchange, closing);
+  const ids = files.map(({ id }) => id);
+  try {
+    return await send(exchange, bodyOfForm(fields, ids), counters);
+  } finally {
+    await exchange.caller.uploads.remove(ids);
+  }
+}
+
+async function send(exchange: Exchange, body: unknown, counters: Counters): Promise<SendAnswer> {
+  const { sender, uploads } = exchange.caller;
+  const idempotencyKey = exchange.header('idempotency-key');
+  const { attachment_ids: ids = [], ...request } = await readSend(exchange, body, sender);
+  const answer = await countedSend(
+    sender.send({
+      ...request,
+      requestId: exchange.id,
+      ...(ids.length > 0 && { uploads: uploads.files(ids) }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    }),
+    counters,
+  );
+  if (!('would' in answer)) await uploads.discard(ids);
+  return answer;
+}
+
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
-async function readSend(exchange: Exchange, sender: CallerSender) {
-  const body = await exchange.json();
+async function readSend(exchange: Exchange, body: unknown, sender: CallerSender) {
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {

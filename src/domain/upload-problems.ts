@@ -1,0 +1,36 @@
+import type { ProblemText } from './problem-text.ts';
+
+/** Problems of uploads (decision R1). */
+export const UPLOAD_PROBLEMS = {
+  invalid_form: {
+    status: 400,
+    detail: 'The form is not valid multipart/form-data.',
+    hint: 'It must have a boundary, and end with it.',
+  },
+  upload_not_found: {
+    status: 404,
+    detail: 'There is no upload with this id.',
+    pointer: '/attachment_ids/0',
+    hint: 'An upload is there for the key that made it, until it was sent, at most 24 hours. Upload the file again.',
+  },
+  upload_too_large: { status: 413, detail: 'A file must not be larger than 100 MB.' },
+  form_too_large: { status: 413, detail: 'A form must not have more than 10 files and 40 fields.' },
+  upload_encoded: {
+    status: 415,
+    code: 'unsupported_media_type',
+    detail: 'An upload must not be compressed.',
+    hint: 'Send it without Content-Encoding.',
+  },
+  too_many_uploads: {
+    status: 503,
+    detail: 'As many as {max} uploads with this key are arriving already.',
+    hint: 'Wait until one of them is complete.',
+    example: { max: 10 },
+  },
+  no_room_for_upload: {
+    status: 507,
+    code: 'storage_full',
+    detail: 'There is no room for more uploads.',
+    hint: 'All of them together take at most 1 GB, and are kept until they are sent, at most 24 hours. Send some, or make room on the disk.',
+  },
+} as const satisfies Readonly<Record<string, ProblemText>>;

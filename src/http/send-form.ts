@@ -1,0 +1,21 @@
+/** Members of a send that a form may repeat. */
+const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
+
+/** The fields of a form as the JSON body of the same send. `uploadIds` are those of its files, which come first. */
+export function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
+  // Without a prototype, because the names are the client's.
+  const body = Object.create(null) as Record<string, unknown>;
+  body.body = '';
+  for (const [name, value] of fields) {
+    const given = fields.filter(([other]) => other === name).map(([, one]) => one);
+    if (LISTS.has(name)) body[name] = given;
+    // One that is given twice is no string, which is a mistake.
+    else body[name] = given.length > 1 ? given : plain(name, value);
+  }
+  const ids = [...uploadIds, ...((body.attachment_ids as readonly string[] | undefined) ?? [])];
+  return { ...body, ...(ids.length > 0 && { attachment_ids: ids }) };
+}
+
+function plain(name: string, value: string): unknown {
+  return name === 'dry_run' && (value === 'true' || value === 'false') ? value === 'true' : value;
+}

@@ -1,0 +1,123 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Approval } from '../../src/domain/approval.ts';
+import type { Upload } from '../../src/domain/upload.ts';
+import { AccessFixture, ANA, BEN } from '../support/access-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, KEY } from '../support/service.ts';
+
+const SECRET_NAME = 'diagnosis of Ana.pdf';
+const SECRET_TEXT = 'nobody may read this in a log';
+
+let fixture: AccessFixture;
+beforeAll(async () => {
+  fixture = await AccessFixture.start();
+});
+afterAll(() => fixture.dispose());
+
+const folder = (): string => join(fixture.service.configFolder, 'uploads');
+const kept = (): readonly string[] => (existsSync(folder()) ? readdirSync(folder()) : []);
+
+const upload = (key: string = KEY, name = SECRET_NAME, body = SECRET_TEXT): Promise<Answer> =>
+  fixture.service.request('POST', '/attachments', {
+    headers: { 'x-api-key': key, 'content-disposition': `attachment; filename="${name}"` },
+    body,
+  });
+const idOf = (answer: Answer): string => (answer.json as Upload).id;
+const files = () =>
+  fixture.osascript.runs().flatMap(({ env }) => (env.POSTERN_ATTACHMENT === undefined ? [] : [env.POSTERN_ATTACHMENT]));
+
+describe('an upload', () => {
+  test('is sent under its name, and never again', async () => {
+    const id = idOf(await upload());
+    const body = { recipient: ANA, body: '', attachment_ids: [id] };
+    expect((await fixture.service.post('/messages', body)).status).toBe(202);
+    expect(files().at(-1)).toBe(join(folder(), id, SECRET_NAME));
+    expect(kept()).toEqual([`${id}.json`]);
+    expect((await fixture.service.post('/messages', body)).status).toBe(404);
+  });
+
+  test('is not sent twice by a repeat with the same Idempotency-Key that uploads it again', async () => {
+    const send = async (text = SECRET_TEXT) => {
+      const body = { recipient: ANA, body: 'once', attachment_ids: [idOf(await upload(KEY, 'a.txt', text))] };
+      return fixture.service.post('/messages', body, { 'idempotency-key': 'rent' });
+    };
+    expect((await send()).status).toBe(202);
+    const before = files().length;
+    const again = await send();
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, 'true']);
+    expect((await send('another')).status).toBe(422);
+    expect(files()).toHaveLength(before);
+  });
+
+  test('that was complete outlives a crash; one that was not leaves nothing', async () => {
+    const id = idOf(await upload());
+    const before = kept().length;
+    const client = connect(fixture.service.port, '127.0.0.1');
+    client.on('error', () => {});
+    client.write(
+      `POST /api/v1/attachments HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Disposition: attachment; filename=half\r\nContent-Length: 1000\r\n\r\nhalf`,
+    );
+    await eventually(() => expect(kept()).toHaveLength(before + 1));
+    await fixture.service.stop('SIGKILL');
+    client.destroy();
+    await fixture.service.launch();
+    expect(kept()).toHaveLength(before);
+    const sent = await fixture.service.post('/messages', { recipient: ANA, body: '', attachment_ids: [id] });
+    expect(sent.status).toBe(202);
+  });
+});
+
+describe('an upload of a limited key', () => {
+  test('is sent without send.attachment_roots, and only by this key', async () => {
+    const one = await fixture.key({ scopes: ['send'], send: [ANA], approval: 'never' });
+    const other = await fixture.key({ scopes: ['send'], send: [ANA], approval: 'never' });
+    const id = idOf(await upload(one.record.key, 'own.txt'));
+    const send = { recipient: ANA, body: '', attachment_ids: [id] };
+    const refusals = [
+      await other.post('/messages', send),
+      await fixture.service.post('/messages', send),
+      await other.post('/messages', { ...send, attachment_ids: ['00000000-0000-4000-8000-000000000000'] }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(new Set(refusals.map(({ text }) => text)).size).toBe(1);
+    expect((await one.post('/messages', { ...send, recipient: BEN })).status).toBe(403);
+    const byPath = { recipient: ANA, body: '', attachments: [join(folder(), id, 'own.txt')] };
+    expect((await one.post('/messages', byPath)).status).toBe(403);
+    expect((await fixture.service.post('/messages', byPath)).status).toBe(400);
+    expect((await one.post('/messages', send)).status).toBe(202);
+  });
+
+  test('needs the right to send', async () => {
+    const { record } = await fixture.key({ scopes: ['read'], read: [ANA] });
+    expect(await upload(record.key)).toMatchObject({ status: 403, json: { code: 'scope_missing' } });
+  });
+
+  test('is copied when its send is held, and sent as it was', async () => {
+    const agent = await fixture.key({ scopes: ['send'], send: [ANA] });
+    const id = idOf(await upload(agent.record.key, 'held.txt'));
+    const held = await agent.post('/messages', { recipient: ANA, body: 'see', attachment_ids: [id] });
+    const { approval } = held.json as { approval: Approval };
+    expect(approval.attachments).toMatchObject([{ name: 'held.txt', bytes: SECRET_TEXT.length }]);
+    expect(kept()).not.toContain(id);
+    const { shown } = (await fixture.service.get(`/approvals/${approval.id}`)).json as Approval;
+    await fixture.service.post(`/approvals/${approval.id}/approve`, { shown });
+    await eventually(() => expect(files().at(-1)).toMatch(/held\.txt$/));
+  });
+
+  test('is removed with its key', async () => {
+    const { record } = await fixture.key({ scopes: ['send'], send: [ANA] });
+    const id = idOf(await upload(record.key));
+    await fixture.service.request('DELETE', `/keys/${record.id}`);
+    await eventually(() => expect(kept().filter((name) => name.startsWith(id))).toEqual([]));
+  });
+});
+
+test('neither name nor content of a file is in the log', () => {
+  for (const secret of [SECRET_NAME, 'own.txt', 'held.txt', SECRET_TEXT, KEY]) {
+    expect(fixture.service.output).not.toContain(secret);
+  }
+  expect(readFileSync(join(fixture.service.configFolder, 'config.toml'), 'utf8')).toContain(KEY);
+});

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { canonicalAddress, memberKey } from '../domain/address.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import { isAppError, type Mistake } from '../domain/errors.ts';
@@ -17,7 +18,6 @@ import {
 import type { ChatDirectory, KeyChanges, KeyStore, Keys, NewKey, StoredKey } from '../domain/ports/access.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
-import { canonicalAddress, memberKey } from './address.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
 import { resolve } from './rights.ts';

@@ -1,7 +1,7 @@
+import { canonicalAddress } from '../domain/address.ts';
 import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
-import { canonicalAddress } from './address.ts';
 
 /** Hits of the Address Book that are looked through for those that are there. */
 const MAX_FOUND = 1000;

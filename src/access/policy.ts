@@ -1,6 +1,7 @@
+import { canonicalAddress, chatIdentity, memberKey } from '../domain/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
 import type { ChatMembers } from '../domain/ports/access.ts';
-import { canonicalAddress, chatIdentity, isSameGroup, memberKey, personId } from './address.ts';
+import { isSameGroup, personId } from './address.ts';
 
 /** Where a send goes, and who reads it. */
 export interface Destination {

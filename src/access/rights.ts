@@ -1,8 +1,8 @@
+import { canonicalAddress } from '../domain/address.ts';
 import type { Key, SendRight } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
-import { canonicalAddress } from './address.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { canonicalAddress, isSameGroup, personId } from '../../src/access/address.ts';
+import { isSameGroup, personId } from '../../src/access/address.ts';
 import { closedGroups, destinationOf, mayRead, maySend } from '../../src/access/policy.ts';
+import { canonicalAddress } from '../../src/domain/address.ts';
 import type { ChatMembers } from '../../src/domain/ports/access.ts';
 
 const ANA = '+15550100';

@@ -22,6 +22,7 @@ import { DiagnosticsRunner } from './diagnostics.ts';
 import { OWNER } from './domain/audit.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
+import { rowOffset } from './domain/offset.ts';
 import type { Clock, Log } from './domain/ports/host.ts';
 import { ChangeStream } from './events/change-stream.ts';
 import { Channel } from './events/channel.ts';
@@ -203,6 +204,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const json = eventSerializer({ details: (message) => messages.details(message), names: () => contacts.names });
     const webhooks = new Dispatcher({
       feed,
+      rowNow: (rowId) => chatLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
       store: webhookStore(state, clock),
       poster,
       clock,
@@ -304,6 +306,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         newestRow: status.newestRow(),
         newestEvent: feed.lastPublished().rowId,
         published: channel.published,
+        heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
         search: search.status(),
         changes: detection.status(),
       }),

@@ -108,7 +108,7 @@ export class Status {
 
   #summary(id: string, url: string): WebhookSummary {
     const { webhooks } = this.#parts;
-    const { state, consecutive_failures, last_success_at } = webhooks.status(id);
+    const { state, consecutive_failures, last_success_at, held } = webhooks.status(id);
     const last = webhooks.lastDelivery(id);
     return {
       id,
@@ -117,7 +117,7 @@ export class Status {
       consecutive_failures,
       last_success_at,
       last_outcome: last?.outcome ?? null,
-      last_error: last?.error ?? null,
+      last_error: held?.error ?? last?.error ?? null,
     };
   }
 }

@@ -164,6 +164,7 @@ export class Access implements AccessService {
     const webhooks = new LimitedWebhooks({
       webhooks: owner.webhooks,
       keyId: id,
+      clock,
       note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
     });
     return {

@@ -1,7 +1,14 @@
-import type { Offset } from '../domain/offset.ts';
-import type { NewWebhook, WebhookRegistry } from '../domain/ports/webhooks.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import type {
+  DeliveryRecord,
+  StoredWebhook,
+  WebhookSettings,
+  WebhookStatus,
+  WebhookTestResult,
+} from '../domain/webhook.ts';
+import { changedWebhook } from '../domain/webhook-settings.ts';
 
 /** How many webhooks one limited key may have, so that it cannot use up the owner's. */
 const MAX_OWN = 8;
@@ -9,6 +16,7 @@ const MAX_OWN = 8;
 export interface LimitedWebhooksParts {
   readonly webhooks: WebhookRegistry;
   readonly keyId: string;
+  readonly clock: Clock;
   readonly note: (target: string, outcome: string) => void;
 }
 
@@ -30,12 +38,23 @@ export class LimitedWebhooks implements WebhookRegistry {
   }
 
   add(webhook: NewWebhook): StoredWebhook {
-    if (!isOnThisMachine(webhook.url)) throw problem('webhook_not_allowed');
+    assertAllowed(webhook);
     if (this.list().length >= MAX_OWN) throw problem('too_many_webhooks', { max: MAX_OWN });
     const { webhooks, keyId, note } = this.#parts;
     const added = webhooks.add({ ...webhook, keyId });
     note(added.id, 'registered');
     return added;
+  }
+
+  /** What comes of it must be a webhook that the key could have registered. */
+  change(id: string, changes: WebhookChanges): StoredWebhook {
+    const { webhooks, clock, note } = this.#parts;
+    const webhook = this.get(id);
+    if (webhook === undefined) throw problem('webhook_not_found');
+    assertAllowed(changedWebhook(webhook, changes, clock.now()));
+    const changed = webhooks.change(id, changes);
+    note(id, 'changed');
+    return changed;
   }
 
   async remove(id: string): Promise<boolean> {
@@ -62,8 +81,8 @@ export class LimitedWebhooks implements WebhookRegistry {
     return { ...(await this.#parts.webhooks.test(this.#own(id))), answer: null };
   }
 
-  replay(id: string, after: Offset): StoredWebhook {
-    return this.#parts.webhooks.replay(this.#own(id), after);
+  replay(id: string, from: ReplayFrom): StoredWebhook {
+    return this.#parts.webhooks.replay(this.#own(id), from);
   }
 
   #own(id: string): string {
@@ -74,6 +93,12 @@ export class LimitedWebhooks implements WebhookRegistry {
   #isOwn({ keyId }: StoredWebhook): boolean {
     return keyId === this.#parts.keyId;
   }
+}
+
+/** With headers of its choice a request could pass for another program's, at a service that only this machine reaches. */
+function assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void {
+  if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');
+  if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
 }
 
 /** By name or literal address: another name could mean another machine tomorrow. */

@@ -17,6 +17,11 @@ export const ACCESS_PROBLEMS = {
     detail: 'This key may register only webhooks on this machine.',
     hint: 'Use http://127.0.0.1 or http://localhost. The owner of Postern can register any other.',
   },
+  webhook_headers_not_allowed: {
+    status: 403,
+    detail: 'A webhook of this key has no headers of its own.',
+    hint: 'Leave headers out. The owner of Postern can register a webhook with headers.',
+  },
   send_denied: {
     status: 403,
     detail: 'The owner of Postern decided not to send this message.',

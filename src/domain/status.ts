@@ -9,6 +9,7 @@ export interface WebhookSummary extends WebhookHealth {
   readonly origin: string;
   /** What became of its last event; null when there was none yet. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;
+  /** Of the delivery that is being held, or else of the last one. */
   readonly last_error: string | null;
 }
 

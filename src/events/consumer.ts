@@ -15,7 +15,7 @@ const RETRY_MS = 1000;
 export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;
   readonly #task: ConsumerTask<Outcome>;
-  readonly #options: ResumeOptions;
+  #options: ResumeOptions;
   readonly #clock: Clock;
   readonly #log: Log;
   #reader: FeedReader;
@@ -64,7 +64,12 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#wake?.();
   }
 
-  seek(offset: Offset): void {
+  wake(): void {
+    this.#noteMore();
+  }
+
+  seek(offset: Offset, options: ResumeOptions = this.#options): void {
+    this.#options = options;
     this.#reader.close();
     this.#reader = this.#join(offset);
     this.#generation = this.#reader.generation();
@@ -93,8 +98,10 @@ export class Consumer<Outcome> implements EventConsumer {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       try {
+        const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        if (entry !== undefined) await this.#handle(entry);
+        if (first !== undefined) await first;
+        else if (entry !== undefined) await this.#handle(entry);
         else if (!this.#take()) await this.#more();
         // A consumer that is far behind lets requests and other consumers run.
         else if (this.#taken.length === BATCH_SIZE) await new Promise<void>((resolve) => void setImmediate(resolve));

@@ -45,6 +45,8 @@ export function cursorStore(database: Sqlite): CursorStore {
         restartChanges(database);
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);
+        // Their rows are of the database that was replaced.
+        database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL');
       });
     },
   };

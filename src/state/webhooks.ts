@@ -3,8 +3,17 @@ import { type Include, includeSet } from '../domain/include.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookEventType } from '../domain/webhook.ts';
+import {
+  DEFAULT_SETTINGS,
+  type DeliveryRecord,
+  type FailureMode,
+  type HeldDelivery,
+  type StoredWebhook,
+  type WebhookEventType,
+  type WebhookFilter,
+} from '../domain/webhook.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
+import { droppedEvents } from './dropped.ts';
 
 /** Decision F1. */
 const MAX_WEBHOOKS = 64;
@@ -12,15 +21,36 @@ const MAX_WEBHOOKS = 64;
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
-const COLUMNS = 'id, url, events, secret, include, created_at, key_id';
-const SELECT = `SELECT ${COLUMNS}, row_id, change FROM webhook JOIN consumer ON name = 'webhook/' || id`;
+/** What is written of a webhook, in the order of `toColumns`. */
+const COLUMNS = [
+  'url',
+  'events',
+  'secret',
+  'include',
+  'name',
+  'is_enabled',
+  'headers',
+  'on_failure',
+  'filter',
+  'previous_secret',
+  'previous_until_ms',
+  'held',
+] as const;
+const FIXED = ['id', 'created_at', 'key_id'] as const;
+const SELECT = `SELECT ${[...COLUMNS, ...FIXED].map((column) => `webhook.${column}`).join()}, row_id, change
+  FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
+const INSERT = `INSERT INTO webhook (${[...COLUMNS, ...FIXED].join()})
+  VALUES (${[...COLUMNS, ...FIXED].map(() => '?').join()})`;
+const UPDATE = `UPDATE webhook SET ${COLUMNS.map((column) => `${column} = ?`).join()} WHERE id = ?`;
 
 /** Registered webhooks, how far each is done (decision F4), and what became of its last deliveries. */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const insert = database.prepare(`INSERT INTO webhook (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  const insert = database.prepare(INSERT);
+  const update = database.prepare(UPDATE);
+  const updateHeld = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
   const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
   const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
@@ -41,8 +71,14 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     `SELECT id, at, event, row_id, outcome, attempts, status, error, duration_ms FROM delivery
       WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
   );
-  const selectHealth = database.prepare('SELECT consecutive_failures, last_success_at FROM webhook WHERE id = ?');
+  const selectHealth = database.prepare(
+    'SELECT consecutive_failures, last_success_at, is_enabled, held IS NOT NULL FROM webhook WHERE id = ?',
+  );
+  const dropped = droppedEvents(database);
   let recordsSinceTrim = 0;
+  database
+    .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
+    .run(clock.now());
 
   const keep = (id: string, record: DeliveryRecord): void => {
     insertRecord.run(
@@ -61,7 +97,10 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     recordsSinceTrim += 1;
     if (recordsSinceTrim < TRIM_EVERY) return;
     recordsSinceTrim = 0;
-    for (const [webhook] of selectAll.all()) trim.run(String(webhook), String(webhook));
+    for (const { id: webhook } of selectAll.all().map(toWebhook)) {
+      trim.run(webhook, webhook);
+      dropped.trim(webhook);
+    }
   };
 
   const advanceMany = (steps: readonly WebhookStep[]): void =>
@@ -71,6 +110,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
         for (const record of records) {
           if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
           else if (record.outcome === 'dropped') noteFailure.run(id);
+          if (record.place !== undefined) dropped.add(id, record.place);
           keep(id, record);
         }
       }
@@ -83,30 +123,30 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       return row === undefined ? undefined : toWebhook(row);
     },
     add(webhook, start) {
+      const { keyId = null, ...settings } = webhook;
       const stored: StoredWebhook = {
+        ...DEFAULT_SETTINGS,
+        ...settings,
         id: randomUUID(),
-        url: webhook.url,
-        events: webhook.events,
         created_at: `${new Date(clock.now()).toISOString().slice(0, 19)}Z`,
-        secret: webhook.secret,
-        include: webhook.include,
-        keyId: webhook.keyId ?? null,
+        previousSecret: null,
+        held: null,
+        keyId,
         offset: start,
       };
       database.transaction(() => {
         if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
-        insert.run(
-          stored.id,
-          stored.url,
-          JSON.stringify(stored.events),
-          stored.secret,
-          JSON.stringify([...stored.include]),
-          stored.created_at,
-          stored.keyId,
-        );
+        insert.run(...toColumns(stored), stored.id, stored.created_at, stored.keyId);
         insertConsumer.run(consumerName(stored.id), start.rowId, start.change);
       });
       return stored;
+    },
+    update(webhook) {
+      const { id, offset } = webhook;
+      database.transaction(() => {
+        update.run(...toColumns(webhook), id);
+        move.run(offset.rowId, offset.change, consumerName(id));
+      });
     },
     remove: (id) =>
       database.transaction(() => {
@@ -115,13 +155,26 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       }),
     advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
     advanceMany,
+    seek: (id, offset) =>
+      database.transaction(() => {
+        move.run(offset.rowId, offset.change, consumerName(id));
+        updateHeld.run(null, id);
+        dropped.forgetAfter(id, offset);
+        dropped.markAll(id, false);
+      }),
+    hold: (id, held) => void updateHeld.run(held === null ? null : JSON.stringify(held), id),
+    droppedCount: (id) => dropped.count(id),
+    replayDropped: (id) => dropped.markAll(id, true),
+    nextReplayed: (id) => dropped.next(id),
+    endReplayed: (id, event, isDropped) => dropped.end(id, event, isDropped),
     deliveries: (id) => selectRecords.all(id, KEPT_RECORDS).map(toRecord),
     lastDelivery: (id) => selectRecords.all(id, 1).map(toRecord)[0],
     health(id) {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);
+      const [isEnabled, isHeld] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];
       return {
-        state: failures > 0 ? 'failing' : 'healthy',
+        state: isEnabled ? (isHeld ? 'held' : failures > 0 ? 'failing' : 'healthy') : 'paused',
         consecutive_failures: failures,
         last_success_at: typeof row?.[1] === 'string' ? row[1] : null,
       };
@@ -133,17 +186,48 @@ function consumerName(id: string): string {
   return `webhook/${id}`;
 }
 
+function toColumns(webhook: StoredWebhook) {
+  const { url, events, secret, include, name, enabled, headers, on_failure, filter, previousSecret, held } = webhook;
+  return [
+    url,
+    JSON.stringify(events),
+    secret,
+    JSON.stringify([...include]),
+    name,
+    enabled ? 1 : 0,
+    JSON.stringify(headers),
+    on_failure,
+    filter === null ? null : JSON.stringify(filter),
+    previousSecret?.secret ?? null,
+    previousSecret?.untilMs ?? null,
+    held === null ? null : JSON.stringify(held),
+  ] as const;
+}
+
 function toWebhook(row: Row): StoredWebhook {
+  const [url, events, secret, include, name, isEnabled, headers, onFailure, filter, previous, untilMs, held] = row;
+  const [id, createdAt, keyId, rowId, change] = row.slice(COLUMNS.length);
   return {
-    id: String(row[0]),
-    url: String(row[1]),
-    events: JSON.parse(String(row[2])) as WebhookEventType[],
-    created_at: String(row[5]),
-    secret: row[3] === null ? null : String(row[3]),
-    include: includeSet(JSON.parse(String(row[4])) as Include[]),
-    keyId: row[6] === null ? null : String(row[6]),
-    offset: { rowId: Number(row[7]), change: Number(row[8]) },
+    id: String(id),
+    url: String(url),
+    events: JSON.parse(String(events)) as WebhookEventType[],
+    created_at: String(createdAt),
+    secret: textOrNull(secret),
+    include: includeSet(JSON.parse(String(include)) as Include[]),
+    name: textOrNull(name),
+    enabled: Number(isEnabled) !== 0,
+    headers: JSON.parse(String(headers)) as Record<string, string>,
+    on_failure: onFailure as FailureMode,
+    filter: filter === null ? null : (JSON.parse(String(filter)) as WebhookFilter),
+    previousSecret: previous === null ? null : { secret: String(previous), untilMs: Number(untilMs) },
+    held: held === null ? null : (JSON.parse(String(held)) as HeldDelivery),
+    keyId: textOrNull(keyId),
+    offset: { rowId: Number(rowId), change: Number(change) },
   };
+}
+
+function textOrNull(value: Row[number] | undefined): string | null {
+  return value === null ? null : String(value);
 }
 
 function toRecord(row: Row): DeliveryRecord {

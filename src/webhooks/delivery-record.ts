@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../domain/event.ts';
 import type { Clock } from '../domain/ports/host.ts';
-import type { DeliveryRecord } from '../domain/webhook.ts';
+import type { DeliveryRecord, HeldDelivery } from '../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
 /**
@@ -43,6 +43,17 @@ export function postRecord(
     error: result.error,
     duration_ms: result.durationMs,
   };
+}
+
+/** What is kept of a delivery after another failure of it (decision P3). */
+export function heldDelivery(
+  id: string,
+  rowId: number,
+  { attempts, error }: PostResult,
+  before: HeldDelivery | null,
+  clock: Clock,
+): HeldDelivery {
+  return { id, row_id: rowId, attempts, since: before?.since ?? timestamp(clock), error: error ?? 'It failed.' };
 }
 
 /** The record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
+import type { RowEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
-import { type ClientOffset, isAfter } from '../domain/offset.ts';
+import { type ClientOffset, isAfter, type Offset, rowOffset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
-import type { NewWebhook, WebhookRegistry, WebhookStore } from '../domain/ports/webhooks.ts';
+import type {
+  NewWebhook,
+  ReplayFrom,
+  WebhookChanges,
+  WebhookRegistry,
+  WebhookStore,
+} from '../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
 import {
   type DeliveryRecord,
@@ -14,6 +21,7 @@ import {
   type WebhookTestResult,
   wantsChanges,
 } from '../domain/webhook.ts';
+import { changedWebhook, shownSettings } from '../domain/webhook-settings.ts';
 import type { EventJson } from '../wire/event-json.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
 import { deliveryId, postRecord } from './delivery-record.ts';
@@ -23,9 +31,13 @@ import { ProgressBatcher } from './progress-batcher.ts';
 
 /** Until chat.db is asked again for a webhook that waits for it. */
 const RETRY_MS = 1000;
+/** Decision P2. */
+const MAX_HEADERS = 10;
 
 export interface DispatcherParts {
   readonly feed: EventFeed;
+  /** A row as it is now; undefined when it was deleted from chat.db. */
+  readonly rowNow: (rowId: number) => RowEntry | undefined;
   readonly store: WebhookStore;
   readonly poster: Poster;
   readonly clock: Clock;
@@ -59,10 +71,7 @@ export class Dispatcher implements WebhookRegistry {
 
   /** Starts every worker at its stored offset (decision F4). */
   start(): void {
-    for (const webhook of this.#parts.store.list()) {
-      if (wantsChanges(webhook)) this.#openWithChanges(webhook);
-      else this.#open(webhook);
-    }
+    for (const webhook of this.#parts.store.list()) this.#begin(webhook);
   }
 
   list(): readonly StoredWebhook[] {
@@ -87,14 +96,31 @@ export class Dispatcher implements WebhookRegistry {
 
   add(webhook: NewWebhook): StoredWebhook {
     if (this.#closing !== undefined) throw problem('shutting_down');
-    const { store, feed, poster } = this.#parts;
-    const message = poster.refusal(webhook.url);
-    if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
+    const { store, feed } = this.#parts;
+    this.#assertHost(webhook.url);
     // The feed begins to detect changes when the first one asks for them.
     const start = wantsChanges(webhook) ? feed.resolve(undefined, { changes: true }) : feed.lastPublished();
     const stored = store.add(webhook, start);
     this.#open(stored);
     return stored;
+  }
+
+  change(id: string, changes: WebhookChanges): StoredWebhook {
+    if (this.#closing !== undefined) throw problem('shutting_down');
+    const { store, clock } = this.#parts;
+    this.#progress.flush();
+    const before = this.#existing(id);
+    const changed = changedWebhook(before, changes, clock.now());
+    if (changes.url !== undefined) this.#assertHost(changes.url);
+    if (Object.keys(changed.headers).length > MAX_HEADERS) {
+      const message = `There must be at most ${MAX_HEADERS} headers. Set those to null that are no longer needed.`;
+      throw invalidRequest([{ pointer: '/headers', message }]);
+    }
+    const worker = this.#workers.get(id);
+    const webhook = { ...changed, offset: this.#positionOf(changed, before, worker?.offset ?? before.offset) };
+    store.update(webhook);
+    worker?.update(webhook);
+    return webhook;
   }
 
   async remove(id: string): Promise<boolean> {
@@ -109,14 +135,21 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   status(id: string): WebhookStatus {
-    const { store, feed } = this.#parts;
+    const { store, feed, clock } = this.#parts;
     this.#progress.flush();
     const webhook = this.#existing(id);
     const { rowId, change } = this.#workers.get(id)?.offset ?? webhook.offset;
     const changes = wantsChanges(webhook);
     const last = feed.lastPublished({ changes });
     const behind = Math.max(0, last.rowId - rowId) + (changes ? Math.max(0, last.change - change) : 0);
-    return { ...store.health(id), row_id: rowId, behind };
+    return {
+      ...shownSettings(webhook, clock.now()),
+      ...store.health(id),
+      held: webhook.held,
+      dropped: store.droppedCount(id),
+      row_id: rowId,
+      behind,
+    };
   }
 
   deliveries(id: string): readonly DeliveryRecord[] {
@@ -132,11 +165,11 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   async test(id: string): Promise<WebhookTestResult> {
-    const { url, secret } = this.#existing(id);
+    const to = this.#existing(id);
     if ([...this.#tests.values()].some((test) => test.id === id)) throw problem('test_in_progress');
     const testId = deliveryId(id, randomUUID());
     const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
-    const sending = this.#parts.poster.send({ url, secret, id: testId, event: 'webhook.test', json, retry: false });
+    const sending = this.#parts.poster.send({ to, id: testId, event: 'webhook.test', json, retry: false });
     const ended = this.#testEnd(id, testId, sending);
     this.#tests.set(sending.attempts, { id, ended });
     return ended.finally(() => this.#tests.delete(sending.attempts));
@@ -160,22 +193,33 @@ export class Dispatcher implements WebhookRegistry {
     };
   }
 
-  replay(id: string, after: ClientOffset): StoredWebhook {
+  replay(id: string, from: ReplayFrom): StoredWebhook {
     const webhook = this.#existing(id);
-    const now = this.#workers.get(id)?.offset ?? webhook.offset;
-    // A row id says nothing of changes: those that the webhook has had are not repeated.
-    const start =
-      'generation' in after
-        ? this.#parts.feed.resolve(after, { changes: wantsChanges(webhook) })
-        : { rowId: after.rowId, change: now.change };
-    if (isAfter(start, now)) {
-      const message = `"after" must be a row id from 0 to ${now.rowId}, where the webhook is now, or an offset before it.`;
-      throw invalidRequest([{ pointer: '/after', message }]);
-    }
+    const { store } = this.#parts;
+    const worker = this.#workers.get(id);
     this.#progress.flush();
-    this.#parts.store.advance(id, start);
-    this.#workers.get(id)?.seek(start);
+    if (from === 'dropped') {
+      store.replayDropped(id);
+      worker?.replayDropped();
+      return webhook;
+    }
+    const start = this.#replayStart(from, webhook, worker?.offset ?? webhook.offset);
+    store.seek(id, start);
+    worker?.seek(start);
     return { ...webhook, offset: start };
+  }
+
+  #replayStart(from: ClientOffset | 'latest', webhook: StoredWebhook, now: Offset): Offset {
+    const { feed } = this.#parts;
+    const changes = wantsChanges(webhook);
+    if (from === 'latest') return feed.lastPublished({ changes });
+    // A row id says nothing of changes: those that the webhook has had are not repeated.
+    const start = 'generation' in from ? feed.resolve(from, { changes }) : { rowId: from.rowId, change: now.change };
+    if (!isAfter(start, now)) return start;
+    const message =
+      `"after" must be a row id from 0 to ${now.rowId}, where the webhook is now, or an offset before it; ` +
+      'or "latest".';
+    throw invalidRequest([{ pointer: '/after', message }]);
   }
 
   /**
@@ -201,6 +245,11 @@ export class Dispatcher implements WebhookRegistry {
     this.#parts.poster.close();
   }
 
+  #begin(webhook: StoredWebhook): void {
+    if (wantsChanges(webhook)) this.#openWithChanges(webhook);
+    else this.#open(webhook);
+  }
+
   /** A reader that joins before changes are detected would get rows alone. */
   #openWithChanges(webhook: StoredWebhook): void {
     const { feed, store, clock, log } = this.#parts;
@@ -209,7 +258,8 @@ export class Dispatcher implements WebhookRegistry {
     } catch (error) {
       if (isAppError(error) && error.code === 'chat_db_unavailable') {
         clock.after(RETRY_MS, () => {
-          if (this.#closing === undefined && store.get(webhook.id) !== undefined) this.#openWithChanges(webhook);
+          const now = store.get(webhook.id);
+          if (this.#closing === undefined && now !== undefined) this.#begin(now);
         });
         return;
       }
@@ -224,6 +274,18 @@ export class Dispatcher implements WebhookRegistry {
     const worker = new DeliveryWorker(webhook, this.#workerParts);
     this.#workers.set(webhook.id, worker);
     worker.start();
+  }
+
+  /** Where it goes on with other events: rows as before, changes from now on where it had none. */
+  #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
+    if (wantsChanges(changed) === wantsChanges(before)) return now;
+    if (!wantsChanges(changed)) return rowOffset(now.rowId);
+    return { rowId: now.rowId, change: this.#parts.feed.resolve(undefined, { changes: true }).change };
+  }
+
+  #assertHost(url: string): void {
+    const message = this.#parts.poster.refusal(url);
+    if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
   }
 
   #isValid({ keyId }: StoredWebhook): boolean {

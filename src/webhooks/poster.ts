@@ -2,11 +2,12 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { AxiosAdapter, AxiosInstance } from 'axios';
 import type { Clock } from '../domain/ports/host.ts';
+import type { StoredWebhook } from '../domain/webhook.ts';
 import { type AllowedHosts, hostRefusal, mayPostTo } from './allowed-hosts.ts';
 import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
 import { HostLookup } from './host-lookup.ts';
 import { contractSignature, standardSignature } from './signature.ts';
-import { transport } from './transport.ts';
+import { transport, transportWith } from './transport.ts';
 
 /** The contract: a failed delivery is attempted again after 1 second, then after 5. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
@@ -25,16 +26,20 @@ export interface PosterOptions {
   readonly allowedHosts?: AllowedHosts;
 }
 
+/** Where events are posted, and with what. */
+export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers'>;
+
 /** One event for one receiver. */
 export interface Post {
-  readonly url: string;
-  readonly secret: string | null;
+  readonly to: Target;
   /** `X-Webhook-Delivery`: the same for every attempt and every repeat (decision F2). */
   readonly id: string;
   readonly event: string;
   readonly json: string;
   /** False for a post that is attempted once. */
   readonly retry: boolean;
+  /** Attempts that were made before; `X-Webhook-Attempt` counts on. */
+  readonly attemptsBefore?: number;
 }
 
 /** A post on its way; `attempts` ends it early. */
@@ -85,7 +90,7 @@ export class Poster {
       retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
     });
-    return { attempts, result: this.#send(post.url, body, attempts) };
+    return { attempts, result: this.#send(post.to, body, attempts) };
   }
 
   close(): void {
@@ -93,7 +98,7 @@ export class Poster {
     this.#httpsAgent.destroy();
   }
 
-  async #send(url: string, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
+  async #send({ url, headers }: Target, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
     const error = this.refusal(url);
     // Registered before the list was changed.
     if (error !== undefined) return { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' };
@@ -106,6 +111,7 @@ export class Poster {
         data: body,
         adapter: attempts.adapter(http),
         'axios-retry': attempts.retryOptions,
+        ...(Object.keys(headers).length > 0 && { transport: transportWith(headers) }),
       });
     } catch {
       // Every failure was noted by the attempt that failed.
@@ -114,7 +120,8 @@ export class Poster {
   }
 
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
-    const timestampS = Math.floor(this.#options.clock.now() / 1000);
+    const nowMs = this.#options.clock.now();
+    const timestampS = Math.floor(nowMs / 1000);
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
       'User-Agent': `Postern/${this.#options.version}`,
@@ -122,13 +129,15 @@ export class Poster {
       'Accept-Encoding': 'identity',
       'X-Webhook-Event': post.event,
       'X-Webhook-Delivery': post.id,
-      'X-Webhook-Attempt': String(attempt),
+      'X-Webhook-Attempt': String((post.attemptsBefore ?? 0) + attempt),
       'webhook-id': post.id,
       'webhook-timestamp': String(timestampS),
     };
-    if (post.secret !== null) {
-      headers['X-Webhook-Signature'] = contractSignature(post.secret, body);
-      headers['webhook-signature'] = standardSignature(post.secret, post.id, timestampS, body);
+    const { secret, previousSecret: previous } = post.to;
+    if (secret !== null) {
+      headers['X-Webhook-Signature'] = contractSignature(secret, body);
+      const secrets = previous === null || previous.untilMs <= nowMs ? [secret] : [secret, previous.secret];
+      headers['webhook-signature'] = secrets.map((one) => standardSignature(one, post.id, timestampS, body)).join(' ');
     }
     return headers;
   }

@@ -1,6 +1,6 @@
 import type { Offset } from '../domain/offset.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
-import type { WebhookStore } from '../domain/ports/webhooks.ts';
+import type { EndedDelivery, WebhookStore } from '../domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../domain/webhook.ts';
 
 /**
@@ -29,7 +29,7 @@ export interface ProgressBatcherParts {
  */
 export class ProgressBatcher {
   readonly #parts: ProgressBatcherParts;
-  #steps = new Map<string, { offset: Offset; readonly records: DeliveryRecord[] }>();
+  #steps = new Map<string, { offset: Offset; readonly records: EndedDelivery[] }>();
   #cancelFlush: Cancel | undefined;
 
   constructor(parts: ProgressBatcherParts) {
@@ -37,7 +37,7 @@ export class ProgressBatcher {
   }
 
   /** Everything up to `offset` is done at this webhook. */
-  note(id: string, offset: Offset, record?: DeliveryRecord): void {
+  note(id: string, offset: Offset, record?: EndedDelivery): void {
     let step = this.#steps.get(id);
     if (step === undefined) {
       step = { offset, records: [] };

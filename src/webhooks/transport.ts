@@ -19,3 +19,11 @@ export const transport = {
     return request;
   },
 };
+
+/** The same with headers of the owner's own (decision P2), which axios would read as if they were meant for it. */
+export function transportWith(headers: Readonly<Record<string, string>>): typeof transport {
+  return {
+    request: (options, onResponse) =>
+      transport.request({ ...options, headers: { ...options.headers, ...headers } }, onResponse),
+  };
+}

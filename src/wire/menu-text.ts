@@ -15,10 +15,10 @@ const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Au
 
 /** `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items. Never a message's text. */
 export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
-  const failing = report.webhooks.filter(({ state }) => state === 'failing');
+  const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const missing = report.permissions.filter(({ state }) => state === 'denied');
   const isConnected = report.backend.connected;
-  const isFine = isConnected && failing.length === 0 && missing.length === 0;
+  const isFine = isConnected && troubled.length === 0 && missing.length === 0;
 
   const lines = [
     title(isFine, host),
@@ -27,11 +27,11 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
     item(lastEvent(report)),
-    item(webhooks(report.webhooks.length, failing.length), failing.length > 0 ? 'red' : undefined),
-    ...failing
+    item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
+    ...troubled
       .slice(0, WEBHOOKS_SHOWN)
       .map((webhook) => `--${item(`${webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
-    ...(failing.length > WEBHOOKS_SHOWN ? [`--${item(`and ${failing.length - WEBHOOKS_SHOWN} more`)}`] : []),
+    ...(troubled.length > WEBHOOKS_SHOWN ? [`--${item(`and ${troubled.length - WEBHOOKS_SHOWN} more`)}`] : []),
     ...waiting(report.held_sends ?? 0, url),
     item(`Up for ${duration(report.uptime_s)}`),
     '---',
@@ -73,10 +73,13 @@ function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
   return ageS === null ? 'No event since the start' : `Last event ${duration(ageS)} ago`;
 }
 
-function webhooks(count: number, failing: number): string {
-  if (count === 0) return 'No webhooks';
-  const all = `${count} webhook${count === 1 ? '' : 's'}`;
-  return failing === 0 ? all : `${all}, ${failing} failing`;
+function webhooks(all: StatusReport['webhooks']): string {
+  if (all.length === 0) return 'No webhooks';
+  const states = (['failing', 'held', 'paused'] as const).flatMap((state) => {
+    const count = all.filter((webhook) => webhook.state === state).length;
+    return count === 0 ? [] : [`${count} ${state}`];
+  });
+  return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
 }
 
 /** A count alone: what would be sent, and to whom, does not fit into a line. */

@@ -6,7 +6,7 @@ export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** Checks a body; the pointers are JSON pointers (RFC 6901) into it. No member's name needs escaping in one. */
+/** Checks a body; the pointers are JSON pointers (RFC 6901) into it. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<z.output<Schema>> {
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
@@ -14,5 +14,8 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknow
 }
 
 function mistake(path: readonly PropertyKey[], message: string): Mistake {
-  return { pointer: path.map((step) => `/${String(step)}`).join(''), message };
+  return {
+    pointer: path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    message,
+  };
 }

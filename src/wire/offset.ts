@@ -31,6 +31,9 @@ function clientOffset(what: string) {
   };
 }
 
+/** What is said of a bad `after` in a replay. */
+export const AFTER_MISTAKE = `${mistake('"after"').slice(0, -1)}, or "latest".`;
+
 function mistake(what: string): string {
   return `${what} must be a row id, a whole number of 0 or more, or an offset that the service gave.`;
 }

@@ -37,6 +37,7 @@ export const ROUTES = {
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
   getWebhook: { method: 'GET', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  changeWebhook: { method: 'PATCH', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
   listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header', access: ['webhooks'] },
   testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header', access: ['webhooks'] },
   replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
+import { WEBHOOK_STATES } from '../domain/webhook.ts';
 import { contactsHealthSchema } from './contacts.ts';
 import { shapeOf } from './shape.ts';
 
@@ -47,7 +48,7 @@ export const statusSchema = shapeOf<StatusReport>()(
           z.object({
             id: z.string(),
             origin: z.string(),
-            state: z.enum(['healthy', 'failing']),
+            state: z.enum(WEBHOOK_STATES),
             consecutive_failures: z.int(),
             last_success_at: z.string().nullable(),
             last_outcome: z.enum(['delivered', 'dropped', 'gone']).nullable(),

@@ -1,6 +1,7 @@
 import { examples } from './examples.ts';
+import { AFTER_MISTAKE } from './offset.ts';
 import { MADE, type Operation, STATE_DB } from './operation.ts';
-import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody } from './webhook.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from './webhook.ts';
 
 /** Webhooks and their deliveries. */
 export const WEBHOOK_OPERATIONS = {
@@ -17,7 +18,14 @@ export const WEBHOOK_OPERATIONS = {
       'also gets `messages.changed`, and its events have an `offset`.',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
-    problems: ['webhook_not_allowed', 'changes_disabled', 'too_many_webhooks', ...STATE_DB, 'shutting_down'],
+    problems: [
+      'webhook_not_allowed',
+      'webhook_headers_not_allowed',
+      'changes_disabled',
+      'too_many_webhooks',
+      ...STATE_DB,
+      'shutting_down',
+    ],
     mistakes: [
       { pointer: '/url', message: 'The url must be a complete http or https address.' },
       { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
@@ -28,6 +36,30 @@ export const WEBHOOK_OPERATIONS = {
     summary: 'One webhook, its state and position',
     answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
     problems: ['webhook_not_found'],
+  },
+  changeWebhook: {
+    tag: 'Webhooks',
+    summary: 'Change a webhook; its position and history stay',
+    description:
+      'What is not given stays. The next attempt is made with the new settings. A new `secret` leaves the old one valid ' +
+      'for 24 hours: both signatures are in `webhook-signature`. With `enabled: false` nothing is sent, and what happens ' +
+      'meanwhile is delivered later.',
+    body: { schema: webhookChangesBody, example: { on_failure: 'hold', filter: { is_from_me: false } } },
+    answers: {
+      200: { description: 'The webhook as it is now.', schema: 'WebhookStatus', example: examples.webhookStatus },
+    },
+    problems: [
+      'webhook_not_allowed',
+      'webhook_headers_not_allowed',
+      'webhook_not_found',
+      'changes_disabled',
+      ...STATE_DB,
+      'shutting_down',
+    ],
+    mistakes: [
+      { pointer: '/headers/Host', message: 'The header Host is set by Postern or by the connection.' },
+      { pointer: '/filter/senders', message: 'The senders must have at least one item.' },
+    ],
   },
   deleteWebhook: {
     tag: 'Webhooks',
@@ -49,7 +81,11 @@ export const WEBHOOK_OPERATIONS = {
   },
   replayWebhook: {
     tag: 'Webhooks',
-    summary: 'Redeliver everything after a row id or an offset',
+    summary: 'Redeliver everything after a position, or what was dropped',
+    description:
+      '`{"after": N}` goes back to a row id or an offset, `{"after": "latest"}` skips what is not delivered yet. ' +
+      '`{"dropped": true}` delivers again what was dropped, in the order of rows, before the next event: the newest ' +
+      '10,000 are known.',
     body: { schema: replayBody, example: { after: 1200 } },
     answers: {
       202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
@@ -58,7 +94,7 @@ export const WEBHOOK_OPERATIONS = {
     mistakes: [
       {
         pointer: '/after',
-        message: '"after" must be a row id, a whole number of 0 or more, or an offset that the service gave.',
+        message: AFTER_MISTAKE,
       },
     ],
   },

@@ -138,6 +138,40 @@ describe('webhooks of a limited key', () => {
     }
   });
 
+  test('cannot be changed into what it could not register: not elsewhere, not with headers, not those of others', async () => {
+    const { record, post } = await fixture.key({ scopes: ['events', 'webhooks'], read: '*' });
+    const body = { url: 'http://127.0.0.1:9/own', events: ['message.received'] };
+    const headers = { Authorization: 'Bearer of another program' };
+    expect((await post('/webhooks', { ...body, headers })).json).toMatchObject({ code: 'webhook_headers_not_allowed' });
+    const own = `/webhooks/${((await post('/webhooks', body)).json as { id: string }).id}`;
+    const theirs = `/webhooks/${((await fixture.service.post('/webhooks', body)).json as { id: string }).id}`;
+    const change = (path: string, changes: object, key?: string) =>
+      fixture.service.request('PATCH', path, {
+        body: JSON.stringify(changes),
+        headers: { 'content-type': 'application/json', ...(key !== undefined && { 'x-api-key': key }) },
+      });
+    const refused = async (path: string, changes: object) => (await change(path, changes, record.key)).json;
+    expect(await refused(own, { url: 'https://example.net/' })).toMatchObject({ code: 'webhook_not_allowed' });
+    expect(await refused(own, { headers })).toMatchObject({ code: 'webhook_headers_not_allowed' });
+    expect(await refused(theirs, { enabled: false })).toMatchObject({ code: 'webhook_not_found' });
+    expect((await change(own, { on_failure: 'hold', name: 'mine', secret: 's' }, record.key)).json).toMatchObject({
+      on_failure: 'hold',
+      has_secret: true,
+    });
+    // What the owner gave it cannot be sent to another listener.
+    expect((await change(own, { headers })).status).toBe(200);
+    expect(await refused(own, { url: 'http://127.0.0.1:8/other' })).toMatchObject({
+      code: 'webhook_headers_not_allowed',
+    });
+    expect((await change(own, { url: 'https://example.net/', headers: null })).status).toBe(200);
+    expect(await refused(own, { filter: null })).toMatchObject({ code: 'webhook_not_allowed' });
+    const audit = (await fixture.service.get(`/audit?key=${record.id}`)).json as { action: string; outcome: string }[];
+    expect(audit.filter(({ action }) => action === 'webhook').map(({ outcome }) => outcome)).toEqual([
+      'registered',
+      'changed',
+    ]);
+  });
+
   test('go nowhere but to this machine', async () => {
     const { post } = await fixture.key({ scopes: ['events', 'webhooks'], read: '*' });
     for (const url of [

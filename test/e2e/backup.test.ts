@@ -41,6 +41,8 @@ let service: Service;
 let backup: string;
 let webhook: string;
 
+const SETTINGS = { name: 'n8n', on_failure: 'hold', filter: { is_from_me: false } };
+
 beforeAll(async () => {
   for (let count = 0; count < 5; count += 1) mac.receive('old');
   for (let count = 0; count < 50; count += 1) otherMac.receive('old, on the other Mac');
@@ -49,6 +51,11 @@ beforeAll(async () => {
   service = await Service.start({ chatDbPath: join(messages, 'chat.db') });
   const answer = await service.post('/webhooks', { url: receiver.url, events: ['message.received'], secret: 's3cret' });
   webhook = (answer.json as { id: string }).id;
+  const changed = await service.request('PATCH', `/webhooks/${webhook}`, {
+    body: JSON.stringify({ ...SETTINGS, headers: { Authorization: 'Bearer x' }, secret: 's4cret' }),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(changed.status).toBe(200);
   const row = mac.receive('before the backup');
   await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === row));
   // Until the delivery is stored.
@@ -150,7 +157,10 @@ describe('a restore', () => {
     const now = mac.receive('after the restore');
     await eventually(() => expect(received()).toContain(now));
     expect(received()).toEqual([...before, ...missed, now]);
-    expect(receiver.deliveries.at(-1)?.headers['x-webhook-signature']).toBeDefined();
+    const headers = receiver.deliveries.at(-1)?.headers;
+    expect(headers).toMatchObject({ authorization: 'Bearer x', 'x-webhook-signature': expect.any(String) });
+    expect(String(headers?.['webhook-signature']).split(' ')).toHaveLength(2);
+    expect((await service.get(`/webhooks/${webhook}`)).json).toMatchObject(SETTINGS);
   });
 
   test('never replaces what is there unless told to', async () => {

@@ -297,7 +297,7 @@ describe('every path', () => {
   test.each([
     ['PUT', '/api/v1/messages', 'POST, GET, HEAD'],
     ['POST', '/api/v1/messages/7', 'GET, HEAD'],
-    ['PATCH', '/api/v1/webhooks/w0', 'DELETE, GET, HEAD'],
+    ['PUT', '/api/v1/webhooks/w0', 'DELETE, GET, HEAD, PATCH'],
     ['GET', '/api/v1/webhooks/w0/test', 'POST'],
     ['HEAD', '/api/v1/webhooks/w0/replay', 'POST'],
     ['POST', '/api/v1/health', 'GET, HEAD'],

@@ -17,6 +17,7 @@ const NOT_PROVOKED_HERE = [
   '403 recipient_not_allowed',
   '403 attachment_not_allowed',
   '403 webhook_not_allowed',
+  '403 webhook_headers_not_allowed',
   '403 send_denied',
   '403 scope_missing',
   '404 key_not_found',

@@ -209,6 +209,11 @@ describe('real answers are as the document says', () => {
     await ask('getWebhook', 200, webhook);
     await ask('testWebhook', 200, webhook);
     await ask('listDeliveries', 200, webhook);
+    const changes = { secret: 'other', headers: { Authorization: 'x' }, filter: { is_from_me: false }, name: 'n8n' };
+    await ask('changeWebhook', 200, webhook, changes);
+    await ask('changeWebhook', 400, webhook, { headers: { Host: 'x' }, on_failure: 'wait' });
+    await ask('changeWebhook', 404, { id: 'none' }, {});
+    await ask('replayWebhook', 202, webhook, { dropped: true });
     await ask('replayWebhook', 202, webhook, { after: 0 });
     await ask('replayWebhook', 400, webhook, { after: 999 });
     for (const operation of ['getWebhook', 'listDeliveries', 'testWebhook'] as const) {

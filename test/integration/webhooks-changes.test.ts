@@ -52,6 +52,7 @@ function fixture(isAllowed = true) {
   const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: [10, 10] });
   const dispatcher = new Dispatcher({
     feed,
+    rowNow: (rowId) => messages.rows.get(rowId),
     store,
     poster,
     clock: systemClock,

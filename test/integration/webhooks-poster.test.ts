@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS } from '../../src/webhooks/poster.ts';
+import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS, type Target } from '../../src/webhooks/poster.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';
@@ -44,9 +44,10 @@ async function newTcpServer(onSocket: (socket: Socket) => void): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
 
-function post(url: string, options: Partial<Post> = {}): Post {
+function post(url: string, { secret = null, ...options }: Partial<Post & Target> = {}): Post {
   const json = '{"type":"message.received","data":{"id":"1","body":"Grüße 👋"}}';
-  return { url, secret: null, id: 'delivery-1', event: 'message.received', json, retry: true, ...options };
+  const to = { url, secret, previousSecret: null, headers: {} };
+  return { to, id: 'delivery-1', event: 'message.received', json, retry: true, ...options };
 }
 
 describe('a post', () => {

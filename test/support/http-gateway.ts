@@ -18,7 +18,7 @@ import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhook
 import { problem } from '../../src/domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
-import type { StoredWebhook } from '../../src/domain/webhook.ts';
+import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
 import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
@@ -171,7 +171,10 @@ class MemoryWebhooks implements WebhookRegistry {
   add(webhook: NewWebhook): StoredWebhook {
     if (this.webhooks.size >= this.limit) throw problem('too_many_webhooks', { max: this.limit });
     const stored = {
+      ...DEFAULT_SETTINGS,
       ...webhook,
+      previousSecret: null,
+      held: null,
       id: `w${this.webhooks.size}`,
       created_at: '2026-01-02T03:04:05Z',
       keyId: webhook.keyId ?? null,
@@ -179,6 +182,10 @@ class MemoryWebhooks implements WebhookRegistry {
     };
     this.webhooks.set(stored.id, stored);
     return stored;
+  }
+
+  change(): never {
+    throw new Error('not used');
   }
 
   async remove(id: string): Promise<boolean> {
@@ -290,6 +297,7 @@ export class HttpGateway {
       access: () => Promise.reject(new Error('not used')),
       health: () => this.backend,
       metrics: () => ({
+        heldWebhooks: 0,
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
         search: this.search.status(),
         changes: { state: 'off', logged: 0, sweptAtMs: null },

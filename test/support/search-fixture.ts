@@ -48,7 +48,14 @@ export class ScriptedFeed implements SearchFeed {
     const stop = (): void => {
       if (this.#task === task) this.#task = undefined;
     };
-    return { offset, ended: Promise.resolve(), start: () => undefined, stop, seek: () => undefined };
+    return {
+      offset,
+      ended: Promise.resolve(),
+      start: () => undefined,
+      stop,
+      seek: () => undefined,
+      wake: () => undefined,
+    };
   }
 
   async add(entry: Omit<LogEntry, 'guid'>): Promise<void> {

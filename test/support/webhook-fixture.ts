@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import type { Event, EventType, PendingRow } from '../../src/domain/event.ts';
 import { NO_INCLUDES } from '../../src/domain/include.ts';
+import type { Clock } from '../../src/domain/ports/host.ts';
 import type { NewWebhook, WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
@@ -30,29 +31,38 @@ export class WebhookFixture {
   readonly log = collectingLog();
   readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
   readonly store: WebhookStore;
+  /** The store as the next start opens it. */
+  readonly reopenedStore: () => WebhookStore;
   dispatcher: Dispatcher;
+  readonly #posterClock: Clock;
   #path: string;
   #parts: Partial<DispatcherParts>;
   #retryWaitsMs: readonly number[];
 
-  constructor(retryWaitsMs: readonly number[] = [10, 10], parts: Partial<DispatcherParts> = {}) {
+  constructor(
+    retryWaitsMs: readonly number[] = [10, 10],
+    { posterClock = systemClock, ...parts }: Partial<DispatcherParts> & { readonly posterClock?: Clock } = {},
+  ) {
+    this.#posterClock = posterClock;
     files += 1;
     this.#path = join(folder, `state-${files}.db`);
     this.#parts = parts;
     this.#retryWaitsMs = retryWaitsMs;
     const database = openStateDatabase(this.#path);
     closers.push(() => database.close());
-    this.store = webhookStore(database, systemClock);
+    this.reopenedStore = () => webhookStore(database, parts.clock ?? systemClock);
+    this.store = this.reopenedStore();
     this.dispatcher = this.restart();
   }
 
   /** Another dispatcher over the same state, as after a restart. */
   restart(): Dispatcher {
-    const poster = new Poster({ version: '1', clock: systemClock, retryWaitsMs: this.#retryWaitsMs });
+    const poster = new Poster({ version: '1', clock: this.#posterClock, retryWaitsMs: this.#retryWaitsMs });
     const { feed, store } = this;
     const json = plainJson();
     this.dispatcher = new Dispatcher({
       feed,
+      rowNow: (rowId) => this.messages.rows.get(rowId),
       store,
       poster,
       clock: systemClock,

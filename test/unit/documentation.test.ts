@@ -58,7 +58,7 @@ test('docs/api.md has every metric, and no other', async () => {
   const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
   const counts = { clients: 1, missed: 1 };
   const now = {
-    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, search, changes },
+    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes },
     ...{ webSockets: counts, streams: counts },
   };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);

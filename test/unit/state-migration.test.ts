@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { DEFAULT_SETTINGS } from '../../src/domain/webhook.ts';
 import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
@@ -14,11 +15,11 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 
-/** state.db as version 0.1.0 left it, opened by the present version. */
-function migrated(name: string): Sqlite {
+/** state.db as version 0.1.0 left it, or another one, opened by the present version. */
+function migrated(name: string, from = 'state-0.1.0.sql'): Sqlite {
   const path = join(folder, name);
   const old = openSqlite(path);
-  old.exec(readFileSync(new URL('../support/state-0.1.0.sql', import.meta.url), 'utf8'));
+  old.exec(readFileSync(new URL(`../support/${from}`, import.meta.url), 'utf8'));
   old.close();
   return openStateDatabase(path);
 }
@@ -34,6 +35,13 @@ test('webhooks of 0.1.0 keep their offset, their includes and their deliveries',
     created_at: '2026-01-02T03:04:05Z',
     secret: null,
     include: NO_INCLUDES,
+    name: null,
+    enabled: true,
+    headers: {},
+    on_failure: 'drop',
+    filter: null,
+    previousSecret: null,
+    held: null,
     keyId: null,
     offset: rowOffset(900),
   });
@@ -43,6 +51,50 @@ test('webhooks of 0.1.0 keep their offset, their includes and their deliveries',
   expect(store.deliveries(id)).toMatchObject([{ id: 'd17', row_id: 17, outcome: 'dropped', status: 500 }]);
   store.advance(id, rowOffset(18));
   expect(store.get(id)?.offset).toEqual(rowOffset(18));
+  database.close();
+});
+
+test('a webhook from before webhooks could be changed stays as it is, and can be changed', () => {
+  const database = migrated('version-5.db', 'state-version-5.sql');
+  const store = webhookStore(database, new FakeClock());
+  const [webhook] = store.list();
+  expect(webhook).toEqual({
+    ...DEFAULT_SETTINGS,
+    id: '33333333-3333-4333-8333-333333333333',
+    url: 'http://127.0.0.1:9/agent',
+    events: ['message.received', 'message.updated'],
+    created_at: '2026-03-02T03:04:05Z',
+    secret: 's',
+    include: includeSet(['details', 'contacts']),
+    previousSecret: null,
+    held: null,
+    keyId: '7f3a9c1e',
+    offset: { rowId: 880, change: 11 },
+  });
+  if (webhook === undefined) throw new Error('there is no webhook');
+  expect(store.health(webhook.id)).toMatchObject({ state: 'failing', consecutive_failures: 1 });
+  expect(store.deliveries(webhook.id)).toMatchObject([{ id: 'd880', outcome: 'dropped' }]);
+  expect(store.droppedCount(webhook.id)).toBe(0);
+  const held = {
+    id: 'd881',
+    row_id: 881,
+    attempts: 3,
+    since: '2026-03-02T05:00:00Z',
+    error: 'The receiver answered 503.',
+  };
+  const changed = {
+    ...webhook,
+    name: 'agent',
+    enabled: false,
+    headers: { Authorization: 'x' },
+    on_failure: 'hold' as const,
+    filter: { conversation_ids: ['any;-;+15550100'], is_from_me: false },
+    previousSecret: { secret: 's', untilMs: 4e12 },
+    secret: 't',
+    held,
+  };
+  store.update(changed);
+  expect(store.get(webhook.id)).toEqual(changed);
   database.close();
 });
 

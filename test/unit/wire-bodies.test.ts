@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { z } from 'zod';
 import { sendBody } from '../../src/wire/message.ts';
 import { checkBody } from '../../src/wire/mistakes.ts';
-import { webhookBody } from '../../src/wire/webhook.ts';
+import { replayBody, webhookBody, webhookChangesBody } from '../../src/wire/webhook.ts';
 
 function pointers(schema: z.ZodType, body: unknown): string[] {
   const checked = checkBody(schema, body);
@@ -79,6 +79,102 @@ describe('the body of a send', () => {
 
   test('whatever it is, it is accepted or refused', () => {
     fc.assert(fc.property(fc.anything(), (body) => void checkBody(sendBody, body)));
+  });
+});
+
+describe('the settings of a webhook', () => {
+  const good = { url: 'https://example.net/hook', events: ['message.sent'] };
+  const settings = {
+    name: 'n8n',
+    enabled: false,
+    headers: { Authorization: 'Bearer x', 'X-Trace': 'a b' },
+    on_failure: 'hold',
+    filter: { conversation_ids: ['any;-;+15550100'], senders: ['+15550100'], is_from_me: false },
+  };
+
+  test('are taken at the registration and afterwards, where null takes them away', () => {
+    expect(checkBody(webhookBody, { ...good, ...settings })).toEqual({ ok: true, value: { ...good, ...settings } });
+    expect(checkBody(webhookChangesBody, settings)).toEqual({ ok: true, value: settings });
+    expect(checkBody(webhookChangesBody, {})).toEqual({ ok: true, value: {} });
+    const without = { name: null, secret: null, filter: null, headers: null };
+    expect(checkBody(webhookChangesBody, without)).toEqual({ ok: true, value: without });
+    expect(pointers(webhookBody, { ...good, ...without })).toEqual(['/secret', '/name', '/headers', '/filter']);
+    expect(checkBody(webhookChangesBody, { headers: { 'X-A': null } })).toMatchObject({ ok: true });
+    expect(pointers(webhookBody, { ...good, headers: { 'X-A': null } })).toEqual(['/headers/X-A']);
+  });
+
+  test('name every mistake at once, and never a value of a header', () => {
+    const bad = {
+      name: ' ',
+      enabled: 'yes',
+      headers: { 'X-A': 'sesame\n', 'X-B': '', 'X-C': 7 },
+      on_failure: 'wait',
+      filter: { conversation_ids: [], senders: ['', 5], is_from_me: 1, sender: 'x' },
+    };
+    for (const schema of [webhookChangesBody, webhookBody]) {
+      expect(pointers(schema, { ...good, ...bad })).toEqual([
+        '/name',
+        '/enabled',
+        '/headers/X-A',
+        '/headers/X-B',
+        '/headers/X-C',
+        '/on_failure',
+        '/filter/conversation_ids',
+        '/filter/senders/0',
+        '/filter/senders/1',
+        '/filter/is_from_me',
+        '/filter',
+      ]);
+      expect(sentences(schema, { ...good, ...bad })).not.toContain('sesame');
+    }
+    expect(sentences(webhookChangesBody, { filter: { sender: 'x' } })).toContain('not "sender"');
+    expect(pointers(webhookChangesBody, { filter: { conversation_ids: ['+15550100'] } })).toEqual([
+      '/filter/conversation_ids/0',
+    ]);
+  });
+
+  test.each([
+    'Content-Type',
+    'content-length',
+    'X-Webhook-Signature',
+    'x-webhook-anything',
+    'webhook-id',
+    'User-Agent',
+    'Accept',
+    'Host',
+    'Connection',
+    'Transfer-Encoding',
+    'Expect',
+    'Proxy-Authorization',
+    'two words',
+    'colon:',
+    '',
+    '-x',
+    '__proto__x',
+    'ü',
+  ])('refuse the header %j', (name) => {
+    expect(pointers(webhookChangesBody, { headers: { [name]: 'v' } })).toEqual([`/headers/${name}`]);
+  });
+
+  test('have at most ten headers, each of one spelling', () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-${n}`, 'v']));
+    expect(pointers(webhookChangesBody, { headers: many(10) })).toEqual([]);
+    expect(pointers(webhookChangesBody, { headers: many(11) })).toEqual(['/headers']);
+    expect(pointers(webhookChangesBody, { headers: { 'X-A': 'v', 'x-a': 'w' } })).toEqual(['/headers/x-a']);
+    expect(pointers(webhookChangesBody, { headers: { 'a/b~': 'v' } })).toEqual(['/headers/a~1b~0']);
+  });
+});
+
+describe('the body of a replay', () => {
+  test('is one of a position, the newest event, and what was dropped', () => {
+    expect(checkBody(replayBody, { after: 7 })).toEqual({ ok: true, value: { after: { rowId: 7 } } });
+    expect(checkBody(replayBody, { after: 'latest' })).toEqual({ ok: true, value: { after: 'latest' } });
+    expect(checkBody(replayBody, { dropped: true })).toEqual({ ok: true, value: { dropped: true } });
+    for (const bad of [{}, { after: 7, dropped: true }, { after: 'all' }, { after: null }]) {
+      expect(pointers(replayBody, bad)).toEqual(['/after']);
+    }
+    expect(pointers(replayBody, { dropped: false })).toEqual(['/dropped']);
+    expect(sentences(replayBody, { after: 'all' })).toContain('"latest"');
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ChangesReport, SearchReport, StatusReport } from '../../domain/status.ts';
+import type { ChangesReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
@@ -16,7 +16,7 @@ export function status(options: ConnectionOptions, context: ClientContext): Prom
 
 function lines(report: StatusReport, place: string): readonly string[] {
   const { backend, newest_row: newestRow, newest_event: newest, webhooks, changes, search, permissions } = report;
-  const failing = webhooks.filter(({ state }) => state === 'failing');
+  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
     line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
@@ -26,16 +26,26 @@ function lines(report: StatusReport, place: string): readonly string[] {
     ),
     line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
     line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
-    line('Webhooks', webhooks.length === 0 ? 'none' : `${webhooks.length}, ${failing.length} failing`),
-    ...failing.map(({ origin, last_error: why, consecutive_failures: times }) =>
-      line('', oneLine(`${origin} failed ${times} times${why === null ? '' : `: ${why}`}`)),
-    ),
+    line('Webhooks', webhooksText(webhooks)),
+    ...troubled.map(({ origin, state, last_error: why, consecutive_failures: times }) => {
+      const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
+      return line('', oneLine(`${origin} ${what}${why === null ? '' : `: ${why}`}`));
+    }),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...permissions.map(({ name, state, detail }) =>
       line('Permission', `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`),
     ),
   ];
+}
+
+function webhooksText(webhooks: StatusReport['webhooks']): string {
+  if (webhooks.length === 0) return 'none';
+  const count = (name: WebhookSummary['state']): number => webhooks.filter(({ state }) => state === name).length;
+  const others = (['held', 'paused'] as const).filter((state) => count(state) > 0);
+  return [`${webhooks.length}, ${count('failing')} failing`, ...others.map((state) => `${count(state)} ${state}`)].join(
+    ', ',
+  );
 }
 
 function changesText({ state, logged }: ChangesReport): string {

@@ -147,21 +147,26 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
   if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
   return webhooks.map((webhook) => {
     const name = `webhook ${webhook.id}`;
+    const command = (verb: string): string => `postern webhooks ${verb} ${webhook.id.slice(0, 8)}`;
     if (webhook.state === 'healthy') {
       return ok(
         name,
         `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
       );
     }
+    if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Go on with: ${command('resume')}`);
+    if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
+      return finding(
+        'problem',
+        name,
+        `${webhook.origin} holds an event that is attempted until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
+        `Look at the receiver. To skip what is not delivered: ${command('replay')} --latest`,
+      );
+    }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
       ? finding('problem', name, sentence, LOCAL_NETWORK)
-      : finding(
-          'problem',
-          name,
-          sentence,
-          'Look at the receiver. Its last deliveries: GET /api/v1/webhooks/{id}/deliveries',
-        );
+      : finding('problem', name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
 }
 

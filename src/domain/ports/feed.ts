@@ -67,6 +67,8 @@ export interface ConsumerTask<Outcome> {
   readonly name: string;
   /** The stored position to begin after; asked again when the log was replaced (decision C5). */
   storedOffset(): Offset;
+  /** What is to be done before the next entry; undefined when there is nothing. It rejects as `handle` does. */
+  readonly first?: () => Promise<void> | undefined;
   /** Handles one entry; the next one waits. A rejection is logged, and the entry is handled again after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
   /** What is to be recorded about rows that were deleted from chat.db before they were handled (decision F4). */
@@ -87,8 +89,11 @@ export interface EventConsumer {
   stop(): void;
   /**
    * Goes on from `offset`, which is stored already. An entry that is being handled does not move the offset any more.
+   * `options` take the place of those before.
    */
-  seek(offset: Offset): void;
+  seek(offset: Offset, options?: ResumeOptions): void;
+  /** Asks the task again what is to be done first. */
+  wake(): void;
 }
 
 /** One page of the log. */

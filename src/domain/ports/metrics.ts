@@ -18,6 +18,7 @@ export interface Metrics {
   readonly published: number;
   readonly webSockets: StreamCounts;
   readonly streams: StreamCounts;
+  readonly heldWebhooks: number;
   readonly search: SearchStatus;
   readonly changes: ChangeStatus;
 }

@@ -1,21 +1,47 @@
-import type { IncludeSet } from '../include.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus, WebhookTestResult } from '../webhook.ts';
+import type {
+  DeliveryRecord,
+  HeldDelivery,
+  StoredWebhook,
+  WebhookHealth,
+  WebhookSettings,
+  WebhookStatus,
+  WebhookTestResult,
+} from '../webhook.ts';
 
-export interface NewWebhook {
-  readonly url: string;
-  readonly events: StoredWebhook['events'];
-  readonly secret: string | null;
-  readonly include: IncludeSet;
-  /** The limited key that registers it; absent: the owner's. */
-  readonly keyId?: string;
+/** What is not given is as `DEFAULT_SETTINGS` says. */
+export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
+  Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
+    /** The limited key that registers it; absent: the owner's. */
+    readonly keyId?: string;
+  };
+
+/** What is not given stays. Of the headers those named are set, or taken away by null. */
+export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
+  readonly headers?: Readonly<Record<string, string | null>> | null;
 }
+
+/** A dropped event: the place that it has in the log. */
+export interface DroppedEvent {
+  readonly rowId: number;
+  /** Number of the change; 0 for a new row. */
+  readonly change: number;
+}
+
+/** A delivery that ended, as it is to be stored. */
+export interface EndedDelivery extends DeliveryRecord {
+  /** Of a dropped event: where it can be read again. */
+  readonly place?: DroppedEvent | undefined;
+}
+
+/** Where delivery goes on: after a position, at the newest event, or with what was dropped (decisions P1, P6). */
+export type ReplayFrom = ClientOffset | 'latest' | 'dropped';
 
 /** How far a webhook has come, and what became of the deliveries on the way. */
 export interface WebhookStep {
   readonly id: string;
   readonly offset: Offset;
-  readonly records: readonly DeliveryRecord[];
+  readonly records: readonly EndedDelivery[];
 }
 
 export interface WebhookStore {
@@ -23,10 +49,27 @@ export interface WebhookStore {
   get(id: string): StoredWebhook | undefined;
   /** Stores the webhook with the offset it starts after in one transaction; throws `conflict` past `limit` webhooks. */
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
+  /** Stores its settings, secrets and position. */
+  update(webhook: StoredWebhook): void;
   /** False when there was none. */
   remove(id: string): boolean;
   /** Sets the offset up to which the webhook is done, and keeps the record if there is one (the last 100 stay). */
-  advance(id: string, offset: Offset, record?: DeliveryRecord): void;
+  advance(id: string, offset: Offset, record?: EndedDelivery): void;
+  /**
+   * Sets the offset by command: nothing is held any more, nor being replayed, and what comes after the offset is not
+   * counted as dropped.
+   */
+  seek(id: string, offset: Offset): void;
+  /** Notes the delivery that is being held, or that there is none any more. */
+  hold(id: string, held: HeldDelivery | null): void;
+  /** How many dropped events are kept, at most 10,000 (decision P6). */
+  droppedCount(id: string): number;
+  /** What is dropped so far is to be delivered again. */
+  replayDropped(id: string): void;
+  /** The first in the order of the log that is to be delivered again. */
+  nextReplayed(id: string): DroppedEvent | undefined;
+  /** It was delivered, is gone, or was dropped again: then `isDropped`. */
+  endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
   /** The same for several webhooks and records, oldest first, in one transaction. */
   advanceMany(steps: readonly WebhookStep[]): void;
   /** Newest first. */
@@ -45,6 +88,10 @@ export interface WebhookRegistry {
    * `changes_disabled` when it asks for changes and the configuration has them off.
    */
   add(webhook: NewWebhook): StoredWebhook;
+  /**
+   * Changes its settings: what is sent from now on is sent by them. Throws as `add`, and `not_found` for an unknown id.
+   */
+  change(id: string, changes: WebhookChanges): StoredWebhook;
   /** Resolves once nothing can be sent to it any more (decision F5); false when there was none. */
   remove(id: string): Promise<boolean>;
   /** This one and all below throw `not_found` for an unknown id. */
@@ -56,8 +103,8 @@ export interface WebhookRegistry {
   /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
   /**
-   * Goes back to `after`, durably; throws `invalid` when that is ahead of where the webhook is, and 410
+   * Goes on from there, durably; throws `invalid` for a position ahead of where the webhook is, and 410
    * `offset_expired` as the feed does.
    */
-  replay(id: string, after: ClientOffset): StoredWebhook;
+  replay(id: string, from: ReplayFrom): StoredWebhook;
 }

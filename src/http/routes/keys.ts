@@ -4,6 +4,7 @@ import { keyBody, keyChangesBody, keyCheckQuery } from '../../wire/key.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
+import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 /** The keys beside the owner's (decision L1). */
@@ -55,20 +56,3 @@ export function keyRoutes(
     },
   };
 }
-
-/** Without the members that were not given. */
-function given<Members extends object>(members: Members): Given<Members> {
-  return Object.fromEntries(
-    Object.entries(members)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]: [string, unknown]) => [name, name === 'caps' ? given(value as object) : value]),
-  ) as Given<Members>;
-}
-
-type Given<Members> = {
-  readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> extends infer Value
-    ? Name extends 'caps'
-      ? Given<Value>
-      : Value
-    : never;
-};

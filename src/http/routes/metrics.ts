@@ -45,6 +45,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
         );
         gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
       }
+      gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);

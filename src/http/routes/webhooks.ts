@@ -1,16 +1,17 @@
-import { NO_INCLUDES } from '../../domain/include.ts';
 import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
-import { replayBody, webhookBody } from '../../wire/webhook.ts';
+import { replayBody, webhookBody, webhookChangesBody } from '../../wire/webhook.ts';
+import { given } from '../given.ts';
 import type { Handlers } from '../router.ts';
 
 export function webhookRoutes(): Pick<
   Handlers,
   | 'listWebhooks'
   | 'registerWebhook'
+  | 'changeWebhook'
   | 'deleteWebhook'
   | 'getWebhook'
   | 'listDeliveries'
@@ -23,12 +24,19 @@ export function webhookRoutes(): Pick<
     async registerWebhook(exchange) {
       const checked = checkBody(webhookBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { url, events, secret = null, include = NO_INCLUDES } = checked.value;
-      const webhook = exchange.caller.webhooks.add({ url, events, secret, include });
+      const { url, events, ...others } = checked.value;
+      const webhook = exchange.caller.webhooks.add({ url, events, ...given(others) });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
     getWebhook: (exchange) => ({ status: 200, body: withStatus(exchange.caller.webhooks, exchange.param('id')) }),
+
+    async changeWebhook(exchange) {
+      const checked = checkBody(webhookChangesBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { id } = exchange.caller.webhooks.change(exchange.param('id'), given(checked.value));
+      return { status: 200, body: withStatus(exchange.caller.webhooks, id) };
+    },
 
     listDeliveries: (exchange) => ({ status: 200, body: exchange.caller.webhooks.deliveries(exchange.param('id')) }),
 
@@ -39,9 +47,9 @@ export function webhookRoutes(): Pick<
     async replayWebhook(exchange) {
       const checked = checkBody(replayBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { webhooks } = exchange.caller;
-      const { id } = webhooks.replay(exchange.param('id'), checked.value.after);
-      return { status: 202, body: withStatus(webhooks, id) };
+      const { after = 'dropped' } = checked.value;
+      const { id } = exchange.caller.webhooks.replay(exchange.param('id'), after);
+      return { status: 202, body: withStatus(exchange.caller.webhooks, id) };
     },
 
     async deleteWebhook(exchange) {

@@ -1,0 +1,49 @@
+import type { WebhookChanges } from './ports/webhooks.ts';
+import type { ShownSettings, StoredWebhook, WebhookSettings } from './webhook.ts';
+
+/** How long the secret before a rotation signs too (decision P5). */
+const ROTATION_MS = 24 * 60 * 60 * 1000;
+
+/** The webhook with these changes; what was not given stays. */
+export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
+  const { headers, ...others } = changes;
+  return {
+    ...webhook,
+    ...others,
+    headers: changedHeaders(webhook.headers, headers),
+    previousSecret: previousSecret(webhook, changes.secret, nowMs),
+  };
+}
+
+/** Without the secret and the values of headers (decision P1). */
+export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSettings {
+  const { name, enabled, on_failure, filter, include, secret, previousSecret: previous, headers } = webhook;
+  const isRotating = previous !== null && previous.untilMs > nowMs;
+  return {
+    name,
+    enabled,
+    on_failure,
+    filter,
+    include: [...include],
+    has_secret: secret !== null,
+    previous_secret_until: isRotating ? `${new Date(previous.untilMs).toISOString().slice(0, 19)}Z` : null,
+    header_names: Object.keys(headers),
+  };
+}
+
+/** Names of headers are the same in any case. */
+function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
+  if (changes === undefined) return headers;
+  if (changes === null) return {};
+  const named = new Set(Object.keys(changes).map((name) => name.toLowerCase()));
+  const kept = Object.entries(headers).filter(([name]) => !named.has(name.toLowerCase()));
+  const given = Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries([...kept, ...given]);
+}
+
+function previousSecret({ secret, previousSecret }: StoredWebhook, given: string | null | undefined, nowMs: number) {
+  if (given === undefined || given === secret) return previousSecret;
+  // Nobody can check a signature that is not sent any more, or was not sent before.
+  if (given === null || secret === null) return null;
+  return { secret, untilMs: nowMs + ROTATION_MS };
+}

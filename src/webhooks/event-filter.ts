@@ -1,0 +1,26 @@
+import { chatIdentity, memberKey } from '../domain/address.ts';
+import type { LogEntry } from '../domain/event.ts';
+import type { WebhookFilter } from '../domain/webhook.ts';
+
+/**
+ * Whether events match a filter (decision P4). What an event does not say is not looked at: a removed message has no
+ * sender, and a range of changed messages no conversation.
+ */
+export function eventFilter(filter: WebhookFilter | null): (entry: LogEntry) => boolean {
+  if (filter === null) return () => true;
+  const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = filter;
+  const conversations = ids && new Set(ids.map(conversationKey));
+  const senders = addresses && new Set(addresses.map(memberKey));
+  return ({ event: { data } }) => {
+    const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
+    if (conversation !== undefined && conversations?.has(conversationKey(conversation)) === false) return false;
+    if (!('sender' in data)) return true;
+    return senders?.has(memberKey(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
+  };
+}
+
+/** The same for every variant of an id, whatever service it names. */
+function conversationKey(id: string): string {
+  const identity = chatIdentity(id);
+  return identity === undefined ? id : `${identity.style};${memberKey(identity.identifier)}`;
+}

@@ -10,7 +10,7 @@ const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
 /** Why a connection is ended by the service. */
-export type EndReason = 'shutting_down' | 'failure' | 'key_ended';
+export type EndReason = 'shutting_down' | 'failure' | 'key_ended' | 'offset_expired';
 
 /** What a client has been sent, and the generation of the change log that it belongs to. */
 export interface Position {
@@ -41,8 +41,10 @@ export interface ClientParts {
   readonly socket: ClientSocket;
   readonly batches: BatchCache;
   readonly patience: Patience;
-  /** Of the change log, now. */
-  readonly generation: () => number;
+  /** Of the change log that this client began with. */
+  readonly generation: number;
+  /** True when the log that a client with changes began with was begun again: its offsets have expired (decision I1). */
+  readonly isExpired: () => boolean;
   readonly join: (onMore: () => void) => FeedReader;
   /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
@@ -82,13 +84,16 @@ export class Client {
 
   /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
   serve(): void {
-    if (this.#sending !== undefined || !this.socket.isOpen()) return;
-    const { admits, batches } = this.#parts;
+    if (!this.socket.isOpen()) return;
+    const { admits, batches, generation, isExpired } = this.#parts;
+    if (isExpired()) {
+      this.socket.close('offset_expired');
+      return;
+    }
+    if (this.#sending !== undefined) return;
     // What is held was admitted by the rights of an earlier moment.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
-      // Before the take: a log that is begun again meanwhile makes the position an expired one.
-      const generation = this.#parts.generation();
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
       this.#takenUpTo = { offset: upTo, generation };
       this.#held = admits === undefined ? entries : entries.filter(admits);

@@ -78,12 +78,15 @@ export class Clients {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { feed } = this.#parts;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
+    // After resolving, which begins the log for the first who asks.
+    const generation = feed.changeGeneration();
     return {
       caller,
       batches: this.#batchesFor({ changes, include, caller }, format),
       admits: caller.admits,
       canLoseEvents: after === undefined,
-      generation: () => feed.changeGeneration(),
+      generation,
+      isExpired: () => changes && feed.changeGeneration() !== generation,
       join: (onMore) =>
         after === undefined || position === undefined
           ? feed.live(onMore, { changes })

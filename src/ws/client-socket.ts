@@ -3,10 +3,11 @@ import type { WebSocket } from 'ws';
 import type { EventBatch } from '../streams/batch.ts';
 import type { ClientSocket, EndReason } from '../streams/client.ts';
 
-/** RFC 6455, 7.4.1. */
+/** RFC 6455, 7.4.1 and 7.4.2: 4410 is for a browser, which sees no status of the handshake that would be 410. */
 const CLOSINGS = {
   shutting_down: [1001, 'The service is shutting down.'],
   key_ended: [1008, 'The key is no longer valid.'],
+  offset_expired: [4410, 'The offset has expired. Read the messages again.'],
   failure: [1011, 'Internal error.'],
 } as const;
 

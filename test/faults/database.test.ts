@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import type { Listener } from '../support/service.ts';
+import type { Listener, ReceivedEvent } from '../support/service.ts';
 import { Harness, isLong, wait } from './harness.ts';
 
 const POLL_MS = 400;
@@ -124,7 +124,19 @@ describe('chat.db goes away and comes back', () => {
   });
 
   test('replaced under the service: one logged loss, no replay, then life goes on', async () => {
+    const { service } = harness;
+    const [, start] =
+      /after=([\w-]+)>/.exec((await service.get('/events?changes=true')).headers.get('link') ?? '') ?? [];
+    const from = `changes=true&after=${start}`;
+    const tracked = await service.socket(`&${from}`);
+    const closed = once(tracked.socket, 'close');
+    const streams = ['text/event-stream', 'application/x-ndjson'].map((accept) =>
+      service.get(`/events?${from}`, { Accept: accept }),
+    );
+    const waiting = service.get(`/events?${from}&wait=50`);
     await hears(write());
+    const known = (await tracked.event(() => true)) as ReceivedEvent & { readonly offset: string };
+    expect((await waiting).json).toEqual([known]);
     const other = new ChatFixture(`${harness.path}.new`);
     const chat = other.chat('any;-;other@example.com', ['other@example.com']);
     for (let count = 0; count < 500; count += 1) other.message({ chat, text: `old ${count}`, handle_id: 1 });
@@ -140,6 +152,17 @@ describe('chat.db goes away and comes back', () => {
     writer.close();
     expect(heard()).toHaveLength(2);
     expect(harness.service.output.match(/database was replaced/g)).toHaveLength(1);
+    // Those with changes begin again: their offsets mean nothing any more.
+    expect((await closed)[0]).toBe(4410);
+    for (const { text } of await Promise.all(streams)) expect(text).toContain(known.offset);
+    const [ids, after] = [
+      { Accept: 'text/event-stream', 'Last-Event-ID': known.offset },
+      `changes=true&after=${known.offset}`,
+    ];
+    await expect(service.socket(`&${after}`)).rejects.toThrow('410');
+    for (const answer of [await service.get('/events?changes=true', ids), await service.get(`/events?${after}`)]) {
+      expect(answer.json).toMatchObject({ status: 410, code: 'offset_expired' });
+    }
   });
 
   test('-wal and -shm removed and created again, as by a Messages that was killed', async () => {

@@ -148,6 +148,25 @@ describe('a stream', () => {
     await eventually(() => expect(fixture.streams.counts.clients).toBe(0));
   });
 
+  test.each([SSE, NDJSON])(
+    'of %s with changes ends when chat.db is replaced, and one without goes on',
+    async (type) => {
+      let generation = 3;
+      const fixture = await StreamFixture.open({}, (feed) =>
+        Object.assign(feed, { resolve: () => rowOffset(0), changeGeneration: () => generation }),
+      );
+      const [reading, plain] = [await fixture.events(type, '?changes=true'), await fixture.events(type)];
+      generation = 4;
+      fixture.channel.restart(rowOffset(0));
+      await waitFor(() => reading.hasEnded);
+      fixture.publish(1, 1);
+      await waitFor(() => plain.text.includes('"G1"'));
+      expect(reading.text).toBe('');
+      expect(reading.response.complete).toBe(true);
+      expect(plain.hasEnded).toBe(false);
+    },
+  );
+
   test('leaves no timer and no place behind when its client goes', async () => {
     const fixture = await StreamFixture.open();
     const reading = await fixture.events(SSE);
@@ -234,6 +253,22 @@ describe('?wait', () => {
     await waitFor(() => reading.hasEnded);
     expect(reading.json).toEqual([]);
     await closed;
+  });
+
+  test('with changes ends with [] when chat.db is replaced, and its Link has expired', async () => {
+    let generation = 3;
+    const fixture = await StreamFixture.open({}, (feed) =>
+      Object.assign(feed, { resolve: () => rowOffset(0), changeGeneration: () => generation }),
+    );
+    const asked = fixture.events('*/*', '?changes=true&wait=50');
+    await waitFor(() => fixture.clock.pending > 1);
+    generation = 4;
+    fixture.messages.addMany(1, 1);
+    fixture.channel.restart(rowOffset(1));
+    const reading = await asked;
+    await waitFor(() => reading.hasEnded);
+    expect(reading.json).toEqual([]);
+    expect(reading.response.headers.link).toContain(`after=${encodeOffset(rowOffset(0), 3)}>`);
   });
 
   test('ends with 401 when the key does', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import { rowOffset } from '../../src/domain/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { bulky, closers, dumbClient, HubFixture, range, refusal, withDetails } from '../support/hub-fixture.ts';
 import { arrival } from '../support/memory-log.ts';
@@ -105,6 +106,21 @@ describe('a plain client', () => {
     });
     expect(fixture.log.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
   });
+});
+
+test('a client with changes is closed with 4410 when chat.db is replaced, and one without stays', async () => {
+  const log = { generation: 1 };
+  const fixture = await HubFixture.open({}, (feed) =>
+    Object.assign(feed, { resolve: () => rowOffset(0), changeGeneration: () => log.generation }),
+  );
+  const plain = await fixture.client();
+  const tracked = [await fixture.client('?changes=true'), await fixture.client('?changes=true&after=0')];
+  log.generation = 2;
+  fixture.channel.restart(rowOffset(0));
+  await waitFor(() => tracked.every(({ closedWith }) => closedWith === 4410));
+  fixture.publish(1, 1);
+  await eventually(() => expect(plain.rows).toEqual([1]));
+  expect(tracked.map(({ texts }) => texts)).toEqual([[], []]);
 });
 
 describe('a handshake that is none', () => {

@@ -7,6 +7,7 @@ import type { Caller } from '../../src/domain/caller.ts';
 import { type AppError, isAppError } from '../../src/domain/errors.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import type { StreamParts } from '../../src/streams/clients.ts';
@@ -36,8 +37,8 @@ export class HubFixture {
 
   readonly #upgraded: Socket[] = [];
 
-  constructor(parts: Partial<StreamParts> = {}) {
-    const feed = new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log });
+  constructor(parts: Partial<StreamParts> = {}, change = (feed: Feed): EventFeed => feed) {
+    const feed = change(new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log }));
     this.hub = new Hub({ feed, clock: this.clock, log: this.log, json: plainJson(), ready: () => undefined, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
@@ -58,8 +59,8 @@ export class HubFixture {
     });
   }
 
-  static async open(parts?: Partial<StreamParts>): Promise<HubFixture> {
-    const fixture = new HubFixture(parts);
+  static async open(parts?: Partial<StreamParts>, change?: (feed: Feed) => EventFeed): Promise<HubFixture> {
+    const fixture = new HubFixture(parts, change);
     fixture.#server.listen(0, '127.0.0.1');
     await once(fixture.#server, 'listening');
     closers.push(async () => {

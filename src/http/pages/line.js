@@ -1,6 +1,8 @@
 import { API, call, currentKey } from './api.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
+/** The close code for an offset that means nothing any more. */
+const EXPIRED = 4410;
 
 /**
  * The WebSocket. It reconnects whenever it breaks, and resumes after the last event taken.
@@ -53,8 +55,12 @@ export class Line {
       this.#after = event.offset ?? event.data.id;
       this.#take(event);
     });
-    socket.addEventListener('close', () => {
+    socket.addEventListener('close', ({ code }) => {
       if (!this.#isWanted || socket !== this.#socket) return;
+      if (code === EXPIRED) {
+        this.#expire();
+        return;
+      }
       const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)];
       this.#attempts += 1;
       this.#tell('closed', waitMs / 1000);
@@ -80,11 +86,15 @@ export class Line {
         return;
       }
       if ([404, 410].includes(error.status)) {
-        this.#isWanted = false;
-        this.#tell('expired');
+        this.#expire();
         return;
       }
     }
     if (!isStale()) this.#connect();
+  }
+
+  #expire() {
+    this.#isWanted = false;
+    this.#tell('expired');
   }
 }

@@ -72,8 +72,9 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { after, changes, limit, include, wait = 0 } = readQuery(eventsQuery, exchange.query);
   await ready(include);
   let position = feed.resolve(after, { changes });
-  // Taken first: if the log is begun again meanwhile, the next request is told so.
+  // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
   const generation = feed.changeGeneration();
+  const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const view = eventView?.();
   const texts: string[] = [];
 
@@ -81,6 +82,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   async function readPage(): Promise<boolean> {
     let looked = 0;
     for (;;) {
+      if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
       texts.push(...found.entries.filter(admits).map((entry) => json(entry, include, view)));
       looked += found.entries.length;
@@ -100,7 +102,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       changes,
       position,
       readPage,
-      isDone: () => texts.length > 0,
+      isDone: () => texts.length > 0 || isExpired(),
     });
   // There is always a position to go on from, also behind what a limited key was not shown.
   const link = nextPage(`${API}/events`, [

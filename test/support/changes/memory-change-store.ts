@@ -1,5 +1,5 @@
 import type { Cursor } from '../../../src/domain/cursor.ts';
-import type { Print } from '../../../src/domain/fingerprint.ts';
+import { type Print, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
 import { type Offset, rowOffset } from '../../../src/domain/offset.ts';
 import {
   BLOCK_ROWS,
@@ -17,7 +17,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
   kept = Number.POSITIVE_INFINITY;
   /** Changes stored since the log was begun, those of a summary counted one by one. */
   recorded = 0;
-  /** How often the print of each row became another one since the log was begun; the first one is not counted. */
+  /** How often the print of each row became another one since the log was begun; the first one is not counted, nor those of reactions. */
   readonly moves = new Map<number, number>();
   readonly consumers = new Map<string, Offset>();
   #cursor: Cursor | undefined;
@@ -132,7 +132,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
       this.#blocks.set(number, block);
       const known = block[rowId % BLOCK_ROWS] ?? 0;
       if (known !== 0 && (isFirst || known === print)) continue;
-      if (known !== 0) this.moves.set(rowId, (this.moves.get(rowId) ?? 0) + 1);
+      if (known !== 0 && known !== REACTION_PRINT) this.moves.set(rowId, (this.moves.get(rowId) ?? 0) + 1);
       block[rowId % BLOCK_ROWS] = print;
       if (print === 0 && block.every((one) => one === 0)) this.#blocks.delete(number);
     }

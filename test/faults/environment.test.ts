@@ -14,7 +14,7 @@ import { Harness, isLong, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 12;
 /** Of 20 lists, 1.6 MB each. */
-const ROUNDS = isLong ? 50 : 8;
+const ROUNDS = isLong ? 50 : 3;
 /** Longer than a start takes on a quiet machine. */
 const START_MS = 300;
 

@@ -9,7 +9,7 @@ import { isLong, wait } from './harness.ts';
 
 const chance = seededChance('moments of the kills');
 
-const RANDOM_KILLS = isLong ? 100 : 5;
+const RANDOM_KILLS = isLong ? 100 : 3;
 /** A send with its confirmation takes about this long when osascript needs 50 ms. */
 const SEND_TAKES_MS = 300;
 

@@ -211,6 +211,7 @@ export interface ReceivedEvent {
 export class Listener {
   readonly socket: WebSocket;
   readonly frames: string[] = [];
+  readonly #parsed: ReceivedEvent[] = [];
 
   constructor(socket: WebSocket) {
     this.socket = socket;
@@ -220,8 +221,11 @@ export class Listener {
     });
   }
 
+  /** Of every frame; each is parsed once, however often somebody looks. */
   get events(): ReceivedEvent[] {
-    return this.frames.map((frame) => JSON.parse(frame) as ReceivedEvent);
+    if (this.frames.length < this.#parsed.length) this.#parsed.length = 0;
+    for (const frame of this.frames.slice(this.#parsed.length)) this.#parsed.push(JSON.parse(frame) as ReceivedEvent);
+    return [...this.#parsed];
   }
 
   /** The first event that fits, as soon as it is there. */

@@ -43,6 +43,8 @@ export interface Behaviour {
   readonly chooses: Readonly<Record<string, string>>;
   /** Whether the attachment's row names Messages' own copy or the file it was given, and how. */
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
+  /** Whether what is written to oneself comes once more, as an incoming message. */
+  readonly selfChat: 'mirrored' | 'single';
 }
 
 /** What can be asked of the simulated Messages: a line of JSON each, answered by a line. */
@@ -81,6 +83,7 @@ export type Command =
     }
   /** The person writes on another device. */
   | { readonly do: 'write'; readonly to: string; readonly text: string }
+  /** Without `from` the person reacts, on another device. */
   | {
       readonly do: 'react';
       readonly to: number;

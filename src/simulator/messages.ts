@@ -223,7 +223,10 @@ export class Messages {
     const [from, to] = JOIN_AFTER_MS;
     const joinAfterMs = from + ((this.#turn * 37) % (to - from));
     this.later(joinAfterMs, row, () => database.join(chat, row));
-    this.later(joinAfterMs, row, () => mirrorToSelf(database, chat, command.body, this.#options.clock.now()));
+    const { selfChat } = this.#host.behaviour;
+    this.later(joinAfterMs, row, () =>
+      mirrorToSelf(database, { chat, text: command.body, dateMs: this.#options.clock.now() }, selfChat),
+    );
     if (error !== undefined) {
       this.later(FAILS_AFTER_MS, row, () => database.update('message', row, { error, is_finished: 1 }));
       return;

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import type { Messages } from './messages.ts';
+import { isSelfChat } from './own-messages.ts';
 
 const ANA = '+15550100';
 const BEN = '+15550101';
@@ -64,6 +65,7 @@ export class People {
   /** Somebody in the chat reacts to what was sent, and answers it. */
   answer(chat: number, row: number, text: string): void {
     const { database } = this.#messages;
+    if (isSelfChat(database, chat)) return;
     const address = database.sqlite
       .prepare('SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id WHERE j.chat_id = ? LIMIT 1')
       .get(chat)?.[0];

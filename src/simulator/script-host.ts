@@ -15,6 +15,7 @@ const DEFAULTS: Behaviour = {
   liveList: 'complete',
   chooses: {},
   stagedFiles: 'copied',
+  selfChat: 'mirrored',
 };
 
 interface Dialog {

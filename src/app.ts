@@ -9,6 +9,7 @@ import { Fingerprints } from './chatdb/fingerprints.ts';
 import { ChatIndexSource } from './chatdb/index-source.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ownNumber } from './chatdb/own-number.ts';
+import { ChatDbOwner } from './chatdb/owner-in-chat-db.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import { ReaderThread } from './chatdb/reader-thread.ts';
 import { ChatSendLookup } from './chatdb/send-lookup.ts';
@@ -56,6 +57,7 @@ import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
 import { hasKeys, keyStore } from './state/keys.ts';
 import { lockFolder } from './state/lock.ts';
+import { selfChatStore } from './state/self-chat.ts';
 import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
@@ -256,6 +258,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         approvals: approvalStore(state),
         audit: auditStore(state),
         idempotency,
+        selfChat: selfChatStore(state),
       },
       directory: new MessagesDirectory(connection),
       owner: () => owner,
@@ -265,6 +268,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       files: new HeldCopies({ rules: attachmentRules, log }),
       uploads,
       attachmentRoots: config.send.attachmentRoots,
+      selfAddress: config.approval.selfAddress,
+      ownerInChatDb: new ChatDbOwner(connection),
       clock,
       log,
       onKeyChange: (keyId) => webhooks.refresh(keyId),
@@ -341,7 +346,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     await sender.start();
     await uploads.start();
-    if (hasKeys(state)) await access.load();
+    if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
     detection.start();
     publisher.start();
     // Nothing is published or sent before the port is had, and no request comes in before everything runs.

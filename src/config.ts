@@ -23,6 +23,8 @@ export interface Config {
     readonly osascriptPath: string;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
+  /** "": no decisions by tapback. */
+  readonly approval: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
     readonly isEnabled: boolean;
@@ -93,6 +95,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       osascriptPath: one(SETTINGS.osascriptPath),
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
+    approval: { selfAddress: one(SETTINGS.selfAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
     contacts: {
       isEnabled: one(SETTINGS.contactsEnabled),

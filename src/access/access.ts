@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import type {
   AccessService,
@@ -11,6 +12,7 @@ import type {
 import type { Contacts } from '../domain/ports/contacts.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
+import type { OwnerInChatDb, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
 import type { Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
@@ -28,12 +30,16 @@ import { LimitedWebhooks } from './limited-webhooks.ts';
 import { OwnerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, sendRight } from './rights.ts';
+import { SelfChat } from './self-chat.ts';
+import { SelfChatClosed } from './self-chat-closed.ts';
+import { Tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
   readonly keys: KeyStore;
   readonly approvals: ApprovalStore;
   readonly audit: AuditStore;
   readonly idempotency: IdempotencyStore;
+  readonly selfChat: SelfChatStore;
 }
 
 /** Uploads by key. */
@@ -56,6 +62,9 @@ export interface AccessParts {
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly attachmentRoots: readonly string[];
+  /** `approval.self`, "" when there is none. */
+  readonly selfAddress: string;
+  readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
   /** The webhooks of a key have to be looked at again. */
@@ -71,12 +80,16 @@ export class Access implements AccessService {
   /** Sends of the owner, noted once there was a limited key. */
   readonly owner: CallerSender;
   readonly #parts: AccessParts;
+  readonly selfChat: SelfChat;
   readonly #desk: ApprovalDesk;
+  readonly #tapbacks: Tapbacks;
   readonly #callers = new WeakMap<LimitedKey, Caller>();
 
-  constructor(parts: AccessParts) {
+  constructor(given: AccessParts) {
+    const { stores, clock, selfAddress } = given;
+    const directory = selfAddress === '' ? given.directory : new SelfChatClosed(given.directory, selfAddress);
+    const parts = { ...given, directory };
     this.#parts = parts;
-    const { stores, directory, clock } = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
     this.audit = new Audit(stores.audit, clock, secret);
     this.#desk = new ApprovalDesk({
@@ -86,6 +99,7 @@ export class Access implements AccessService {
       audit: this.audit,
       uploadedBytes: () => parts.uploads.bytes,
       check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
+      onHeld: (approval) => this.#tapbacks.ask(approval),
     });
     this.keys = new KeyRing({
       store: stores.keys,
@@ -95,23 +109,46 @@ export class Access implements AccessService {
       remaining: (key) => remaining(stores.audit, key, clock.now()),
       onChange: (key) => this.#onKeyChange(key),
     });
+    const { sender, ownerInChatDb: owner } = given;
+    this.selfChat = new SelfChat({
+      address: selfAddress,
+      store: stores.selfChat,
+      directory: given.directory,
+      owner,
+      sender,
+      clock,
+      onProved: (proof) => {
+        this.#tapbacks.onProved(proof);
+        this.audit.note({ keyId: OWNER, action: 'approval', target: proof.chat, outcome: 'self_chat_proved' });
+      },
+    });
+    this.#tapbacks = new Tapbacks({
+      ...parts,
+      selfChat: this.selfChat,
+      store: stores.selfChat,
+      desk: this.#desk,
+      owner,
+      feed: () => parts.owner().feed,
+      audit: this.audit,
+      keyName: (id) => this.keys.withId(id)?.stored.name ?? id,
+    });
     this.approvals = new CallerApprovals(this.#desk, clock, undefined);
     this.owner = new OwnerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
   /** How many sends wait for a decision. */
   heldCount(): number {
-    this.#desk.expire();
-    return this.#desk.countHeld();
+    return this.#desk.held().length;
   }
 
   heldBytes(): number {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Sends what an earlier process was told to send. Called once everything runs. */
-  start(): Promise<void> {
-    return this.#desk.resume();
+  /** Sends what an earlier process was told to send, and listens to tapbacks. Called once everything runs. */
+  async start(): Promise<void> {
+    await this.#desk.resume();
+    this.#tapbacks.start();
   }
 
   /** The caller with this key; undefined when it is unknown, wrong, expired or revoked. */
@@ -128,6 +165,7 @@ export class Access implements AccessService {
 
   async close(): Promise<void> {
     this.keys.close();
+    await this.#tapbacks.close();
     await this.#desk.close();
     this.audit.close();
   }
@@ -156,7 +194,7 @@ export class Access implements AccessService {
     const { audit } = this;
     const owner = this.#parts.owner();
     const { id } = key.stored;
-    const chats = new ReadableChats(() => key.stored.read, directory);
+    const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.selfAddress !== '');
     const contacts = new LimitedContacts(owner.contacts, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
     const reader = named(new LimitedReader({ reader: plain, directory, chats, onRead }), contacts);

@@ -26,6 +26,8 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
   /** Bytes of all uploads, which share the room. */
   readonly uploadedBytes: () => number;
+  /** Something waits for a decision. */
+  readonly onHeld: (approval: StoredApproval) => void;
 }
 
 /** Held sends (decision L3). One is decided once, by one statement. */
@@ -76,8 +78,9 @@ export class ApprovalDesk {
     return this.#parts.store.list(state, 200);
   }
 
-  countHeld(): number {
-    return this.#parts.store.list('held', 100_000).length;
+  held(): readonly StoredApproval[] {
+    this.expire();
+    return this.#parts.store.list('held', 100_000);
   }
 
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined {
@@ -122,8 +125,7 @@ export class ApprovalDesk {
 
   /** Ends what a revoked key asked for. */
   voidAll(keyId: string): void {
-    this.expire();
-    const own = this.#parts.store.list('held', 100_000).filter(({ key_id }) => key_id === keyId);
+    const own = this.held().filter(({ key_id }) => key_id === keyId);
     for (const { id } of own) this.#ended(id, 'void', null);
   }
 
@@ -172,6 +174,7 @@ export class ApprovalDesk {
     }
     this.#note(approval, keyId, 'held');
     this.#waiters.wake();
+    this.#parts.onHeld(approval);
     return approval;
   }
 

@@ -30,7 +30,7 @@ export class LimitedReader implements MessageReader {
 
   async listMessages(query: MessageQuery): Promise<Page<Message>> {
     const { reader, chats } = this.#parts;
-    const page = await reader.listMessages(chats.isEverything ? query : this.#narrowed(query));
+    const page = await reader.listMessages(chats.isUnlisted ? query : this.#narrowed(query));
     const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
     this.#noteRead(items.map(({ conversation_id }) => conversation_id));
     return { ...page, items: items.map((message) => this.#narrowedMessage(message)) };
@@ -46,12 +46,15 @@ export class LimitedReader implements MessageReader {
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
     const { reader, chats } = this.#parts;
-    if (chats.isEverything) {
-      const all = await reader.listConversations(query);
-      this.#noteLast(all.items);
-      return all;
-    }
     const { limit, offset, include } = query;
+    if (chats.isUnlisted) {
+      const all = await reader.listConversations(query);
+      const items = chats.filter(all.items, ({ id }) => id);
+      this.#noteLast(items);
+      // One that is left out does not end the list.
+      const isShort = items.length < all.items.length && all.items.length === limit;
+      return { ...all, items, ...(isShort && all.next === undefined && { next: String(offset + limit) }) };
+    }
     const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
     const ids = found
       .filter((conversation) => conversation !== undefined)

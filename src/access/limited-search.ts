@@ -21,7 +21,7 @@ export class LimitedSearch implements SearchIndex {
 
   async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
     const chats = this.#chats;
-    const within = chats.isEverything ? [] : [chats.guids()];
+    const within = chats.isUnlisted ? [] : [chats.guids()];
     if (within.some(({ length }) => length === 0)) return { items: [] };
     const found = await this.#index.search({ ...query, conversations: [...query.conversations, ...within] }, page);
     // A message may have moved to another conversation since.
@@ -37,7 +37,6 @@ export function limitedChatNames(names: ChatNames, chats: ReadableChats): ChatNa
   return {
     conversations: (idOrAddress) => readable(names.conversations(idOrAddress)),
     named: (name) => readable(names.named(name)),
-    isAddress: (text) =>
-      names.isAddress(text) && (chats.isEverything || readable(names.conversations(text)).length > 0),
+    isAddress: (text) => names.isAddress(text) && (chats.isUnlisted || readable(names.conversations(text)).length > 0),
   };
 }

@@ -17,6 +17,7 @@ export interface Destination {
 
 /** Whether the messages of a chat are there for a key with this list. */
 export function mayRead(list: AccessList, chat: ChatMembers): boolean {
+  if (chat.isClosed) return false;
   if (list === '*') return true;
   if (chat.isGroup) return list.some((entry) => 'group' in entry && isSameGroup(entry.group, chat.guid));
   const address = onlyMember(chat);
@@ -27,7 +28,7 @@ export function mayRead(list: AccessList, chat: ChatMembers): boolean {
 export function destinationOf(recipient: string, chats: readonly ChatMembers[]): Destination | undefined {
   const [best] = chats;
   if (best === undefined) return unknownPerson(recipient);
-  if (chats.some(({ members }) => members.length === 0)) return undefined;
+  if (chats.some(({ members, isClosed }) => members.length === 0 || isClosed)) return undefined;
   const members = [...new Set(chats.flatMap(({ members }) => members.map(memberKey)))];
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };

@@ -8,18 +8,26 @@ import { mayRead } from './policy.ts';
 export class ReadableChats {
   readonly #list: () => AccessList;
   readonly #directory: ChatDirectory;
+  readonly #hasClosed: boolean;
   readonly #known = new Map<string, boolean>();
   #guids: readonly string[] | undefined;
   #listed: AccessList | undefined;
   #version: unknown;
 
-  constructor(list: () => AccessList, directory: ChatDirectory) {
+  /** `hasClosed`: there may be a conversation that no list opens. */
+  constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
     this.#list = list;
     this.#directory = directory;
+    this.#hasClosed = hasClosed;
   }
 
   /** True when nothing is kept from the key. */
   get isEverything(): boolean {
+    return this.isUnlisted && !this.#hasClosed;
+  }
+
+  /** True when the list is `*`, so that there is nothing to look up by it. */
+  get isUnlisted(): boolean {
     return this.#list() === '*';
   }
 
@@ -76,7 +84,7 @@ export class ReadableChats {
     const known = this.#known.get(guid);
     if (known !== undefined) return known;
     const chat = guid === '' ? undefined : this.#directory.chat(guid);
-    const isReadable = chat !== undefined && mayRead(this.#list(), chat);
+    const isReadable = chat === undefined ? this.isUnlisted : mayRead(this.#list(), chat);
     this.#known.set(guid, isReadable);
     return isReadable;
   }

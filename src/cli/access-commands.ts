@@ -149,6 +149,15 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
         (await import('./commands/approvals.ts')).approve(command.args[0] ?? '', command.optsWithGlobals(), context),
       ),
     );
+  connected(approvals.command('prove'))
+    .description('Prove which conversation is with yourself, to decide there by tapback.')
+    .argument('[code]', 'the code that stands there; without it one is written and asked for', nonEmpty)
+    .addHelpText('after', examples('postern approvals prove', 'postern approvals prove 482913'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/self-chat.ts')).proveSelfChat(command.args[0], command.optsWithGlobals(), context),
+      ),
+    );
   connected(approvals.command('deny'))
     .description('Decide that it is not sent.')
     .argument('<id>', ID, nonEmpty)

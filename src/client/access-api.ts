@@ -1,6 +1,7 @@
 import type { Approval, ApprovalState } from '../domain/approval.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
+import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 
 /** What the owner may set on a key. Lists hold addresses and conversation ids; `'*'` is everybody, empty is nobody. */
 export interface KeyOptions {
@@ -83,6 +84,20 @@ export class ApprovalsApi {
 
   constructor(transport: AccessTransport) {
     this.#transport = transport;
+  }
+
+  /** The conversation with oneself in which the owner decides by tapback. */
+  selfChat(): Promise<SelfChatRecord> {
+    return this.#transport.one('GET', 'self-chat', 'address');
+  }
+
+  /** Writes a code there, for `proveSelfChat`. */
+  sendSelfChatCode(): Promise<SelfChatRecord> {
+    return this.#transport.one('POST', 'self-chat/code', 'address');
+  }
+
+  proveSelfChat(code: string): Promise<SelfChatRecord> {
+    return this.#transport.one('POST', 'self-chat/prove', 'address', { code });
   }
 
   /** With `wait` an empty list comes only after so many seconds, at most 50. */

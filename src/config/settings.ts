@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { canonicalAddress } from '../domain/address.ts';
 import type { Environment } from './environment.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
@@ -113,6 +114,14 @@ export const SETTINGS = {
     defaultValue: () => [],
     read: absolutePath,
   },
+  selfAddress: {
+    name: 'approval.self',
+    about:
+      'Your own address, to decide in the conversation with yourself by tapback on what agents want to send. Empty: off. Afterwards, "postern approvals prove" proves that the conversation is yours.',
+    allowed: 'a number such as "+15550100" or an e-mail address in small letters, or empty',
+    defaultValue: () => '',
+    read: (written) => (written === '' || isCanonical(written) ? String(written) : undefined),
+  },
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
     about:
@@ -200,6 +209,11 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A complete number or an e-mail address, spelled as addresses are compared. */
+function isCanonical(written: unknown): boolean {
+  return typeof written === 'string' && canonicalAddress(written) === written;
 }
 
 /** A name whose last part is all digits would be read as an IPv4 address, and is none here. */

@@ -34,6 +34,26 @@ export const ACCESS_PROBLEMS = {
     example: { needs: 'the scope send' },
     extra: { needs: 'send' },
   },
+  self_chat_disabled: {
+    status: 404,
+    detail: 'There is no conversation in which you decide by tapback.',
+    hint: 'Set approval.self in config.toml to your own address and restart Postern.',
+  },
+  self_chat_unknown: {
+    status: 409,
+    detail: 'Nothing was written: chat.db does not know approval.self as an address of yours.',
+    hint: 'Take an address that Messages lists under Settings ▸ iMessage, and write yourself a message there first.',
+  },
+  self_chat_unseen: {
+    status: 503,
+    detail: 'The code was not seen in the conversation with yourself.',
+    hint: 'Look whether it came, then ask for another one. In some versions of macOS another address of yours works.',
+  },
+  code_wrong: {
+    status: 409,
+    detail: 'This is not the code, or it is too old.',
+    hint: 'Ask for another one. A code is good for 10 minutes and five attempts.',
+  },
   key_not_found: { status: 404, detail: 'There is no key with this id.' },
   approval_not_found: { status: 404, detail: 'There is no approval with this id.' },
   too_many_keys: {

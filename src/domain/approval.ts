@@ -38,7 +38,7 @@ export interface Approval {
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;
-  /** The id of the key that decided, `owner` for the owner's. */
+  /** The id of the key that decided, `owner` for the owner's, `tapback` for his tapback. */
   readonly decided_by: string | null;
   /** Row id of the message, once it was sent and seen. */
   readonly message_id: string | null;

@@ -3,7 +3,7 @@ export interface AuditEntry {
   readonly id: number;
   /** ISO 8601 UTC; of a line that counts several, the first. */
   readonly at: string;
-  /** `owner` for the owner's key. */
+  /** `owner` for the owner's key, `tapback` for his tapbacks. */
   readonly key_id: string;
   readonly action: AuditAction;
   /** A chat id, an address, or the id of a key, an approval or a webhook. */
@@ -21,3 +21,5 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** `key_id` of the owner. */
 export const OWNER = 'owner';
+/** Who decided, when the owner did so by a tapback. */
+export const TAPBACK = 'tapback';

@@ -32,6 +32,7 @@ import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
 import { searchRoutes } from './routes/search.ts';
+import { selfChatRoutes } from './routes/self-chat.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -127,6 +128,7 @@ export class HttpServer implements ExchangeContext {
       ...searchRoutes(),
       ...keyRoutes(parts.access),
       ...approvalRoutes(),
+      ...selfChatRoutes(parts.access),
       ...auditRoutes(parts.access),
       ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),

@@ -3,6 +3,7 @@ import type { Print } from '../domain/fingerprint.ts';
 import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { printWriter, restartChanges } from './changes.ts';
+import { forgetSelfChat } from './self-chat.ts';
 
 /** How far events have been published (decisions C4, C5). */
 export function cursorStore(database: Sqlite): CursorStore {
@@ -39,6 +40,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         if (select.get() !== undefined) {
           // What was sent has rows in the database that was replaced.
           database.exec('DELETE FROM sent_part');
+          forgetSelfChat(database);
           sentSince.run(cursor.offset.rowId);
         }
         write(cursor);

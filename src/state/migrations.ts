@@ -166,4 +166,15 @@ export const MIGRATIONS = [
      is_replayed INTEGER NOT NULL DEFAULT 0,
      PRIMARY KEY (webhook, row_id, change)
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE self_chat (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     address TEXT NOT NULL,
+     chat TEXT NOT NULL,
+     proved_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE self_chat_request (
+     guid TEXT PRIMARY KEY,
+     approval TEXT NOT NULL,
+     text_hmac TEXT NOT NULL
+   ) STRICT;`,
 ];

@@ -2,7 +2,8 @@ import { accessExamples as examples } from './access-examples.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './approval.ts';
 import { auditQuery } from './audit.ts';
 import { keyBody, keyChangesBody, keyCheckQuery } from './key.ts';
-import { MADE, type Operation, STATE_DB } from './operation.ts';
+import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
+import { proveBody } from './self-chat.ts';
 
 /** Keys, approvals and the audit log, by their names in `ROUTES`. */
 export const ACCESS_OPERATIONS = {
@@ -104,6 +105,29 @@ export const ACCESS_OPERATIONS = {
     summary: 'Take back an own send that waits',
     answers: { 204: { description: 'Withdrawn.' } },
     problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
+  },
+  getSelfChat: {
+    tag: 'Approvals',
+    summary: 'The conversation with yourself in which you decide by tapback',
+    answers: { 200: { description: 'What is proved.', schema: 'SelfChat', example: examples.selfChat } },
+    problems: ['self_chat_disabled', ...CHAT_DB],
+  },
+  sendSelfChatCode: {
+    tag: 'Approvals',
+    summary: 'Write a code into the conversation with yourself',
+    answers: { 200: { description: 'Written.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
+    problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', ...CHAT_DB, ...SENDING],
+  },
+  proveSelfChat: {
+    tag: 'Approvals',
+    summary: 'Prove with the code that the conversation is yours',
+    description: 'From then on what waits is written there, and your tapbacks decide.',
+    body: { schema: proveBody, example: { code: '482913' } },
+    answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
+    problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
+    mistakes: [
+      { pointer: '/code', message: 'The code is missing: the one that stands in the conversation with yourself.' },
+    ],
   },
   listAudit: {
     tag: 'Keys',

@@ -1,9 +1,8 @@
-import { namesOf } from '../domain/problems.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
-import { CHAT_DB, MADE, NEXT, type Operation, STATE_DB } from './operation.ts';
+import { CHAT_DB, MADE, NEXT, type Operation, SENDING, STATE_DB } from './operation.ts';
 import { searchParameters } from './search.ts';
 
 const RANGE = {
@@ -116,12 +115,8 @@ export const MESSAGE_OPERATIONS = {
       'send_interrupted',
       'attachment_changed',
       'idempotency_key_reused',
-      ...namesOf('send_failed'),
-      ...namesOf('messages_unavailable'),
-      'send_queue_full',
+      ...SENDING,
       ...STATE_DB,
-      'shutting_down',
-      'send_outcome_unknown',
     ],
     mistakes: [
       { pointer: '/recipient', message: 'The recipient must not be blank.' },

@@ -19,6 +19,7 @@ import { problemSchema } from './problem.ts';
 import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
+import { proveBody, selfChatSchema } from './self-chat.ts';
 import { permissionsSchema, statusSchema } from './status.ts';
 import { uploadSchema } from './upload.ts';
 import {
@@ -62,6 +63,8 @@ const SCHEMAS = {
   Reaction: reactionSchema,
   Replay: replayBody,
   SearchHit: searchHitSchema,
+  SelfChat: selfChatSchema,
+  SelfChatCode: proveBody,
   SendRequest: sendBody,
   Status: statusSchema,
   Upload: uploadSchema,

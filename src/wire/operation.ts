@@ -52,3 +52,11 @@ export const MADE = { Location: 'URL of the new resource.' };
 export const CHAT_DB = namesOf('chat_db_unavailable');
 /** Problems of operations that write to state.db. */
 export const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
+/** Problems of operations that write a message. */
+export const SENDING = [
+  ...namesOf('send_failed'),
+  ...namesOf('messages_unavailable'),
+  'send_queue_full',
+  'shutting_down',
+  'send_outcome_unknown',
+] as const;

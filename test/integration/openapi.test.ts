@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -108,7 +109,7 @@ describe('real answers are as the document says', () => {
     service = await Service.start({
       chatDbPath: mac.chatDbPath,
       osascriptPath: mac.osascriptPath,
-      settings: { search: { enabled: true } },
+      settings: { search: { enabled: true }, approval: { self: OWN_ADDRESS } },
     });
   });
   afterAll(async () => {
@@ -224,6 +225,14 @@ describe('real answers are as the document says', () => {
     await ask('getMetrics', 200);
     check('listMessages', await service.get('/messages', { 'x-api-key': 'wrong' }), 401);
     check('listMessages', await service.get('/messages', { origin: 'http://evil.example' }), 403);
+  });
+
+  test('of the conversation with oneself', async () => {
+    await ask('sendSelfChatCode', 200, {}, {});
+    await ask('proveSelfChat', 400, {}, {});
+    await ask('proveSelfChat', 409, {}, { code: 'none' });
+    await ask('proveSelfChat', 200, {}, { code: /\d{6}/.exec(mac.calls.at(-1)?.values.BODY ?? '')?.[0] });
+    await ask('getSelfChat', 200);
   });
 
   test('of keys, approvals and the audit log', async () => {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { Access } from '../../src/access/access.ts';
 import { MessagesDirectory } from '../../src/chatdb/chat-directory.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
+import { ChatDbOwner } from '../../src/chatdb/owner-in-chat-db.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
 import type { Approval } from '../../src/domain/approval.ts';
@@ -10,14 +12,19 @@ import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { NewKey } from '../../src/domain/ports/access.ts';
 import type { HeldSend, SendAnswer, SendRequest } from '../../src/domain/ports/sending.ts';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { Publisher } from '../../src/events/publisher.ts';
 import { UPLOADS } from '../../src/sender/attachments.ts';
 import { HeldCopies } from '../../src/sender/held-files.ts';
 import { Sender } from '../../src/sender/sender.ts';
 import { approvalStore } from '../../src/state/approvals.ts';
 import { auditStore } from '../../src/state/audit.ts';
+import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
 import { keyStore } from '../../src/state/keys.ts';
+import { selfChatStore } from '../../src/state/self-chat.ts';
 import { sentPartStore } from '../../src/state/sent-parts.ts';
 import { UploadStore } from '../../src/uploads/store.ts';
 import { ChatFixture } from './chat-fixture.ts';
@@ -28,6 +35,8 @@ import { collectingLog } from './log.ts';
 export const ANA = '+15550100';
 export const BEN = '+15550101';
 export const GARDEN = 'any;+;chat77';
+export const ME = 'me@example.com';
+export const SELF_CHAT = `any;-;${ME}`;
 
 /** Limited keys, the real sender and a real chat.db in one process, on a clock made for tests. */
 export class AccessSending {
@@ -39,12 +48,18 @@ export class AccessSending {
   readonly sender: Sender;
   readonly uploads: UploadStore;
   readonly access: Access;
+  readonly publisher: Publisher;
   readonly #connection: Connection;
 
   /** A second one over the same folder is the service after a restart. */
   constructor(
     folder: string,
-    { roots = [], chats, clock }: { roots?: readonly string[]; chats?: ChatFixture; clock?: FakeClock } = {},
+    {
+      roots = [],
+      chats,
+      clock,
+      selfAddress = '',
+    }: { roots?: readonly string[]; chats?: ChatFixture; clock?: FakeClock; selfAddress?: string } = {},
   ) {
     const configDir = join(folder, 'config');
     mkdirSync(configDir, { recursive: true });
@@ -60,7 +75,7 @@ export class AccessSending {
       const known = this.chats.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid)?.[0];
       const chat = known === undefined ? this.chats.chat(guid, [recipient]) : Number(known);
       const text = 'body' in content ? content.body : '';
-      const message = this.chats.message({ chat, is_from_me: 1, text });
+      const message = this.chats.message({ chat, is_from_me: 1, text, account: `E:${ME}` });
       if ('attachment' in content) this.chats.attach(message, content.attachment);
       return { kind: 'done' };
     };
@@ -80,22 +95,31 @@ export class AccessSending {
       log: this.log,
       heldBytes: () => this.access.heldBytes(),
     });
+    const channel = new Channel();
+    const messages = new ChatLog(this.#connection);
+    const parts = { messages, channel, clock: this.clock, log: this.log };
+    this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state) });
+    this.publisher.start();
+    const feed = new Feed(parts);
     this.access = new Access({
       stores: {
         keys: keyStore(this.state),
         approvals: approvalStore(this.state),
         audit: auditStore(this.state),
         idempotency,
+        selfChat: selfChatStore(this.state),
       },
       directory: new MessagesDirectory(this.#connection),
       // Nothing here reads through the owner's other ports.
-      owner: () => ({ webhooks: { list: () => [] } }) as unknown as Caller,
+      owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as Caller,
       reader,
       named: (plain) => plain,
       sender: this.sender,
       files: new HeldCopies({ rules, log: this.log }),
       uploads: this.uploads,
       attachmentRoots: roots,
+      selfAddress,
+      ownerInChatDb: new ChatDbOwner(this.#connection),
       clock: this.clock,
       log: this.log,
       onKeyChange: () => {},
@@ -124,6 +148,12 @@ export class AccessSending {
     return (await this.access.approvals.get(held.id, 0)) as Approval & { readonly shown: string };
   }
 
+  /** Publishes what is new in chat.db, and lets everything that follows from it happen. */
+  async publish(): Promise<void> {
+    this.publisher.publishPending();
+    await this.clock.advance(0);
+  }
+
   /** The texts that Messages was given. */
   texts(): readonly string[] {
     return this.messages.runs.map(({ content }) => ('body' in content ? content.body : content.attachment));
@@ -131,6 +161,7 @@ export class AccessSending {
 
   async close(): Promise<void> {
     await this.access.close();
+    await this.publisher.close();
     this.#connection.close();
     this.state.close();
   }

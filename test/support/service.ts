@@ -103,6 +103,7 @@ export class Service {
       webhooks: { ...this.#options.settings?.webhooks, ...settings.webhooks },
       contacts: { ...this.#options.settings?.contacts, ...settings.contacts },
       mcp: { ...this.#options.settings?.mcp, ...settings.mcp },
+      approval: { ...this.#options.settings?.approval, ...settings.approval },
       search: { ...this.#options.settings?.search, ...settings.search },
       changes: { ...this.#options.settings?.changes, ...settings.changes },
     };

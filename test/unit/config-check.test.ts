@@ -51,6 +51,7 @@ describe('what is not written', () => {
         osascriptPath: '/usr/bin/osascript',
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
+      approval: { selfAddress: '' },
       webhooks: { allowedHosts: [] },
       contacts: {
         isEnabled: true,

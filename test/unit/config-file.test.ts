@@ -121,6 +121,7 @@ describe('the first launch', () => {
       'osascript_path',
       'confirm_ms',
       'attachment_roots',
+      'self',
       'allowed_hosts',
       'enabled',
       'address_book_path',

@@ -41,7 +41,18 @@ test('every problem that the OpenAPI document shows is a whole sentence', () => 
 });
 
 test('docs/configuration.md has every key, and no other', () => {
-  const sections = ['server', 'auth', 'backend', 'send', 'webhooks', 'contacts', 'mcp', 'changes', 'search'];
+  const sections = [
+    'server',
+    'auth',
+    'backend',
+    'send',
+    'approval',
+    'webhooks',
+    'contacts',
+    'mcp',
+    'changes',
+    'search',
+  ];
   const written = rows('configuration.md').flatMap(([section = '', key]) => {
     const [name = ''] = quoted(section);
     return sections.includes(name) ? quoted(key).map((word) => `${name}.${word}`) : [];

@@ -1,10 +1,12 @@
 import type { Approval, ApprovalState, PosternClient } from '../../client/postern-client.ts';
+import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { typedLine } from '../typed-line.ts';
 
 const APPROVALS: readonly Column[] = [
   { title: 'ID' },
@@ -14,8 +16,6 @@ const APPROVALS: readonly Column[] = [
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
 const SHORT_ID = 8;
-/** Characters that cannot be seen, or that turn the direction of those that can. */
-const INVISIBLE = /(?![\n\t ])(?:[\p{C}\p{Z}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5)/gu;
 
 export function listApprovals(
   options: ConnectionOptions & { readonly state?: ApprovalState; readonly all?: boolean },
@@ -59,7 +59,7 @@ export function approve(
     if (shown === undefined) throw new Refusal(EXIT.refusedInput, `It was decided already: it is ${approval.state}.`);
     if (options.yes !== true) {
       context.stderr(...description(approval), '', 'Send it? Type yes and press Return.');
-      if ((await firstLine(context.input())) !== 'yes') {
+      if ((await typedLine(context.input())) !== 'yes') {
         context.stderr('Nothing was decided.');
         return EXIT.crash;
       }
@@ -108,28 +108,15 @@ function description({
   expires_at: expires,
 }: Approval): readonly string[] {
   return [
-    `To: ${visible(to)}`,
-    ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(visible).join(', ')}`]),
+    `To: ${shown(to)}`,
+    ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(shown).join(', ')}`]),
     `Text: ${text === null ? '(erased, because it ended)' : ''}`,
-    ...(text === null ? [] : text.split('\n').map((line) => `  ${visible(line)}`)),
-    ...attachments.map(({ name, bytes, sha256 }) => `File: ${visible(name)}, ${bytes} bytes, sha256 ${sha256}`),
+    ...(text === null ? [] : text.split('\n').map((line) => `  ${shown(line)}`)),
+    ...attachments.map(({ name, bytes, sha256 }) => `File: ${shown(name)}, ${bytes} bytes, sha256 ${sha256}`),
     `Asked by key ${key}; ${state}, expires ${expires} (approval ${id})`,
   ];
 }
 
-function visible(text: string): string {
-  const marked = text.replace(INVISIBLE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
-  });
-  return printable(marked);
-}
-
-async function firstLine(input: AsyncIterable<Uint8Array>): Promise<string> {
-  let text = '';
-  for await (const chunk of input) {
-    text += Buffer.from(chunk).toString('utf8');
-    if (text.includes('\n') || text.length > 100) break;
-  }
-  return text.split('\n', 1)[0]?.trim() ?? '';
+function shown(text: string): string {
+  return printable(visible(text));
 }

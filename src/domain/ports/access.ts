@@ -2,6 +2,7 @@ import type { Approval, ApprovalState } from '../approval.ts';
 import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
+import type { SelfChats } from './self-chat.ts';
 
 /** A chat as access checks need it. */
 export interface ChatMembers {
@@ -10,6 +11,8 @@ export interface ChatMembers {
   readonly isGroup: boolean;
   /** Addresses as stored, without the owner's own; empty when they are not known. */
   readonly members: readonly string[];
+  /** No list of a key opens it. */
+  readonly isClosed?: true;
 }
 
 /** Who is in which chat of chat.db. Every method throws AppError `chat_db_unavailable` while it cannot be read. */
@@ -191,4 +194,5 @@ export interface AuditLog {
 export interface AccessService {
   readonly keys: Keys;
   readonly audit: AuditLog;
+  readonly selfChat: SelfChats;
 }

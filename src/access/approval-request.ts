@@ -1,0 +1,31 @@
+import type { StoredApproval } from '../domain/ports/access.ts';
+import { visible } from '../domain/visible.ts';
+
+/** A longer text is decided in the console: nobody reads it to its end on a phone. */
+const MAX_TEXT = 2000;
+/** Of all that is written, with names of files, readers and what was made visible. */
+const MAX_LENGTH = 4000;
+
+/**
+ * What asks for a decision in the self-chat: the destination first, then exactly the text, line by line behind a bar,
+ * so that no text looks like a line of ours. undefined when it is too long.
+ */
+export function requestText(approval: StoredApproval, keyName: string): string | undefined {
+  const { id, to, members, text, attachments } = approval;
+  if (text === null || text.length > MAX_TEXT) return undefined;
+  const lines = [
+    'Postern asks: send this?',
+    `To: ${line(to)}`,
+    ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(line).join(', ')}`]),
+    ...(text === '' ? [] : text.split('\n').map((part) => `│ ${visible(part)}`)),
+    ...attachments.map(({ name, bytes }) => `File: ${line(name)}, ${bytes} bytes`),
+    `Asked by the key ${line(keyName)}, until ${approval.expires_at}`,
+    `Tapback 👍 sends it, 👎 does not. Typed answers do nothing. (${id})`,
+  ];
+  const whole = lines.join('\n');
+  return whole.length > MAX_LENGTH ? undefined : whole;
+}
+
+function line(text: string): string {
+  return visible(text.replaceAll('\n', ' '));
+}

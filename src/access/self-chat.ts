@@ -1,0 +1,107 @@
+import { randomInt } from 'node:crypto';
+import { memberKey } from '../domain/address.ts';
+import type { ChatDirectory } from '../domain/ports/access.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type {
+  OwnerInChatDb,
+  SelfChatProof,
+  SelfChatRecord,
+  SelfChatStore,
+  SelfChats,
+} from '../domain/ports/self-chat.ts';
+import type { MessageSender } from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
+import { resolve } from './rights.ts';
+
+const CODE_LIFETIME_MS = 10 * 60_000;
+const MAX_WRONG_CODES = 5;
+
+export interface SelfChatParts {
+  /** `approval.self`, "" when there is none. */
+  readonly address: string;
+  readonly store: SelfChatStore;
+  readonly directory: ChatDirectory;
+  readonly owner: OwnerInChatDb;
+  readonly sender: MessageSender;
+  readonly clock: Clock;
+  readonly onProved: (proof: SelfChatProof) => void;
+}
+
+/** The conversation with oneself: named by the owner, and proved by a code that he reads there. Never guessed. */
+export class SelfChat implements SelfChats {
+  readonly #parts: SelfChatParts;
+  #code: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
+
+  constructor(parts: SelfChatParts) {
+    this.#parts = parts;
+  }
+
+  get(): SelfChatRecord {
+    const { address } = this.#parts;
+    if (address === '') throw problem('self_chat_disabled');
+    const proof = this.proof();
+    return {
+      address,
+      conversation_id: proof?.chat ?? null,
+      proved_at: proof === undefined ? null : `${new Date(proof.provedMs).toISOString().slice(0, 19)}Z`,
+    };
+  }
+
+  /** Whether the configured address was proved. A proof of another one is forgotten, also when there is none now. */
+  isProved(): boolean {
+    const { address, store } = this.#parts;
+    const proof = store.proof();
+    if (proof !== undefined && proof.address !== address) store.forget();
+    return proof?.address === address;
+  }
+
+  /** undefined unless it was proved, and still is a conversation with nobody else. */
+  proof(): SelfChatProof | undefined {
+    const proof = this.#parts.store.proof();
+    return proof?.address === this.#parts.address && this.#isOwn(proof.chat) ? proof : undefined;
+  }
+
+  async sendCode(): Promise<SelfChatRecord> {
+    const { address, owner, directory, sender, clock } = this.#parts;
+    const record = this.get();
+    const isKnown = owner.addresses().some((own) => memberKey(own) === address);
+    // To anybody else nothing is written.
+    if (!isKnown || resolve(directory, address) === undefined) throw problem('self_chat_unknown');
+    this.#code = undefined;
+    const digits = String(randomInt(1_000_000)).padStart(6, '0');
+    const { confirmed, message } = await sender.send({ recipient: address, body: codeText(digits), attachments: [] });
+    const chat = message.conversation_id;
+    if (!confirmed || !this.#isOwn(chat)) throw problem('self_chat_unseen');
+    this.#code = { digits, chat, untilMs: clock.monotonic() + CODE_LIFETIME_MS, wrong: 0 };
+    return record;
+  }
+
+  prove(given: string): SelfChatRecord {
+    const { address, clock, onProved } = this.#parts;
+    this.get();
+    const code = this.#code;
+    const isOpen = code !== undefined && clock.monotonic() < code.untilMs && code.wrong < MAX_WRONG_CODES;
+    if (!isOpen || code.digits !== given.replaceAll(/\s/g, '') || !this.#isOwn(code.chat)) {
+      if (code !== undefined) code.wrong += 1;
+      throw problem('code_wrong');
+    }
+    this.#code = undefined;
+    onProved({ address, chat: code.chat, provedMs: clock.now() });
+    return this.get();
+  }
+
+  /** Whether this is a one-to-one conversation of nobody but the configured address. */
+  #isOwn(chat: string): boolean {
+    const { address, directory } = this.#parts;
+    const destination = resolve(directory, address);
+    return destination?.address === address && destination.chats.includes(chat);
+  }
+}
+
+function codeText(digits: string): string {
+  return (
+    `Postern: ${digits} is the code of this conversation. Type it where you asked for it, and tapbacks of yours ` +
+    'decide here on messages that wait. If you did not ask for it, somebody else has your key: ' +
+    'make another one with "postern config rotate-key".'
+  );
+}

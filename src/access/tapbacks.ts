@@ -1,0 +1,163 @@
+import { memberKey } from '../domain/address.ts';
+import { TAPBACK } from '../domain/audit.ts';
+import { errorCode, isAppError } from '../domain/errors.ts';
+import type { LogEntry } from '../domain/event.ts';
+import type { Message } from '../domain/message.ts';
+import type { Offset } from '../domain/offset.ts';
+import type { StoredApproval } from '../domain/ports/access.ts';
+import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
+import type { Log } from '../domain/ports/host.ts';
+import type { OwnerInChatDb, SelfChatProof, SelfChatStore } from '../domain/ports/self-chat.ts';
+import type { MessageSender } from '../domain/ports/sending.ts';
+import { problem } from '../domain/problems.ts';
+import { requestText } from './approval-request.ts';
+import type { ApprovalDesk } from './approvals.ts';
+import type { Audit } from './audit.ts';
+import type { SelfChat } from './self-chat.ts';
+
+/** A decision that came too late is none. */
+const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
+const DONE: Handled<undefined> = { isDone: true };
+
+export interface TapbacksParts {
+  readonly selfChat: SelfChat;
+  readonly store: SelfChatStore;
+  readonly desk: ApprovalDesk;
+  readonly owner: OwnerInChatDb;
+  readonly sender: MessageSender;
+  readonly feed: () => EventFeed;
+  readonly audit: Audit;
+  readonly log: Log;
+  readonly keyName: (keyId: string) => string;
+}
+
+/**
+ * Decides held sends by the owner's tapbacks (decision L6). What counts is a tapback of his own, over iMessage, in the
+ * proved self-chat, on a message that asks for that decision.
+ */
+export class Tapbacks implements ConsumerTask<undefined> {
+  readonly name = 'tapbacks';
+  readonly #parts: TapbacksParts;
+  readonly #asking = new Set<Promise<void>>();
+  #consumer: EventConsumer | undefined;
+
+  constructor(parts: TapbacksParts) {
+    this.#parts = parts;
+  }
+
+  /** Listens and asks, if there is a proof. */
+  start(): void {
+    if (!this.#parts.selfChat.isProved()) return;
+    if (this.#consumer === undefined) {
+      this.#consumer = this.#parts.feed().consume(this);
+      this.#consumer.start();
+    }
+    for (const approval of this.#parts.desk.held()) this.ask(approval);
+  }
+
+  onProved(proof: SelfChatProof): void {
+    const { store, feed } = this.#parts;
+    const offset = feed().lastPublished();
+    store.prove(proof, offset);
+    this.#consumer?.seek(offset);
+    this.start();
+  }
+
+  /** Resolves when nothing is asked or decided any more. */
+  async close(): Promise<void> {
+    this.#consumer?.stop();
+    await Promise.all([this.#consumer?.ended, ...this.#asking]);
+  }
+
+  /** Writes into the self-chat what waits for a decision, once. */
+  ask(approval: StoredApproval): void {
+    if (this.#consumer === undefined) return;
+    const asking = this.#ask(approval).finally(() => this.#asking.delete(asking));
+    this.#asking.add(asking);
+  }
+
+  storedOffset(): Offset {
+    return this.#parts.store.offset();
+  }
+
+  async handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
+    // A cheap look first: most events are of other conversations.
+    const chat = this.#parts.store.proof()?.chat;
+    if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
+    const proof = this.#parts.selfChat.proof();
+    if (proof === undefined) return DONE;
+    if (event.type === 'message.sent' || event.type === 'message.received') this.#noteRequest(proof, event.data);
+    if (event.type === 'reaction.added' && event.data.is_from_me) this.#decide(proof, guid, event.data.message_guid);
+    return DONE;
+  }
+
+  gone(): undefined {
+    return undefined;
+  }
+
+  progress(offset: Offset): void {
+    this.#parts.store.progress(offset);
+  }
+
+  async #ask(approval: StoredApproval): Promise<void> {
+    const { selfChat, sender, desk, log } = this.#parts;
+    const { id } = approval;
+    try {
+      const proof = selfChat.proof();
+      if (proof === undefined) return;
+      const body = this.#textOf(approval);
+      if (body === undefined) {
+        log.info('a held send is too long for the self-chat: it is decided in the console', { approval: id });
+        return;
+      }
+      await sender.send({
+        recipient: proof.address,
+        body,
+        attachments: [],
+        idempotencyKey: `\0tapback\0${proof.provedMs}\0${id}`,
+        check: () => {
+          if (selfChat.proof()?.provedMs !== proof.provedMs) throw problem('self_chat_disabled');
+          const { state } = desk.get(id) ?? { state: 'void' };
+          if (state !== 'held') throw problem('already_decided', { state });
+        },
+      });
+    } catch (error) {
+      log.warn('a held send could not be written into the self-chat', { approval: id, code: errorCode(error) });
+    }
+  }
+
+  /** A message that says exactly what is asked stands for it, also the copy that Messages may make of it. */
+  #noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
+    const { store, desk, audit } = this.#parts;
+    if (!isFromMe && memberKey(sender) !== address) return;
+    const approval = desk.held().find((held) => this.#textOf(held) === body);
+    if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
+  }
+
+  /** The tapback that is on the message now counts: not one that was taken back or changed since. */
+  #decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
+    const { store, owner, desk, audit, log } = this.#parts;
+    const request = store.request(messageGuid);
+    if (request === undefined) return;
+    const { approvalId } = request;
+    const { message, tapback } = owner.tapbackOn(messageGuid) ?? {};
+    const approval = desk.get(approvalId);
+    if (message === undefined || tapback === undefined || approval === undefined) return;
+    const isSame = message.conversation_id === chat && audit.hmac(message.body) === request.textHmac;
+    if (!isSame || !tapback.isIMessage || tapback.conversationId !== chat) {
+      log.warn('a tapback decides nothing: not over iMessage, or its message is not as it was', { guid, approvalId });
+      return;
+    }
+    try {
+      if (tapback.type === 'thumbs_up') desk.approve(approvalId, approval.shown, TAPBACK);
+      else if (tapback.type === 'thumbs_down') desk.deny(approvalId, TAPBACK);
+    } catch (error) {
+      if (!isAppError(error) || !TOO_LATE.has(error.code)) throw error;
+      log.info('a tapback came too late', { approvalId, code: error.code });
+    }
+  }
+
+  #textOf(approval: StoredApproval): string | undefined {
+    return requestText(approval, this.#parts.keyName(approval.key_id));
+  }
+}

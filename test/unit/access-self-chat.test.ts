@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { requestText } from '../../src/access/approval-request.ts';
+import type { StoredApproval } from '../../src/domain/ports/access.ts';
+import { ANA, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
+import { DOWN, SelfChatFixture } from '../support/self-chat.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const MINUTE_MS = 60_000;
+let folders = 0;
+let folder: string;
+let self: SelfChatFixture;
+beforeEach(() => {
+  folders += 1;
+  folder = join(root, String(folders));
+  self = new SelfChatFixture(folder);
+});
+afterEach(() => self.service.close());
+
+const _always = { approval: 'always' } as const;
+const selfChat = () => self.service.access.selfChat;
+const _approvalOf = (id: string) => self.service.access.approvals.get(id, 0);
+
+describe('the proof', () => {
+  test('nothing is written and nothing decided before it', async () => {
+    const held = await self.asked();
+    expect(self.service.texts()).toEqual([]);
+    const text = requestText(held as StoredApproval, 'test') ?? '';
+    const row = self.service.chats.message({ chat: self.chatId(SELF_CHAT), is_from_me: 1, text });
+    const earlier = self.service.chats.guid(row);
+    await self.tapback({ on: earlier });
+    await self.service.publish();
+    await selfChat().sendCode();
+    await self.tapback({ on: earlier });
+    expect(await self.stateOf(held.id)).toBe('held');
+    selfChat().prove(self.code());
+    await self.published();
+    // Only what is written from now on counts, and what waited already is.
+    await self.tapback({ on: earlier });
+    expect(await self.stateOf(held.id)).toBe('held');
+    expect(self.guidOf(held.id)).not.toBe(earlier);
+    await self.tapback({ on: self.guidOf(held.id), type: DOWN });
+    expect(await self.stateOf(held.id)).toBe('denied');
+  });
+
+  test('needs the code, which is good for ten minutes and five attempts', async () => {
+    const wrong = (code: string) => (code === '000000' ? '000001' : '000000');
+    const tried = async (given: string) => codeOf((async () => selfChat().prove(given))());
+    expect(await tried('123456')).toBe('code_wrong');
+    await self.service.publish();
+    await selfChat().sendCode();
+    const first = self.code();
+    for (let attempt = 0; attempt < 5; attempt += 1) expect(await tried(wrong(first))).toBe('code_wrong');
+    expect(await tried(first)).toBe('code_wrong');
+    await selfChat().sendCode();
+    const second = self.code();
+    await self.service.clock.advance(10 * MINUTE_MS);
+    expect(await tried(second)).toBe('code_wrong');
+    await selfChat().sendCode();
+    const third = self.code();
+    expect(selfChat().prove(`${third.slice(0, 3)} ${third.slice(3)}`)).toMatchObject({ conversation_id: SELF_CHAT });
+    expect(await tried(third)).toBe('code_wrong');
+  });
+
+  test.each([
+    ["somebody else's address", ANA],
+    ['an address nobody knows', '+15550177'],
+  ])('writes nothing to %s', async (_what, selfAddress) => {
+    await self.restart({ selfAddress });
+    expect(await codeOf(selfChat().sendCode())).toBe('self_chat_unknown');
+    expect(self.service.texts()).toEqual([]);
+  });
+
+  test('writes nothing to a conversation whose id names the owner and whose member is another', async () => {
+    const { chats } = self.service;
+    chats.sqlite.exec('DELETE FROM chat_handle_join');
+    chats.participant(self.chatId(SELF_CHAT), chats.handle('+15550166'));
+    expect(await codeOf(selfChat().sendCode())).toBe('self_chat_unknown');
+    chats.participant(self.chatId(SELF_CHAT), chats.handle(ME));
+    await self.restart();
+    expect(await codeOf(selfChat().sendCode())).toBe('self_chat_unknown');
+    expect(self.service.texts()).toEqual([]);
+  });
+
+  test('ends when somebody else is in the conversation', async () => {
+    await self.prove();
+    const held = await self.asked();
+    self.service.chats.participant(self.chatId(SELF_CHAT), self.service.chats.handle('+15550166'));
+    await self.tapback({ on: self.guidOf(held.id) });
+    expect(await self.stateOf(held.id)).toBe('held');
+    expect(selfChat().get().proved_at).toBeNull();
+  });
+
+  test('is refused when the code was not seen in the self-chat', async () => {
+    self.service.messages.behave = () => {
+      self.service.chats.message({ chat: self.chatId(GARDEN), is_from_me: 1, text: self.service.texts().at(-1) ?? '' });
+      return { kind: 'done' };
+    };
+    const sending = codeOf(selfChat().sendCode());
+    await idle();
+    await self.service.clock.advance(5000);
+    expect(await sending).toBe('self_chat_unseen');
+  });
+
+  test('without approval.self there is none', async () => {
+    await self.restart({ selfAddress: '' });
+    expect(await codeOf(selfChat().sendCode())).toBe('self_chat_disabled');
+    expect(() => selfChat().get()).toThrow();
+    const caller = self.service.caller({ scopes: ['send'], send: '*' });
+    expect(await self.service.send(caller, { recipient: ME })).toMatchObject({ confirmed: true });
+  });
+});

@@ -108,10 +108,11 @@ export class Status {
 
   #summary(id: string, url: string): WebhookSummary {
     const { webhooks } = this.#parts;
-    const { state, consecutive_failures, last_success_at, held } = webhooks.status(id);
+    const { name, state, consecutive_failures, last_success_at, held } = webhooks.status(id);
     const last = webhooks.lastDelivery(id);
     return {
       id,
+      ...(name !== null && { name }),
       origin: new URL(url).origin,
       state,
       consecutive_failures,

@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander';
-import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
+import type { Command } from 'commander';
 import { declareAccessCommands } from './access-commands.ts';
 import type { ClientContext } from './context.ts';
-import { count, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { declareWebhookCommands } from './webhook-commands.ts';
 
 /** The commands that talk to a running service. */
 export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
@@ -91,97 +91,12 @@ export function declareClientCommands(program: Command, context: ClientContext, 
       ),
     )
     .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
-  declareWebhookCommands(program, context, runs);
+  declareWebhookCommands(program, context, runs, connected);
   declareAccessCommands(program, context, runs, connected);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
     .addHelpText('after', examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async (command) => (await import('./commands/mcp.ts')).mcp(command.optsWithGlobals(), context)));
-}
-
-function declareWebhookCommands(program: Command, context: ClientContext, runs: Runs): void {
-  const webhooks = program
-    .command('webhooks')
-    .description('List, add, remove, test and replay webhooks.')
-    .addHelpText(
-      'after',
-      examples('postern webhooks list', 'postern webhooks add https://example.net/hook --secret-file secret.txt'),
-    );
-  const ID = 'the id, or the beginning of it';
-  connected(webhooks.command('list'))
-    .description('List the webhooks.')
-    .addHelpText('after', examples('postern webhooks list --json'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).listWebhooks(command.optsWithGlobals(), context),
-      ),
-    );
-  connected(webhooks.command('add'))
-    .description('Register a webhook. It receives events from now on.')
-    .argument('<url>', 'the URL that events are posted to')
-    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
-    .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
-    .addHelpText(
-      'after',
-      examples(
-        'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
-        'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
-      ),
-    )
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).addWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
-  connected(webhooks.command('remove'))
-    .description('Remove a webhook; nothing more is sent to it.')
-    .argument('<id>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks remove 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).removeWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
-  connected(webhooks.command('deliveries'))
-    .description('List the last 100 deliveries of a webhook.')
-    .argument('<id>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).listDeliveries(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
-  connected(webhooks.command('test'))
-    .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
-    .argument('<id>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks test 3f2a'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
-      ),
-    );
-  connected(webhooks.command('replay'))
-    .description('Redeliver everything after a row.')
-    .argument('<id>', ID, nonEmpty)
-    .requiredOption('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
-    .addHelpText('after', examples('postern webhooks replay 3f2a --after 1200'))
-    .action(
-      runs(async (command) =>
-        (await import('./commands/webhooks.ts')).replayWebhook(
-          command.args[0] ?? '',
-          command.optsWithGlobals(),
-          context,
-        ),
-      ),
-    );
 }
 
 /** What every command takes that talks to the service. */
@@ -191,13 +106,4 @@ function connected(command: Command, { json = true } = {}): Command {
     .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
     .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty);
   return json ? made.option('--json', 'as JSON') : made;
-}
-
-function eventTypes(flags: string, description: string): Option {
-  const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
-  const check = option.parseArg;
-  return option.argParser((value, before: readonly string[] | undefined) => {
-    check?.(value, undefined as never);
-    return gathered(value, before);
-  });
 }

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { decodeOffset } from '../domain/offset.ts';
 
 /** Makes the action of a command from what it runs, which says the exit code. */
@@ -48,4 +49,14 @@ export function count(value: string): number {
 /** Gathers an option that may be given several times. */
 export function gathered(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, nonEmpty(value)];
+}
+
+/** An option that takes types of events and may be repeated. */
+export function eventTypes(flags: string, description: string): Option {
+  const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
+  const check = option.parseArg;
+  return option.argParser((value, before: readonly string[] | undefined) => {
+    check?.(value, undefined as never);
+    return gathered(value, before);
+  });
 }

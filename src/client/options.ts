@@ -1,6 +1,7 @@
 import type { Approval } from '../domain/approval.ts';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
+import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
  * With `details` every message has `details`, unless its row is deleted just then. With `contacts` every message and
@@ -69,4 +70,36 @@ export interface SendOptions {
 /** A send that waits for the owner's decision. */
 export interface HeldSend {
   readonly approval: Approval;
+}
+
+interface WebhookOptions {
+  readonly include?: readonly Include[];
+  /** false: nothing is sent, and the backlog comes once it is enabled again. */
+  readonly enabled?: boolean;
+  /** `hold`: a delivery is attempted until it succeeds. Default `drop`: given up after 3 failures. */
+  readonly on_failure?: FailureMode;
+}
+
+export interface NewWebhookOptions extends WebhookOptions {
+  readonly url: string;
+  readonly events: readonly WebhookEventType[];
+  /** Signs deliveries; never shown again. */
+  readonly secret?: string;
+  readonly name?: string;
+  /** On each delivery, such as `Authorization`; values are never shown again. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What does not match all of it is not delivered. */
+  readonly filter?: WebhookFilter;
+}
+
+/** Null takes away what there was. */
+export interface WebhookEdits extends WebhookOptions {
+  readonly url?: string;
+  readonly events?: readonly WebhookEventType[];
+  /** The one before signs too for 24 hours. */
+  readonly secret?: string | null;
+  readonly name?: string | null;
+  /** Headers that are not named stay. */
+  readonly headers?: Readonly<Record<string, string | null>> | null;
+  readonly filter?: WebhookFilter | null;
 }

@@ -1,7 +1,6 @@
 import type { Conversation } from '../domain/conversation.ts';
 import type { Diagnostics } from '../domain/diagnostics.ts';
 import type { Event } from '../domain/event.ts';
-import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Contact } from '../domain/ports/contacts.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -9,7 +8,7 @@ import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { DryRun } from '../domain/ports/sending.ts';
 import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
-import type { DeliveryRecord, Webhook, WebhookEventType, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
+import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { type AccessTransport, ApprovalsApi, KeysApi } from './access-api.ts';
 import { eventLines } from './event-lines.ts';
@@ -21,10 +20,12 @@ import type {
   Included,
   ListenOptions,
   MessageFilter,
+  NewWebhookOptions,
   SendOptions,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,
+  WebhookEdits,
 } from './options.ts';
 import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, type RequestOptions, slowAnswerMs } from './request.ts';
@@ -45,8 +46,11 @@ export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
 export type {
   DeliveryRecord,
+  FailureMode,
+  HeldDelivery,
   Webhook,
   WebhookEventType,
+  WebhookFilter,
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
@@ -58,10 +62,12 @@ export type {
   Included,
   ListenOptions,
   MessageFilter,
+  NewWebhookOptions,
   SendOptions,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,
+  WebhookEdits,
 } from './options.ts';
 export { isPosternError, PosternError } from './postern-error.ts';
 export type { SearchFilter, SearchResults } from './search-results.ts';
@@ -190,13 +196,13 @@ export class PosternClient {
     return this.#one('GET', `webhooks/${encodeURIComponent(id)}`, 'url');
   }
 
-  addWebhook(webhook: {
-    readonly url: string;
-    readonly events: readonly WebhookEventType[];
-    readonly secret?: string;
-    readonly include?: readonly Include[];
-  }): Promise<Webhook> {
+  addWebhook(webhook: NewWebhookOptions): Promise<Webhook> {
     return this.#one('POST', 'webhooks', 'url', webhook);
+  }
+
+  /** What is not given stays, and so do its position and its history. */
+  changeWebhook(id: string, changes: WebhookEdits): Promise<Webhook & WebhookStatus> {
+    return this.#one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
   }
 
   async removeWebhook(id: string): Promise<void> {
@@ -211,11 +217,19 @@ export class PosternClient {
     return this.#one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
-  /** Its events after the row id or offset are delivered again, under the same delivery ids. */
+  /**
+   * Its events after the row id or offset are delivered again, under the same delivery ids; `latest` skips those that
+   * are not delivered yet.
+   */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
-      after: isOffset(after) ? after : Number(after),
+      after: isOffset(after) || after === 'latest' ? after : Number(after),
     });
+  }
+
+  /** What it dropped is delivered again, before the next event. */
+  replayDropped(id: string): Promise<Webhook & WebhookStatus> {
+    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000); with `wait` as soon as there is one. */

@@ -6,6 +6,8 @@ import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
 /** How one webhook is doing; of its url the origin alone (decision A6). */
 export interface WebhookSummary extends WebhookHealth {
   readonly id: string;
+  /** Absent where it has none. */
+  readonly name?: string | undefined;
   readonly origin: string;
   /** What became of its last event; null when there was none yet. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;

@@ -47,6 +47,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         .array(
           z.object({
             id: z.string(),
+            name: z.string().optional(),
             origin: z.string(),
             state: z.enum(WEBHOOK_STATES),
             consecutive_failures: z.int(),

@@ -215,8 +215,10 @@ describe('webhooks', () => {
     [['remove', 'nothing'], 65, 'There is no webhook nothing.'],
     [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
     [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
-    [['replay', 'x'], 64, '--after'],
-    [[], 64, 'postern webhooks list'],
+    [['replay', 'x'], 64, '--after ROW'],
+    [['nothing'], 64, 'unexpected argument nothing'],
+    [['replay', 'x', '--dropped', '--latest'], 64, 'one of --after ROW, --dropped and --latest'],
+    [['edit', 'x'], 64, 'nothing to change'],
   ])('are refused in a sentence: %j', async (args, code, words) => {
     const { exitCode, stderr } = await run(['webhooks', ...args]);
     expect(exitCode).toBe(code);

@@ -107,6 +107,12 @@ describe('the client, against the real service', () => {
     expect(await client.webhooks()).toEqual([added]);
     expect(await client.testWebhook(added.id)).toMatchObject({ delivered: false });
     expect(await client.replayWebhook(added.id, 449)).toMatchObject({ id: added.id });
+    const filter = { is_from_me: false };
+    expect(await client.changeWebhook(added.id, { enabled: false, secret: 's', filter, name: 'n8n' })).toMatchObject({
+      ...{ ...added, state: 'paused', has_secret: true, filter, name: 'n8n', include: ['details'] },
+    });
+    expect(await client.replayWebhook(added.id, 'latest')).toMatchObject({ behind: 0 });
+    expect(await client.replayDropped(added.id)).toMatchObject({ dropped: 0 });
     expect(Array.isArray(await client.deliveries(added.id))).toBe(true);
     await client.removeWebhook(added.id);
     expect(await client.webhooks()).toEqual([]);

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { PosternClient } from '../../client/postern-client.ts';
-import { errorCode } from '../../domain/errors.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
-import { type Webhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
+import { type Webhook, wantsChanges } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Column, sayTable } from '../output/table.ts';
@@ -10,13 +8,8 @@ import { json, oneLine } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
-export interface AddOptions extends ConnectionOptions {
-  readonly event?: readonly WebhookEventType[];
-  /** Like the key, the secret is never an argument. */
-  readonly secretFile?: string;
-}
-
-const WEBHOOKS: readonly Column[] = [
+const NAME: Column = { title: 'NAME', isFlexible: true, least: 6 };
+const WEBHOOKS: readonly [Column, Column, ...Column[]] = [
   { title: 'ID' },
   { title: 'STATE' },
   { title: 'URL', isFlexible: true, least: 20 },
@@ -42,14 +35,18 @@ export function listWebhooks(options: ConnectionOptions, context: ClientContext)
       return EXIT.ok;
     }
     const { webhooks: summaries } = await client.status();
-    const stateOf = (id: string): string => summaries.find((summary) => summary.id === id)?.state ?? '';
+    const summaryOf = (id: string) => summaries.find((summary) => summary.id === id);
+    const hasNames = summaries.some(({ name }) => name !== undefined);
     const rows = webhooks.map(({ id, url, events }) => [
       context.columns === undefined ? id : id.slice(0, SHORT_ID),
-      stateOf(id),
+      summaryOf(id)?.state ?? '',
+      ...(hasNames ? [summaryOf(id)?.name ?? ''] : []),
       url,
       shownEvents(events),
     ]);
-    sayTable(context, WEBHOOKS, rows, 'No webhook is registered.');
+    const [first, second, ...others] = WEBHOOKS;
+    const columns = hasNames ? [first, second, NAME, ...others] : WEBHOOKS;
+    sayTable(context, columns, rows, 'No webhook is registered.');
     return EXIT.ok;
   });
 }
@@ -59,20 +56,6 @@ function shownEvents(events: Webhook['events']): string {
   const isAll = ROW_EVENT_TYPES.every((type) => events.includes(type));
   if (!isAll) return events.join(', ');
   return wantsChanges({ events }) ? 'all, with changes' : 'all';
-}
-
-export function addWebhook(url: string, options: AddOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client }) => {
-    const webhook = await client.addWebhook({
-      url,
-      events: options.event ?? ROW_EVENT_TYPES,
-      ...(options.secretFile !== undefined && { secret: secretIn(options.secretFile) }),
-    });
-    context.stdout(
-      options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} registered. It receives events from now on.`,
-    );
-    return EXIT.ok;
-  });
 }
 
 export function removeWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
@@ -121,25 +104,35 @@ export function testWebhook(given: string, options: ConnectionOptions, context: 
   });
 }
 
-export function replayWebhook(
-  given: string,
-  options: ConnectionOptions & { readonly after: number },
-  context: ClientContext,
-): Promise<number> {
+interface ReplayOptions extends ConnectionOptions {
+  readonly after?: string;
+  readonly dropped?: boolean;
+  readonly latest?: boolean;
+}
+
+export function replayWebhook(given: string, options: ReplayOptions, context: ClientContext): Promise<number> {
+  const { after, dropped = false, latest = false } = options;
   return withService(options, context, async ({ client }) => {
+    if ([after !== undefined, dropped, latest].filter(Boolean).length !== 1) {
+      throw new Refusal(EXIT.usage, 'Say from where to deliver: one of --after ROW, --dropped and --latest.');
+    }
     const { id } = await webhookOf(client, given);
-    const webhook = await client.replayWebhook(id, options.after);
-    context.stdout(
-      options.json === true
-        ? json(webhook, 2)
-        : `Redelivering everything after row ${options.after} to webhook ${id}, under the same delivery ids.`,
-    );
+    const { dropped: count } = dropped ? await client.webhook(id) : { dropped: 0 };
+    const webhook = dropped
+      ? await client.replayDropped(id)
+      : await client.replayWebhook(id, latest ? 'latest' : (after ?? ''));
+    const sentence = dropped
+      ? `Redelivering ${count} dropped events to webhook ${id}, before the next one.`
+      : latest
+        ? `Webhook ${id} goes on with the next event, after row ${webhook.row_id}.`
+        : `Redelivering everything after row ${after} to webhook ${id}, under the same delivery ids.`;
+    context.stdout(options.json === true ? json(webhook, 2) : sentence);
     return EXIT.ok;
   });
 }
 
 /** The webhook with this id, or the only one whose id begins so. */
-async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
+export async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
   const found = (await client.webhooks()).filter(({ id }) => id.startsWith(given));
   const [only] = found;
   if (only !== undefined && (found.length === 1 || only.id === given)) return only;
@@ -150,16 +143,4 @@ async function webhookOf(client: PosternClient, given: string): Promise<Webhook>
       : `${found.length} webhooks have an id that begins with ${given}.`,
     'postern webhooks list shows them.',
   );
-}
-
-function secretIn(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new Refusal(
-      EXIT.config,
-      `The secret file ${path} cannot be read (${errorCode(error)}).`,
-      'It must be a readable file that contains only the secret.',
-    );
-  }
 }

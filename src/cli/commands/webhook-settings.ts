@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs';
+import type { NewWebhookOptions, PosternClient, WebhookEdits } from '../../client/postern-client.ts';
+import { errorCode } from '../../domain/errors.ts';
+import { ROW_EVENT_TYPES } from '../../domain/event.ts';
+import type { Include } from '../../domain/include.ts';
+import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../domain/webhook.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { json, oneLine } from '../output/text.ts';
+import { conversationIdOf } from '../recipient.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { webhookOf } from './webhooks.ts';
+
+export interface FilterOptions {
+  readonly conversation?: readonly string[];
+  readonly sender?: readonly string[];
+  readonly from?: 'me' | 'others';
+}
+
+/** Like the key, secrets and the values of headers are never arguments. */
+interface SettingsOptions extends FilterOptions {
+  readonly event?: readonly WebhookEventType[];
+  readonly secretFile?: string;
+  readonly headersFile?: string;
+  readonly onFailure?: FailureMode;
+  readonly include?: readonly Include[];
+}
+
+interface AddOptions extends ConnectionOptions, SettingsOptions {
+  readonly name?: string;
+  readonly paused?: boolean;
+}
+
+interface EditOptions extends ConnectionOptions, SettingsOptions {
+  readonly to?: string;
+  /** false with --no-name; so are the others. */
+  readonly name?: string | boolean;
+  readonly secret?: boolean;
+  readonly filter?: boolean;
+  readonly removeHeader?: readonly string[];
+}
+
+export function addWebhook(url: string, options: AddOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const { name, paused } = options;
+    const webhook = await client.addWebhook({
+      ...(await settingsOf(client, options)),
+      url,
+      events: options.event ?? ROW_EVENT_TYPES,
+      ...(name !== undefined && { name }),
+      ...(paused === true && { enabled: false }),
+    });
+    const begins =
+      paused === true
+        ? `To begin: postern webhooks resume ${webhook.id.slice(0, 8)}`
+        : 'It receives events from now on.';
+    context.stdout(options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} registered. ${begins}`);
+    return EXIT.ok;
+  });
+}
+
+export function editWebhook(given: string, options: EditOptions, context: ClientContext): Promise<number> {
+  const { to, event, name, secret, filter, removeHeader = [] } = options;
+  return withService(options, context, async ({ client }) => {
+    const settings = await settingsOf(client, options);
+    const removed = Object.fromEntries(removeHeader.map((header) => [header, null]));
+    const changes: WebhookEdits = {
+      ...settings,
+      ...(to !== undefined && { url: to }),
+      ...(event !== undefined && { events: event }),
+      ...(typeof name === 'string' && { name }),
+      ...(name === false && { name: null }),
+      ...(secret === false && { secret: null }),
+      ...(filter === false && { filter: null }),
+      ...(removeHeader.length > 0 && { headers: { ...settings.headers, ...removed } }),
+    };
+    if (Object.keys(changes).length === 0) {
+      throw new Refusal(EXIT.usage, 'There is nothing to change.', 'postern webhooks edit --help names what can be.');
+    }
+    const { id } = await webhookOf(client, given);
+    const webhook = await client.changeWebhook(id, changes);
+    const until = webhook.previous_secret_until;
+    const rotated =
+      typeof changes.secret === 'string' && until !== null ? ` The secret before signs too until ${until}.` : '';
+    context.stdout(options.json === true ? json(webhook, 2) : `Webhook ${id} changed.${rotated}`);
+    return EXIT.ok;
+  });
+}
+
+export function pauseWebhook(
+  given: string,
+  options: ConnectionOptions,
+  context: ClientContext,
+  change: 'pause' | 'resume',
+): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const { id } = await webhookOf(client, given);
+    const webhook = await client.changeWebhook(id, { enabled: change === 'resume' });
+    const sentence =
+      change === 'pause'
+        ? `Webhook ${id} paused. It goes on after row ${webhook.row_id} when it is resumed.`
+        : `Webhook ${id} resumed. ${webhook.behind === 0 ? 'It missed nothing.' : `It goes on after row ${webhook.row_id}.`}`;
+    context.stdout(options.json === true ? json(webhook, 2) : sentence);
+    return EXIT.ok;
+  });
+}
+
+export function showWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return withService(options, context, async ({ client }) => {
+    const webhook = await client.webhook((await webhookOf(client, given)).id);
+    if (options.json === true) context.stdout(json(webhook, 2));
+    else context.stdout(...linesOf(webhook));
+    return EXIT.ok;
+  });
+}
+
+function linesOf(webhook: Webhook & WebhookStatus): readonly string[] {
+  const { held, dropped, behind, filter, previous_secret_until: until, header_names: headers } = webhook;
+  const line = (name: string, text: string): string => `${name.padEnd(12)}${oneLine(text)}`;
+  return [
+    line('Webhook', webhook.id),
+    ...(webhook.name === null ? [] : [line('Name', webhook.name)]),
+    line('URL', webhook.url),
+    line('Events', webhook.events.join(', ')),
+    ...(filter === null ? [] : [line('Only', filterText(filter))]),
+    ...(webhook.include.length === 0 ? [] : [line('Includes', webhook.include.join(', '))]),
+    line(
+      'Signature',
+      webhook.has_secret ? `yes${until === null ? '' : `, by the secret before too until ${until}`}` : 'no',
+    ),
+    ...(headers.length === 0 ? [] : [line('Headers', headers.join(', '))]),
+    line('On failure', webhook.on_failure === 'hold' ? 'hold, and retry until it succeeds' : 'drop after 3 attempts'),
+    line('State', webhook.state),
+    ...(held === null
+      ? []
+      : [line('', `row ${held.row_id} since ${held.since}, ${held.attempts} attempts: ${held.error}`)]),
+    line('Position', `row ${webhook.row_id}, ${behind === 0 ? 'nothing is waiting' : `${behind} behind`}`),
+    ...(dropped === 0 ? [] : [line('Dropped', `${dropped}; to deliver them again: postern webhooks replay --dropped`)]),
+  ];
+}
+
+function filterText({ conversation_ids: ids = [], senders = [], is_from_me: isOwn }: WebhookFilter): string {
+  const whose = isOwn === undefined ? [] : [isOwn ? 'own messages' : 'messages of others'];
+  return [...ids, ...senders.map((sender) => `by ${sender}`), ...whose].join(', ');
+}
+
+/** What an option was given for. */
+async function settingsOf(
+  client: PosternClient,
+  options: SettingsOptions,
+): Promise<Omit<NewWebhookOptions, 'url' | 'events' | 'name' | 'enabled'>> {
+  const { secretFile, headersFile, onFailure, include } = options;
+  const filter = await filterOf(client, options);
+  return {
+    ...(secretFile !== undefined && { secret: secretIn(secretFile) }),
+    ...(headersFile !== undefined && { headers: headersIn(headersFile) }),
+    ...(onFailure !== undefined && { on_failure: onFailure }),
+    ...(include !== undefined && { include }),
+    ...(filter !== undefined && { filter }),
+  };
+}
+
+/** undefined where nothing is filtered. */
+export async function filterOf(
+  client: PosternClient,
+  { conversation, sender, from }: FilterOptions,
+): Promise<WebhookFilter | undefined> {
+  if (conversation === undefined && sender === undefined && from === undefined) return undefined;
+  const ids: string[] = [];
+  for (const given of conversation ?? []) ids.push(await conversationIdOf(client, given));
+  return {
+    ...(conversation !== undefined && { conversation_ids: ids }),
+    ...(sender !== undefined && { senders: sender }),
+    ...(from !== undefined && { is_from_me: from === 'me' }),
+  };
+}
+
+export function secretIn(path: string): string {
+  return contentOf(path, 'The secret file', 'It must be a readable file that contains only the secret.').replace(
+    /\r?\n$/,
+    '',
+  );
+}
+
+const HEADERS = 'It must have one header a line, as in: Authorization: Bearer …';
+
+/** Names and values are checked by the service. */
+function headersIn(path: string): Readonly<Record<string, string>> {
+  const lines = contentOf(path, 'The headers file', HEADERS).split(/\r?\n/);
+  const headers = lines.flatMap((line, index): [string, string][] => {
+    if (line.trim() === '') return [];
+    const [, name, value] = /^([^:\s]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) return [[name, value]];
+    throw new Refusal(EXIT.config, `Line ${index + 1} of the headers file ${path} is no header.`, HEADERS);
+  });
+  return Object.fromEntries(headers);
+}
+
+function contentOf(path: string, what: string, hint: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Refusal(EXIT.config, `${what} ${path} cannot be read (${errorCode(error)}).`, hint);
+  }
+}

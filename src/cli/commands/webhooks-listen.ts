@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../domain/event.ts';
+import type { WebhookEventType } from '../../domain/webhook.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { type Delivery, isLeftover, startReceiver } from '../listen-receiver.ts';
+import { eventLine } from '../output/event-line.ts';
+import { fitted, json, printable } from '../output/text.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { type FilterOptions, filterOf, secretIn } from './webhook-settings.ts';
+
+interface ListenOptions extends ConnectionOptions, FilterOptions {
+  readonly event?: readonly WebhookEventType[];
+  readonly forwardTo?: string;
+  readonly secretFile?: string;
+}
+
+type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
+
+const NAME = 'postern webhooks listen';
+/** As long as the service waits for an answer. */
+const FORWARD_MS = 10_000;
+/** What a receiver would have been sent. */
+const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
+
+/** `postern webhooks listen`: a receiver on this machine, for as long as the command runs. */
+export function listen(options: ListenOptions, context: ClientContext): Promise<number> {
+  const { forwardTo } = options;
+  return withService(options, context, async ({ client, place }) => {
+    assertHere(place);
+    if (forwardTo !== undefined && !/^https?:$/.test(URL.canParse(forwardTo) ? new URL(forwardTo).protocol : '')) {
+      throw new Refusal(
+        EXIT.usage,
+        `--forward-to is ${forwardTo}; it must be an address such as http://127.0.0.1:8080/hook.`,
+      );
+    }
+    const secret =
+      options.secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : secretIn(options.secretFile);
+    const filter = await filterOf(client, options);
+    await removeLeftovers(client);
+    const signal = context.untilEnded();
+    const receiver = await startReceiver(
+      secret,
+      (delivery) => receive(delivery, options, context),
+      () => context.stderr('A request without a valid signature was refused.'),
+    );
+    try {
+      const { id } = await client.addWebhook({
+        url: receiver.url,
+        events: options.event ?? ROW_EVENT_TYPES,
+        secret,
+        name: NAME,
+        ...(filter !== undefined && { filter }),
+      });
+      context.stderr(
+        `Receiving events as webhook ${id.slice(0, 8)}, signatures are checked. Stop with Ctrl+C.`,
+        ...(options.secretFile === undefined ? [`Secret of this run: ${secret}`] : []),
+        ...(forwardTo === undefined ? [] : [printable(`Forwarding to ${forwardTo}`)]),
+      );
+      if (!signal.aborted) await once(signal, 'abort');
+      await removed(client, id, context);
+    } finally {
+      await receiver.close();
+    }
+    return EXIT.ok;
+  });
+}
+
+/** The service posts to loopback, so it must run on this machine. */
+function assertHere(place: string): void {
+  const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
+  if (host === 'localhost' || host === '[::1]' || host.startsWith('127.')) return;
+  throw new Refusal(
+    EXIT.usage,
+    `The service at ${place} cannot reach a receiver on this machine.`,
+    'Run it where the service runs; postern tail works from anywhere.',
+  );
+}
+
+/** Of those that were killed; of limited keys only their own. */
+async function removeLeftovers(client: PosternClient): Promise<void> {
+  for (const { id, url } of await client.webhooks()) {
+    if (await isLeftover(url)) await client.removeWebhook(id);
+  }
+}
+
+async function removed(client: PosternClient, id: string, { stderr }: ClientContext): Promise<void> {
+  try {
+    await client.removeWebhook(id);
+  } catch (error) {
+    if (!isPosternError(error)) throw error;
+    if (error.status === 404) return;
+    stderr(printable(error.message), `Webhook ${id} is still there. The next "postern webhooks listen" removes it.`);
+  }
+}
+
+async function receive(
+  { headers, body }: Delivery,
+  { forwardTo, json: asJson }: ListenOptions,
+  { columns, writeLine, stderr }: ClientContext,
+): Promise<number> {
+  const event = JSON.parse(body.toString('utf8')) as Received;
+  const forwarded = forwardTo === undefined ? undefined : await forward(forwardTo, { headers, body });
+  const attempt = Number(headers['x-webhook-attempt']);
+  const notes = [
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(forwarded === undefined ? [] : [`forwarded: ${forwarded.outcome}`]),
+  ].join(', ');
+  if (asJson === true) {
+    await writeLine(json(event));
+    if (notes !== '') stderr(printable(notes));
+  } else {
+    const text = event.type === 'webhook.test' ? 'A test event.' : eventLine(event, systemClock.now());
+    const line = notes === '' ? text : `${text}  (${notes})`;
+    await writeLine(columns === undefined ? line : fitted(line, columns));
+  }
+  return forwarded?.status ?? 204;
+}
+
+/** The same bytes and signatures; what the other receiver answers decides whether it is attempted again. */
+async function forward(
+  url: string,
+  { headers, body }: Delivery,
+): Promise<{ readonly status: number; readonly outcome: string }> {
+  const kept = Object.entries(headers).filter(([name]) => FORWARDED.test(name));
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: kept.map(([name, value]): [string, string] => [name, String(value)]),
+      body: Uint8Array.from(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(FORWARD_MS),
+    });
+    await answer.body?.cancel();
+    return { status: answer.status, outcome: String(answer.status) };
+  } catch (error) {
+    return { status: 502, outcome: (error as Error).name === 'TimeoutError' ? 'no answer in time' : 'no connection' };
+  }
+}

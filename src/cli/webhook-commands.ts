@@ -1,0 +1,210 @@
+import { type Command, Option } from 'commander';
+import { INCLUDES } from '../domain/include.ts';
+import { FAILURE_MODES } from '../domain/webhook.ts';
+import type { ClientContext } from './context.ts';
+import { eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+
+const ID = 'the id, or the beginning of it';
+
+/** Webhooks: settings, deliveries, and a receiver for trying out. */
+export function declareWebhookCommands(
+  program: Command,
+  context: ClientContext,
+  runs: Runs,
+  connected: (command: Command) => Command,
+): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('List, add, change, test and replay webhooks, or receive them here.')
+    .addHelpText(
+      'after',
+      examples(
+        'postern webhooks',
+        'postern webhooks listen',
+        'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
+      ),
+    );
+  connected(webhooks.command('list', { isDefault: true }))
+    .description('List the webhooks (the default).')
+    .addHelpText('after', examples('postern webhooks list --json'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).listWebhooks(command.optsWithGlobals(), context),
+      ),
+    );
+  declareSettings(webhooks, context, runs, connected);
+  connected(webhooks.command('deliveries'))
+    .description('List the last 100 deliveries of a webhook.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).listDeliveries(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  connected(webhooks.command('test'))
+    .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks test 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
+      ),
+    );
+  connected(webhooks.command('replay'))
+    .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
+    .argument('<id>', ID, nonEmpty)
+    .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
+    .option('--dropped', 'what was dropped, before the next event')
+    .option('--latest', 'go on with the next event')
+    .addHelpText(
+      'after',
+      examples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).replayWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  filters(connected(webhooks.command('listen')))
+    .description(
+      'Receive events here for a while: registers a webhook, prints and checks what comes, removes it again.',
+    )
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
+    .option('--forward-to <url>', 'post what comes to this URL too, and answer what it answers', nonEmpty)
+    .option('--secret-file <file>', 'file with the secret that signs deliveries (a random one)', nonEmpty)
+    .addHelpText(
+      'after',
+      examples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks-listen.ts')).listen(command.optsWithGlobals(), context),
+      ),
+    );
+}
+
+function declareSettings(
+  webhooks: Command,
+  context: ClientContext,
+  runs: Runs,
+  connected: (command: Command) => Command,
+): void {
+  settings(connected(webhooks.command('add')))
+    .description('Register a webhook. It receives events from now on.')
+    .argument('<url>', 'the URL that events are posted to')
+    .option('--paused', 'deliver nothing before it is resumed')
+    .addHelpText(
+      'after',
+      examples(
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
+        "postern webhooks add https://n8n.example/webhook/messages --headers-file headers.txt --conversation 'Ana Silva'",
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
+      ),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhook-settings.ts')).addWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  settings(connected(webhooks.command('edit')))
+    .description('Change a webhook. What is not given stays, and so does its position.')
+    .argument('<id>', ID, nonEmpty)
+    .option('--to <url>', 'the URL that events are posted to', nonEmpty)
+    .option('--no-name', 'without a name')
+    .option('--no-secret', 'without a signature')
+    .option('--remove-header <name>', 'without this header; may be repeated', gathered)
+    .option('--no-filter', 'events of all conversations and senders')
+    .addHelpText(
+      'after',
+      examples(
+        'postern webhooks edit 3f2a --to https://example.net/new-hook',
+        'postern webhooks edit 3f2a --secret-file new.txt',
+      ),
+    )
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhook-settings.ts')).editWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  connected(webhooks.command('show'))
+    .description('Show the settings of a webhook and how it is doing.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks show 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhook-settings.ts')).showWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+  for (const change of ['pause', 'resume'] as const) {
+    connected(webhooks.command(change))
+      .description(
+        change === 'pause'
+          ? 'Deliver nothing until it is resumed. It keeps its position.'
+          : 'Go on, with everything since the pause.',
+      )
+      .argument('<id>', ID, nonEmpty)
+      .addHelpText('after', examples(`postern webhooks ${change} 3f2a`))
+      .action(
+        runs(async (command) => {
+          const { pauseWebhook } = await import('./commands/webhook-settings.ts');
+          return pauseWebhook(command.args[0] ?? '', command.optsWithGlobals(), context, change);
+        }),
+      );
+  }
+  connected(webhooks.command('remove'))
+    .description('Remove a webhook; nothing more is sent to it.')
+    .argument('<id>', ID, nonEmpty)
+    .addHelpText('after', examples('postern webhooks remove 3f2a'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/webhooks.ts')).removeWebhook(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+}
+
+/** What can be set of a webhook, when it is added and afterwards. */
+function settings(command: Command): Command {
+  return filters(command)
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
+    .option('--name <name>', 'what to call it', nonEmpty)
+    .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
+    .option(
+      '--headers-file <file>',
+      'file with headers for each delivery, one a line: Authorization: Bearer …',
+      nonEmpty,
+    )
+    .addOption(new Option('--on-failure <mode>', 'after 3 failures: drop, or hold and retry').choices(FAILURE_MODES))
+    .addOption(new Option('--include <part...>', 'what to add to each message').choices(INCLUDES));
+}
+
+function filters(command: Command): Command {
+  return command
+    .option('--conversation <id>', 'only of this conversation: an id, an address or a name; may be repeated', gathered)
+    .option('--sender <address>', 'only by this person; may be repeated', gathered)
+    .addOption(new Option('--from <whom>', 'only own messages, or only those of others').choices(['me', 'others']));
+}

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Webhook } from '../../src/domain/webhook.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
+import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
+import { Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const ANA = '+15550100';
+const BEN = '+15550101';
+
+const root = temporaryFolder();
+const chats = new ChatFixture(join(root, 'chat.db'));
+let service: Service;
+const chatOf: Record<string, number> = {};
+
+beforeAll(async () => {
+  for (const address of [ANA, BEN]) chatOf[address] = chats.chat(`any;-;${address}`, [address]);
+  service = await Service.start({ chatDbPath: chats.path });
+});
+afterAll(() => service.dispose());
+
+function receive(text: string, from = ANA): string {
+  return String(chats.message({ chat: chatOf[from] ?? 0, text, handle_id: chats.handle(from) }));
+}
+
+function run(...args: readonly string[]): Promise<Ended> {
+  return postern(['--config-dir', service.configFolder, 'webhooks', ...args]);
+}
+
+async function said(...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(...args);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+function file(name: string, content: string): string {
+  const path = join(root, name);
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+}
+
+async function registered(): Promise<readonly Webhook[]> {
+  return (await service.get('/webhooks')).json as Webhook[];
+}
+
+describe('postern webhooks', () => {
+  test('adds one with everything, shows it, changes it, pauses it and goes on', async () => {
+    const [receiver, other] = [await Receiver.start(), await Receiver.start()];
+    try {
+      const headers = file('headers.txt', 'Authorization: Bearer sesame\nX-Trace:  on \n\n');
+      const options = ['--name', 'n8n', '--headers-file', headers, '--secret-file', file('secret.txt', 'old\n')];
+      const filter = ['--conversation', ANA, '--from', 'others', '--on-failure', 'hold', '--include', 'details'];
+      const added = await said('add', receiver.url, ...options, ...filter, '--paused');
+      const id = /Webhook (\S+) registered. To begin: postern webhooks resume/.exec(added)?.[1] ?? '';
+      const first = receive('while paused');
+      expect(await said()).toMatch(new RegExp(`^ID .*NAME .*\n${id} +paused +n8n +\\S+ +all\n$`));
+      await eventually(async () => expect(await said('show', id)).toContain('Position    row 0, 1 behind'));
+      expect(await said('show', id)).toMatch(
+        /Only +any;-;\+15550100, messages of others\nIncludes +details\nSignature +yes\nHeaders +Authorization, X-Trace\nOn failure +hold, .*\nState +paused/,
+      );
+      expect(await said('resume', id)).toContain('resumed. It goes on after row 0.');
+      await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === first));
+      expect(receiver.deliveries[0]?.headers).toMatchObject({ authorization: 'Bearer sesame', 'x-trace': 'on' });
+      expect(receiver.deliveries[0]?.event.data).toHaveProperty('details');
+
+      expect(await said('edit', id, '--secret-file', file('new.txt', 'new'), '--to', other.url, '--no-filter')).toMatch(
+        /changed. The secret before signs too until \S+Z\.\n$/,
+      );
+      await said('edit', id, '--remove-header', 'authorization', '--no-name', '--event', 'message.received');
+      const second = receive('from Ben', BEN);
+      await waitFor(() => other.deliveries.find(({ event }) => event.data.id === second));
+      const [sent] = other.deliveries;
+      expect(sent?.headers).toMatchObject({
+        'x-trace': 'on',
+        'webhook-signature': expect.stringMatching(/^v1,\S+ v1,/),
+      });
+      expect(sent?.headers.authorization).toBeUndefined();
+
+      expect(await said('pause', id)).toContain('paused. It goes on after row 2');
+      receive('skipped');
+      await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));
+      expect(await said('replay', id, '--latest')).toContain('goes on with the next event, after row 3');
+      expect(await said('resume', id)).toContain('It missed nothing.');
+      expect(await said('remove', id)).toContain('removed');
+      expect(service.output).not.toContain('sesame');
+    } finally {
+      await receiver.close();
+      await other.close();
+    }
+  });
+
+  test('refuses files that hold something else, without showing what', async () => {
+    const bad = file('bad.txt', 'Authorization: x\nBearer sesame\n');
+    const { exitCode, stderr } = await run('add', 'http://127.0.0.1:9/', '--headers-file', bad);
+    expect([exitCode, stderr]).toEqual([78, expect.stringContaining('Line 2 of the headers file')]);
+    const ours = file('ours.txt', 'Host: sesame.example\n');
+    const refused = await run('add', 'http://127.0.0.1:9/', '--headers-file', ours);
+    expect([refused.exitCode, refused.stderr]).toEqual([65, expect.stringContaining('The header Host is set by')]);
+    expect(stderr + refused.stderr).not.toContain('sesame');
+    expect(await registered()).toEqual([]);
+  });
+});
+
+describe('postern webhooks listen', () => {
+  const begin = async (...args: readonly string[]): Promise<Running> => {
+    const running = startPostern(['--config-dir', service.configFolder, 'webhooks', 'listen', ...args]);
+    await waitFor(() => running.stderr.includes('Stop with Ctrl+C'));
+    return running;
+  };
+  const end = async ({ child }: Running, signal: NodeJS.Signals): Promise<readonly unknown[]> => {
+    const ended = once(child, 'close');
+    child.kill(signal);
+    await ended;
+    return [child.exitCode, child.signalCode];
+  };
+
+  test('registers itself, prints what comes and whether it is genuine, and removes itself at the end', async () => {
+    const running = await begin('--conversation', `any;-;${ANA}`);
+    const [webhook] = await registered();
+    expect(webhook?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/postern-listen\/[\da-f]{32}$/);
+    receive('not this one', BEN);
+    receive('listen to this');
+    await waitFor(() => running.stdout.includes('listen to this'));
+    expect(running.stdout).not.toContain('not this one');
+    await service.post(`/webhooks/${webhook?.id}/test`, {});
+    await waitFor(() => running.stdout.includes('A test event.'));
+    const forged = await fetch(webhook?.url ?? '', { method: 'POST', body: '{"type":"message.received"}' });
+    expect(forged.status).toBe(401);
+    await waitFor(() => running.stderr.includes('without a valid signature was refused'));
+    expect(await end(running, 'SIGINT')).toEqual([0, null]);
+    expect(await registered()).toEqual([]);
+  });
+
+  test('forwards the same bytes and signatures, and answers what the other one answers', async () => {
+    const secret = 'whsec_c2VjcmV0';
+    const receiver = await Receiver.start((response) => {
+      response.writeHead(receiver.deliveries.length === 1 ? 503 : 204).end();
+    });
+    const running = await begin('--forward-to', receiver.url, '--json', '--secret-file', file('own.txt', secret));
+    expect(running.stderr).not.toContain(secret);
+    const row = receive('forward this');
+    await waitFor(() => receiver.deliveries.length === 2);
+    const [first, second] = receiver.deliveries;
+    expect(first?.event.data.id).toBe(row);
+    expect(first?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
+    expect(second?.headers).toMatchObject({
+      'x-webhook-attempt': '2',
+      'x-webhook-delivery': first?.headers['x-webhook-delivery'],
+      'content-type': 'application/json',
+    });
+    await waitFor(() => running.stderr.includes('attempt 2, forwarded: 204'));
+    expect(running.stderr).toContain('forwarded: 503');
+    expect(JSON.parse(running.stdout.split('\n')[0] ?? '')).toEqual(first?.event);
+    expect(await end(running, 'SIGTERM')).toEqual([0, null]);
+    await receiver.close();
+    expect(await registered()).toEqual([]);
+  });
+
+  test('removes what a killed one left behind, and nothing of one that still runs', async () => {
+    const [killed, alive] = [await begin(), await begin()];
+    const before = await registered();
+    expect(before).toHaveLength(2);
+    const own = (await service.post('/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.sent'] })).json;
+    await end(killed, 'SIGKILL');
+    const next = await begin();
+    const now = (await registered()).map(({ id }) => id);
+    expect(now).toHaveLength(3);
+    expect(now).toContain((own as Webhook).id);
+    expect(now.filter((id) => before.some((one) => one.id === id))).toHaveLength(1);
+    receive('for both');
+    await waitFor(() => [alive, next].every(({ stdout }) => stdout.includes('for both')));
+    for (const running of [alive, next]) expect(await end(running, 'SIGTERM')).toEqual([0, null]);
+    expect(await registered()).toEqual([expect.objectContaining({ id: (own as Webhook).id })]);
+  });
+
+  test.each([
+    [['--forward-to', 'ftp://x'], 64, '--forward-to is ftp://x'],
+    [['--url', 'http://192.0.2.1:3001'], 64, 'cannot reach a receiver on this machine'],
+  ])('says what it cannot do: %j', async (args, code, words) => {
+    const { exitCode, stderr } = await run('listen', ...args);
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(words)]);
+  });
+});

@@ -88,7 +88,7 @@ export class McpEndpoint implements McpService {
           ...this.#parts,
           ...asked,
           era,
-          time: this.#localTime(),
+          time: () => this.#localTime(),
           ending: this.#ending.signal,
           keyEnd: keyEnd.signal,
         });

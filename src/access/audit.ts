@@ -92,10 +92,9 @@ export class Audit implements AuditLog {
   #flush(): void {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
-    for (const folded of this.#changed) {
-      this.#store.count(folded.id, folded.more);
-      folded.more = 0;
-    }
+    if (this.#changed.size === 0) return;
+    this.#store.count([...this.#changed]);
+    for (const folded of this.#changed) folded.more = 0;
     this.#changed.clear();
   }
 }

@@ -17,6 +17,8 @@ interface DirectoryQueries {
   readonly ownMessage: string;
 }
 
+const MAX_KNOWN_CHATS = 1000;
+
 const queriesOf = perSchema((schema): DirectoryQueries => {
   const hasMembers = schema.hasTable('chat_handle_join');
   const withMember = (id: string): string =>
@@ -35,13 +37,24 @@ const queriesOf = perSchema((schema): DirectoryQueries => {
 /** Who is in which chat, for access checks. */
 export class MessagesDirectory implements ChatDirectory {
   readonly #connection: Connection;
+  readonly #chats = new Map<string, ChatMembers | undefined>();
+  /** The version that `#chats` is of. */
+  #chatsVersion: unknown;
+  #version: unknown;
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
+  /** Asked of SQLite once until the running code ends: a thousand clients may be served in one go. */
   version(): unknown {
-    return this.#connection.snapshot();
+    if (this.#version === undefined) {
+      this.#version = this.#connection.snapshot();
+      queueMicrotask(() => {
+        this.#version = undefined;
+      });
+    }
+    return this.#version;
   }
 
   meant(recipient: string): readonly ChatMembers[] {
@@ -49,13 +62,16 @@ export class MessagesDirectory implements ChatDirectory {
   }
 
   chat(guid: string): ChatMembers | undefined {
-    return this.#connection.read((snapshot) => {
-      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
-      if (chats.length === 0) return undefined;
-      // A damaged database may have two rows of one guid: a member of either is in it.
-      const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
-      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
-    });
+    const version = this.version();
+    if (version !== this.#chatsVersion || this.#chats.size >= MAX_KNOWN_CHATS) {
+      this.#chatsVersion = version;
+      this.#chats.clear();
+    }
+    const known = this.#chats.get(guid);
+    if (known !== undefined || this.#chats.has(guid)) return known;
+    const chat = this.#readChat(guid);
+    this.#chats.set(guid, chat);
+    return chat;
   }
 
   withMember(address: string): readonly ChatMembers[] {
@@ -71,6 +87,16 @@ export class MessagesDirectory implements ChatDirectory {
       const { ownMessage } = queriesOf(snapshot.database.schema);
       const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
       return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
+    });
+  }
+
+  #readChat(guid: string): ChatMembers | undefined {
+    return this.#connection.read((snapshot) => {
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      if (chats.length === 0) return undefined;
+      // A damaged database may have two rows of one guid: a member of either is in it.
+      const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
+      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
     });
   }
 

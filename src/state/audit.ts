@@ -41,7 +41,11 @@ export function auditStore(database: Sqlite): AuditStore {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {
       return Number(insert.get(atMs, keyId, action, target, outcome, textHmac, isNew ? 1 : 0, ask)?.[0]);
     },
-    count: (id, by) => void more.run(by, id),
+    count(lines) {
+      database.transaction(() => {
+        for (const line of lines) more.run(line.more, line.id);
+      });
+    },
     list: ({ keyId = null, after: number, limit }) =>
       (number === undefined ? newest.all(keyId, keyId, limit) : after.all(keyId, keyId, number, limit)).map(toEntry),
     sends(keyId, target, nowMs) {

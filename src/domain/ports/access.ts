@@ -132,8 +132,8 @@ export interface SendCounts {
 export interface AuditStore {
   /** Gives the number of the line. */
   add(note: AuditNote, atMs: number): number;
-  /** Counts more of the same on a line. */
-  count(id: number, more: number): void;
+  /** Counts more of the same on each of these lines. */
+  count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
   /** What a key was let send before, for another send to `target`. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;

@@ -11,9 +11,10 @@ import { perSchema } from './schema-info.ts';
 /** More than this is read by the thread. */
 const MAX_COST_AT_ONCE = 2000;
 
-const messageSql = perSchema(
-  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))} FROM message m
-    WHERE m.ROWID = ? AND ${isNoReaction(schema)} AND ${isListed(schema)}`,
+/** Parameter: a JSON array of row ids. */
+const messagesSql = perSchema(
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}
+    FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isNoReaction(schema)} AND ${isListed(schema)}`,
 );
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
@@ -37,9 +38,10 @@ export class IndexReader {
 
   messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
     return this.#connection.read((snapshot) => {
-      const sql = messageSql(snapshot.database.schema);
+      const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
+      const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
       return rowIds.map((rowId) => {
-        const row = snapshot.database.get(sql, rowId);
+        const row = found.get(rowId);
         return row && toMessage(row, snapshot);
       });
     });

@@ -79,9 +79,15 @@ function open(path: string): Sqlite {
   }
 }
 
-/** For a program or thread that only asks. */
+/** For a program or thread that only asks; `words` has each word at each of its places. */
 export function openIndexForReading(path: string): Sqlite {
   const sqlite = openSqlite(path, { readonly: true });
-  sqlite.exec('PRAGMA query_only = 1; PRAGMA cache_size = -2048');
-  return sqlite;
+  try {
+    sqlite.exec(`PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
+      CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, ft, instance); PRAGMA query_only = 1`);
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
 }

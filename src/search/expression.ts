@@ -34,11 +34,20 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 
 /**
  * The query in the language of FTS5, undefined when it has nothing to be asked for. Every token is a quoted
- * string of letters and digits, so nothing that a person wrote is ever an operator.
+ * string of letters and digits, so nothing that a person wrote is ever an operator. `wordsWith` gives the words of the
+ * index that begin so: FTS5 itself reads everything that each of them has before it gives the first hit.
  */
-export function expressionOf(query: SearchQuery): string | undefined {
+export function expressionOf(
+  query: SearchQuery,
+  wordsWith: (prefix: string) => readonly string[] | undefined = () => undefined,
+): string | undefined {
+  const sequence = ({ tokens, isBegun }: Sequence): string => {
+    const [only = '', ...others] = tokens;
+    const words = isBegun && others.length === 0 ? wordsWith(only) : undefined;
+    return words === undefined ? quoted({ tokens, isBegun }) : anyOf(words);
+  };
   const wanted = [
-    ...sequencesOf(query.terms).map(quoted),
+    ...sequencesOf(query.terms).map(sequence),
     ...query.conversations.filter(isAsked).map((ids) => anyOf(ids.map(conversationTag))),
     ...(query.senders.length > 0 ? [anyOf(query.senders.flatMap(senderTags))] : []),
     ...(query.hasAttachment ? [anyOf([HAS_ATTACHMENT])] : []),

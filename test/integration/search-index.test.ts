@@ -171,6 +171,15 @@ describe('the answer', () => {
     expect(found.stale).toBe(0);
   });
 
+  test.each([3, 900, 1100])('of a beginning that %i words have is all that have one of them', async (count) => {
+    const words = Array.from({ length: count }, (_none, n) => `wal${n}x`);
+    const texts = [words.join(' '), 'wall', 'dinner', `dinner ${words[1]}`, 'wam'];
+    const { find, rows } = await indexed(...texts);
+    expect(ids(await find('wal*'))).toEqual([rows[3], rows[1], rows[0]]);
+    expect(ids(await find('dinner wal*'))).toEqual([rows[3]]);
+    expect(await find('walx*')).toEqual([]);
+  });
+
   test('refuses a cursor that no answer gave', async () => {
     const { page, ask } = await indexed('word');
     await expect(page(ask('word'), 5, 'x')).rejects.toMatchObject({ status: 400, code: 'invalid_cursor' });

@@ -1,0 +1,27 @@
+import { statSync } from 'node:fs';
+
+/** The index as one user has it open. Whoever keeps it up to date may have made the file again since. */
+export class IndexFile<Index extends { close(): void }> {
+  readonly #openIndex: (path: string) => Index;
+  #open: { readonly path: string; readonly file: string; readonly index: Index } | undefined;
+
+  constructor(openIndex: (path: string) => Index) {
+    this.#openIndex = openIndex;
+  }
+
+  /** Throws with code `ENOENT` when there is none, and SQLite's error when it cannot be opened. */
+  open(path: string): Index {
+    const { ino, birthtimeNs } = statSync(path, { bigint: true });
+    const file = `${ino}:${birthtimeNs}`;
+    if (this.#open?.path !== path || this.#open.file !== file) {
+      this.close();
+      this.#open = { path, file, index: this.#openIndex(path) };
+    }
+    return this.#open.index;
+  }
+
+  close(): void {
+    this.#open?.index.close();
+    this.#open = undefined;
+  }
+}

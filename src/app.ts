@@ -222,7 +222,10 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const search = await openSearch(config.search.isEnabled, {
       path: join(config.dir, 'search.db'),
       source: new ChatIndexSource(connection, thread),
-      find: thread && ((path, query, page) => thread.call('find', path, query, page)),
+      thread: thread && {
+        find: (...args) => thread.call('find', ...args),
+        writer: { add: (...args) => thread.call('add', ...args), merge: (...args) => thread.call('merge', ...args) },
+      },
       feed,
       messages: chatLog,
       clock,

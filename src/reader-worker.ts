@@ -9,6 +9,7 @@ import { errorCode, isAppError } from './domain/errors.ts';
 import type { Log } from './domain/ports/host.ts';
 import { sqliteLibrary } from './runtime/sqlite.ts';
 import type { Finder } from './search/finder.ts';
+import type { IndexWriter } from './search/index-writer.ts';
 
 const {
   path,
@@ -33,9 +34,14 @@ const log: Log = {
 const connection = new Connection({ path, home, log });
 const index = new IndexReader(connection);
 let finder: Finder | undefined;
+let writer: IndexWriter | undefined;
 
 /** What the thread can be asked for. */
-export type ThreadMethods = ListReader & IndexReader & Pick<Fingerprints, 'range' | 'origins'> & Pick<Finder, 'find'>;
+export type ThreadMethods = ListReader &
+  IndexReader &
+  Pick<Fingerprints, 'range' | 'origins'> &
+  Pick<Finder, 'find'> &
+  Pick<IndexWriter, 'add' | 'merge'>;
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
@@ -46,7 +52,11 @@ async function targetOf(method: string): Promise<unknown> {
   if (method in lists) return lists;
   if (method in index) return index;
   if (method in prints) return prints;
-  // Loaded when somebody searches.
+  // Loaded when somebody searches, or while an index is made.
+  if (method !== 'find') {
+    writer ??= new (await import('./search/index-writer.ts')).IndexWriter(index);
+    return writer;
+  }
   finder ??= new (await import('./search/finder.ts')).Finder(index);
   return finder;
 }
@@ -54,6 +64,7 @@ async function targetOf(method: string): Promise<unknown> {
 parentPort?.on('message', (call: ThreadCall) => {
   if (call !== undefined) return void answer(call);
   finder?.close();
+  writer?.close();
   connection.close();
   parentPort?.close();
 });

@@ -21,7 +21,7 @@ export interface Progress {
   readonly again: { readonly first: number; readonly last: number } | null;
   /** Documents. */
   readonly docs: number;
-  /** Documents removed or replaced whose words may still be in the file. */
+  /** Documents removed or replaced whose words may still be in the file; one more when it was just made, of many pieces. */
   readonly removed: number;
 }
 
@@ -48,14 +48,14 @@ export class About {
       'UPDATE about SET row_id = ?, change = ?, generation = ?, seen_row = ?, seen_guid = ?, inode = ?',
     );
     this.#walked = sqlite.prepare(
-      `UPDATE about SET next = ?, reached = min(ifnull(reached, ?), ?), is_complete = max(is_complete, ?),
-         checked_at = ?, again_first = ?, again_last = ?`,
+      `UPDATE about SET next = ?, reached = min(ifnull(reached, ?), ?), removed = removed + (? > is_complete),
+         is_complete = max(is_complete, ?), checked_at = ?, again_first = ?, again_last = ?`,
     );
     this.#rewrite = sqlite.prepare(
       `UPDATE about SET next = NULL, checked_at = 0, again_first = min(ifnull(again_first, ?), ?),
          again_last = max(ifnull(again_last, ?), ?)`,
     );
-    this.#merged = sqlite.prepare('UPDATE about SET removed = 0');
+    this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
   }
 
   /** For an index without any. */
@@ -95,12 +95,12 @@ export class About {
   /** A block is done, down to this second. */
   walked(next: string, reached: number): void {
     const { checkedAtMs, again } = this.progress();
-    this.#walked.run(next, reached, reached, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
+    this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
   /** The last one is done. */
   walkedAll(nowMs: number): void {
-    this.#walked.run(null, 0, 0, 1, nowMs, null, null);
+    this.#walked.run(null, 0, 0, 1, 1, nowMs, null, null);
   }
 
   /** The walk begins at the newest again and indexes these rows again. */
@@ -108,8 +108,9 @@ export class About {
     this.#rewrite.run(first, first, last, last);
   }
 
-  merged(): void {
-    this.#merged.run();
+  /** The words of so many removed documents are no longer in the file. */
+  merged(removed: number): void {
+    this.#merged.run(removed);
   }
 }
 

@@ -1,5 +1,5 @@
 import { claimPrivateFile } from '../runtime/private-file.ts';
-import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { type OpenOptions, openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { deleteIndex } from './files.ts';
 
 /** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
@@ -66,25 +66,33 @@ export function openIndex(path: string): { readonly sqlite: Sqlite; readonly isN
   return { sqlite: made, isNew: true };
 }
 
+/** What changes all the time is written through this connection. */
 function open(path: string): Sqlite {
   claimPrivateFile(path);
-  const sqlite = openSqlite(path);
-  try {
-    sqlite.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;
-      PRAGMA cache_size = -4096`);
-    return sqlite;
-  } catch (error) {
-    sqlite.close();
-    throw error;
-  }
+  return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);
 }
+
+/** Another connection for what is long, to an index that `openIndex` has made. */
+export function openIndexForWriting(path: string): Sqlite {
+  return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -4096`);
+}
+
+const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
 /** For a program or thread that only asks; `words` has each word at each of its places. */
 export function openIndexForReading(path: string): Sqlite {
-  const sqlite = openSqlite(path, { readonly: true });
+  return opened(
+    path,
+    { readonly: true },
+    `PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
+     CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, ft, instance); PRAGMA query_only = 1`,
+  );
+}
+
+function opened(path: string, options: OpenOptions, sql: string): Sqlite {
+  const sqlite = openSqlite(path, options);
   try {
-    sqlite.exec(`PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
-      CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, ft, instance); PRAGMA query_only = 1`);
+    sqlite.exec(sql);
     return sqlite;
   } catch (error) {
     sqlite.close();

@@ -123,12 +123,12 @@ export class Documents {
    * Ends a transaction that changed something, with one step of merging: SQLite's own would come when it likes, and take
    * half a second.
    */
-  finish(): void {
+  finish(mergedPages = MERGED_PAGES): void {
     if (this.#added === 0 && this.#removed === 0) return;
     this.#count.run(this.#added, this.#removed, this.#shift);
     this.#added = 0;
     this.#removed = 0;
-    this.#merge.run(MERGED_PAGES);
+    this.#merge.run(mergedPages);
   }
 
   /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */

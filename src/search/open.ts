@@ -19,18 +19,28 @@ const disabled: RunningSearch = {
   close: () => Promise.resolve(),
 };
 
-/** `find` is absent where there is no reader thread. Switched off, nothing is loaded, and the index is deleted. */
+/** What is long is done in the reader thread where there is one. Switched off, nothing is loaded, and the index is deleted. */
 export async function openSearch(
   isEnabled: boolean,
-  parts: Omit<SearchParts, 'find'> & { readonly find: SearchParts['find'] | undefined },
+  { thread, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly thread: LongWork | undefined },
 ): Promise<RunningSearch> {
   if (!isEnabled) {
     deleteIndex(parts.path);
     return disabled;
   }
   const { Search } = await import('./search.ts');
-  if (parts.find !== undefined) return new Search({ ...parts, find: parts.find });
+  return new Search({ ...parts, ...(thread ?? (await here(parts.source))) });
+}
+
+type LongWork = Pick<SearchParts, 'find' | 'writer'>;
+
+async function here(source: SearchParts['source']): Promise<LongWork> {
   const { Finder } = await import('./finder.ts');
-  const finder = new Finder(parts.source);
-  return new Search({ ...parts, find: async (...args) => finder.find(...args) });
+  const { IndexWriter } = await import('./index-writer.ts');
+  const finder = new Finder(source);
+  const writer = new IndexWriter(source);
+  return {
+    find: async (...args) => finder.find(...args),
+    writer: { add: async (...args) => writer.add(...args), merge: async (...args) => writer.merge(...args) },
+  };
 }

@@ -3,15 +3,17 @@ import { isAppError } from '../domain/errors.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { EventConsumer, EventFeed, MessageLog } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
-import type { IndexSource } from '../domain/ports/search.ts';
+import type { IndexSource, ListedRow } from '../domain/ports/search.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { About, type Position, type Progress } from './about.ts';
 import { openIndex } from './database.ts';
 import { Documents, type Place } from './documents.ts';
 import { deleteIndex } from './files.ts';
+import type { RowRange } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
 import { Walk } from './walk.ts';
+import { WriteLock } from './write-lock.ts';
 
 export interface SessionParts {
   /** Of search.db. */
@@ -19,6 +21,11 @@ export interface SessionParts {
   readonly source: IndexSource;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
+  /** `IndexWriter`, wherever it runs. */
+  readonly writer: {
+    add(path: string, rows: readonly ListedRow[], again: RowRange): Promise<number>;
+    merge(path: string, isFirst: boolean): Promise<boolean>;
+  };
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -42,13 +49,14 @@ export class Session {
     this.#parts = parts;
     const sqlite = openCurrent(parts);
     this.#sqlite = sqlite;
-    const { source, clock } = parts;
+    const { path, source, writer, clock } = parts;
     this.#about = new About(sqlite);
     this.#pace = new Pace(clock);
     const documents = documentsOf(sqlite);
+    const lock = new WriteLock();
     const shared = { sqlite, source, documents, about: this.#about, pace: this.#pace };
     this.#updates = new Updates({
-      ...shared,
+      ...{ ...shared, lock },
       onReplaced: () => {
         this.#fail(REPLACED);
         return parts.feed.lastPublished({ changes: true });
@@ -56,7 +64,14 @@ export class Session {
       onAgain: () => this.#pace.wake(),
       onFailure: (error) => this.#fail(error),
     });
-    this.#walk = new Walk({ ...shared, clock, repair: (places) => this.#updates.repair(places) });
+    this.#walk = new Walk({
+      ...{ ...shared, clock },
+      write: {
+        add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
+        merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
+      },
+      repair: (places) => this.#updates.repair(places),
+    });
   }
 
   /** Rejects with whatever went wrong; resolves after `close`. */

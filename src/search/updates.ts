@@ -8,6 +8,7 @@ import type { Sqlite } from '../runtime/sqlite.ts';
 import type { About, Position } from './about.ts';
 import { type Documents, LAST_ID, type Place } from './documents.ts';
 import type { Pace } from './pace.ts';
+import type { WriteLock } from './write-lock.ts';
 
 /** Entries of the log that are written together; fewer where they are long. */
 const MAX_WAITING = 64;
@@ -22,6 +23,7 @@ export interface UpdatesParts {
   readonly documents: Documents;
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
+  readonly lock: WriteLock;
   /** The log of events was started over: chat.db is another one. */
   onReplaced(): Offset;
   /** The walk is to begin again. */
@@ -130,14 +132,14 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   async #writeAll(): Promise<void> {
-    const { pace } = this.#parts;
+    const { pace, lock } = this.#parts;
     while (!this.#isClosed && (this.#isRequested || this.#waiting.length > 0 || this.#hasGone)) {
       this.#isRequested = false;
       await pace.turn();
+      await lock.run(() => this.#isClosed || this.#writeSlice());
       if (this.#isClosed) return;
-      this.#writeSlice();
       if (!this.#hasGone) continue;
-      await pace.rest(() => this.#scanSlice());
+      await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
       this.#isRequested = true; // so that the offset is stored
     }
   }

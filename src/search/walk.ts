@@ -4,20 +4,22 @@ import { withSmallNewSpace } from '../runtime/memory.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { About } from './about.ts';
 import { Documents, LAST_ID, type Place } from './documents.ts';
+import type { RowRange } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
 /** Rows that are listed at once, and how many of these lists make a block. */
 const LISTED = 500;
 const LISTS = 4;
-/** What is added in one transaction: it takes some 4 ms. A message of the usual length has 100 bytes. */
-const ADDED = 150;
-const ADDED_BYTES = 65_536;
-/** What is looked at for it. */
-const LOOKED_AT = 1000;
-/** The text of a row with more than this is nobody's message; it is left out. */
-const MAX_BYTES = 4_194_304;
+/** What is given to the writer at once: it takes some 15 ms. */
+const GIVEN = 500;
 const DAY_MS = 86_400_000;
 const SOON_MS = 60_000;
+
+/** `IndexWriter` on the file of this index, wherever it runs, while nobody else writes. */
+export interface IndexWriting {
+  add(rows: readonly ListedRow[], again: RowRange): Promise<number>;
+  merge(isFirst: boolean): Promise<boolean>;
+}
 
 export interface WalkParts {
   readonly sqlite: Sqlite;
@@ -26,6 +28,7 @@ export interface WalkParts {
   readonly source: IndexSource;
   readonly pace: Pace;
   readonly clock: Clock;
+  readonly write: IndexWriting;
   /** What is in the index and not in chat.db, or not there. */
   repair(places: readonly Place[]): void;
 }
@@ -55,14 +58,12 @@ export class Walk {
   }
 
   async #block(from: string | null): Promise<void> {
-    const { about, sqlite, pace, clock } = this.#parts;
+    const { about, sqlite, pace, clock, write } = this.#parts;
     const { rows, next } = await this.#list(from);
     const { reached, again } = about.progress();
     const oldestFirst = rows.toReversed();
     for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
-      await pace.rest(() => {
-        at = this.#slice(oldestFirst, at, again);
-      });
+      at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
     }
     const oldest = rows.at(-1)?.second ?? 0;
     await this.#compare(rows, from === null, next === undefined);
@@ -74,7 +75,7 @@ export class Walk {
       if (next === undefined) about.walkedAll(clock.now());
       else about.walked(next, Math.min(oldest, reached ?? oldest));
     });
-    if (next === undefined) await this.#purge();
+    if (next === undefined && about.progress().removed > 0) await this.#merge();
   }
 
   async #list(
@@ -90,34 +91,6 @@ export class Walk {
       if (next === undefined) break;
     }
     return { rows, next };
-  }
-
-  /** Adds some of the rows, and says where to go on. */
-  #slice(
-    rows: readonly ListedRow[],
-    from: number,
-    again: { readonly first: number; readonly last: number } | null,
-  ): number {
-    const { sqlite, documents, source } = this.#parts;
-    const wanted: number[] = [];
-    let bytes = 0;
-    let at = from;
-    const last = rows[Math.min(rows.length, from + LOOKED_AT) - 1];
-    const isFree = documents.isFree(rows[from]?.second ?? 0, last?.second ?? 0);
-    for (; at < rows.length && at < from + LOOKED_AT && wanted.length < ADDED && bytes < ADDED_BYTES; at += 1) {
-      const row = rows[at];
-      if (row === undefined || row.bytes > MAX_BYTES) continue;
-      const isAgain = again !== null && row.rowId >= again.first && row.rowId <= again.last;
-      if (!isFree && !isAgain && documents.has(row.rowId, row.second)) continue;
-      wanted.push(row.rowId);
-      bytes += row.bytes;
-    }
-    if (wanted.length === 0) return at;
-    sqlite.transaction(() => {
-      for (const message of source.messages(wanted)) if (message !== undefined) documents.put(message);
-      documents.finish();
-    });
-    return at;
   }
 
   /** What the index has in the time of these rows, beside the rows. */
@@ -141,13 +114,13 @@ export class Walk {
     }
   }
 
-  /** Takes the words of removed documents out of the file. */
-  async #purge(): Promise<void> {
-    const { about, documents, pace, sqlite } = this.#parts;
-    if (about.progress().removed === 0) return;
+  /** Takes the words of removed documents out of the file; of one piece, it is also asked faster. */
+  async #merge(): Promise<void> {
+    const { about, pace, write } = this.#parts;
+    const { removed } = about.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
-      isMore = await pace.rest(() => sqlite.transaction(() => documents.mergeAll(isFirst)));
+      isMore = await pace.rest(() => write.merge(isFirst));
     }
-    if (!pace.isStopped) about.merged();
+    if (!pace.isStopped) about.merged(removed);
   }
 }

@@ -8,6 +8,7 @@ import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/po
 import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Finder } from '../../src/search/finder.ts';
+import { IndexWriter } from '../../src/search/index-writer.ts';
 import { openSearch, type RunningSearch } from '../../src/search/open.ts';
 import { parseSearch } from '../../src/wire/search-text.ts';
 import { chatDatabases } from './chat-databases.ts';
@@ -104,6 +105,7 @@ export function searchFixture() {
       const log = collectingLog();
       const source = new ChatIndexSource(connection);
       const finder = new Finder(source);
+      const writer = new IndexWriter(source);
       const found: { stale: number } = { stale: 0 };
       const clock = new FakeClock();
       let search: RunningSearch | undefined;
@@ -114,6 +116,7 @@ export function searchFixture() {
       const close = async (): Promise<void> => {
         await search?.close();
         finder.close();
+        writer.close();
       };
       running.push(close);
       /** What a person types. */
@@ -133,10 +136,13 @@ export function searchFixture() {
             // Days pass as a test says, and everything else as it does.
             clock: { ...systemClock, now: () => clock.now() },
             log,
-            find: async (...args) => {
-              const answer = finder.find(...args);
-              found.stale += answer.stale.length;
-              return answer;
+            thread: {
+              find: async (...args) => {
+                const answer = finder.find(...args);
+                found.stale += answer.stale.length;
+                return answer;
+              },
+              writer: { add: async (...args) => writer.add(...args), merge: async (...args) => writer.merge(...args) },
             },
           });
           search.start();

@@ -19,7 +19,7 @@ const nothing = (): never => {
 const parts = (path: string) => ({
   path,
   source: { listed: nothing, messages: nothing, conversations: nothing, count: nothing },
-  find: nothing,
+  thread: { find: nothing, writer: { add: nothing, merge: nothing } },
   feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
   messages: new MemoryLog(),
   clock: new FakeClock(),
@@ -46,7 +46,10 @@ test('where SQLite has no full-text index that can delete, search says so and ma
   const path = join(folder, 'unsupported.db');
   const search = await openSearch(true, {
     ...parts(path),
-    find: () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })),
+    thread: {
+      ...parts(path).thread,
+      find: () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })),
+    },
     openProbe: () => {
       const sqlite = openSqlite(':memory:');
       sqlite.exec('PRAGMA query_only = 1'); // so that this SQLite cannot make the table either

@@ -1,0 +1,77 @@
+import type { IndexSource, ListedRow } from '../domain/ports/search.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { openIndexForWriting } from './database.ts';
+import { Documents } from './documents.ts';
+import { IndexFile } from './index-file.ts';
+
+/** What is added in one transaction. A message of the usual length has 100 bytes. */
+const ADDED_BYTES = 131_072;
+/** The text of a row with more than this is nobody's message; it is left out. */
+const MAX_BYTES = 4_194_304;
+/** How much is merged after it. */
+const MERGED_PAGES = 160;
+
+/** Row ids that are indexed again though they are there; null for none. */
+export type RowRange = { readonly first: number; readonly last: number } | null;
+
+/**
+ * What is long in keeping the index, on a connection of its own. It runs in the reader thread where there is one, and
+ * only while the other connection writes nothing.
+ */
+export class IndexWriter {
+  readonly #source: Pick<IndexSource, 'messages'>;
+  readonly #file = new IndexFile((path) => new WritableIndex(path));
+
+  constructor(source: Pick<IndexSource, 'messages'>) {
+    this.#source = source;
+  }
+
+  /** Adds what the index lacks of the first of these rows, oldest first, and says how many those are. */
+  add(path: string, rows: readonly ListedRow[], again: RowRange): number {
+    const { sqlite, documents } = this.#file.open(path);
+    const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
+    const wanted: number[] = [];
+    let bytes = 0;
+    let taken = 0;
+    for (const { rowId, second, bytes: length } of rows) {
+      if (bytes >= ADDED_BYTES) break;
+      taken += 1;
+      if (length > MAX_BYTES) continue;
+      const isAgain = again !== null && rowId >= again.first && rowId <= again.last;
+      if (!isFree && !isAgain && documents.has(rowId, second)) continue;
+      wanted.push(rowId);
+      bytes += length;
+    }
+    if (wanted.length === 0) return taken;
+    const messages = this.#source.messages(wanted);
+    sqlite.transaction(() => {
+      for (const message of messages) if (message !== undefined) documents.put(message);
+      documents.finish(MERGED_PAGES);
+    });
+    return taken;
+  }
+
+  /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
+  merge(path: string, isFirst: boolean): boolean {
+    const { sqlite, documents } = this.#file.open(path);
+    return sqlite.transaction(() => documents.mergeAll(isFirst));
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+class WritableIndex {
+  readonly sqlite: Sqlite;
+  readonly documents: Documents;
+
+  constructor(path: string) {
+    this.sqlite = openIndexForWriting(path);
+    this.documents = new Documents(this.sqlite);
+  }
+
+  close(): void {
+    this.sqlite.close();
+  }
+}

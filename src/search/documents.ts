@@ -79,7 +79,7 @@ export class Documents {
       this.#removed += 1;
       return;
     }
-    this.#setRow.run(BigInt(id), BigInt(row));
+    this.#setRow.run(id, row);
     // Nothing stands there: a removed document left no text behind.
     this.#insertText.run(BigInt(id), documentOf(message));
     this.#added += 1;
@@ -147,7 +147,7 @@ export class Documents {
     let free: number | undefined;
     for (let at = 0; at < MAX_TRIES; at += 1) {
       const id = placeAt(at, row, start);
-      const found = this.#rowAt.get(BigInt(id));
+      const found = this.#rowAt.get(id);
       if (found?.[0] === row) return { id, isTaken: true };
       if (found === undefined) return { id: free ?? id, isTaken: false };
       if (found[0] === null) free ??= id;

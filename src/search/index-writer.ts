@@ -8,6 +8,8 @@ import { IndexFile } from './index-file.ts';
 const ADDED_BYTES = 131_072;
 /** The text of a row with more than this is nobody's message; it is left out. */
 const MAX_BYTES = 4_194_304;
+/** Of which so many are read at once: what more of them hold outlives V8's first look at it. */
+const READ = 50;
 /** How much is merged after it. */
 const MERGED_PAGES = 160;
 
@@ -43,9 +45,11 @@ export class IndexWriter {
       bytes += length;
     }
     if (wanted.length === 0) return taken;
-    const messages = this.#source.messages(wanted);
     sqlite.transaction(() => {
-      for (const message of messages) if (message !== undefined) documents.put(message);
+      for (let at = 0; at < wanted.length; at += READ) {
+        const messages = this.#source.messages(wanted.slice(at, at + READ));
+        for (const message of messages) if (message !== undefined) documents.put(message);
+      }
       documents.finish(MERGED_PAGES);
     });
     return taken;

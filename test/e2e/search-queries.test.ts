@@ -14,6 +14,8 @@ const TEXTS = [
   '明日は東京駅で会いましょう',
   'שלום 👍🏽 café',
 ];
+/** Of any kind; over HTTP each takes a millisecond or two. */
+const QUERIES = process.env.FAULTS === 'long' ? 30_000 : 300;
 const GARDEN = 'any;+;chat424242';
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
@@ -103,7 +105,7 @@ describe('a query finds what it says', () => {
   });
 });
 
-test('no query of any kind is answered with 500', async () => {
+test(`${QUERIES} queries of any kind: none is answered with 500`, async () => {
   const pieces = [
     ...['from:', 'in:', 'has:attachment', 'after:2026-01-31', 'before:9999-12-31', 'after:0000-01-01', 'me', GARDEN],
     ...['"', '“', '-', '*', ' ', '(', ')', 'AND', 'OR', 'NOT', 'NEAR(', '^', '{', ':', "'", ';', '%', '\\', '\t'],
@@ -134,9 +136,9 @@ test('no query of any kind is answered with 500', async () => {
       const { status, text: answer } = await ask(text.replace(/\p{Surrogate}/gu, '?'));
       if (status !== 200 && status !== 400) throw new Error(`${status} ${answer}`);
     }),
-    { numRuns: 1500 },
+    { numRuns: QUERIES },
   );
-});
+}, QUERIES * 100);
 
 describe('postern search', () => {
   const run = (...args: readonly string[]) => postern(['--config-dir', service.configFolder, 'search', ...args]);

@@ -11,7 +11,7 @@ import { ANYTHING, bodies, ids, searchFixture } from '../support/search-fixture.
 import { seededChance } from '../support/seed.ts';
 
 const { create } = searchFixture();
-const QUERIES = 30_000;
+const QUERIES = process.env.FAULTS === 'long' ? 30_000 : 2000;
 
 const WORDS: readonly [string, ...string[]] = [
   'dinner',

@@ -5,6 +5,7 @@ import { type SearchOptions, search } from '../../src/cli/commands/search.ts';
 import type { ClientContext } from '../../src/cli/context.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
 import { postern } from '../support/postern.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -52,7 +53,9 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
     writeLine: async (line) => say(line),
     untilEnded: () => new AbortController().signal,
   };
-  const exitCode = await search(words, { url: gateway.url, keyFile, ...options }, context);
+  // The pause until the next look at the index is over at once.
+  const clock = { ...systemClock, after: (_ms: number, run: () => void) => systemClock.after(0, run) };
+  const exitCode = await search(words, { url: gateway.url, keyFile, ...options }, context, clock);
   return { exitCode, printed };
 }
 

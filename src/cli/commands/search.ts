@@ -1,4 +1,5 @@
 import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
+import type { Clock } from '../../domain/ports/host.ts';
 import type { SearchReport } from '../../domain/status.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -34,9 +35,10 @@ export function search(
   words: readonly string[],
   { limit = 20, status = false, ...options }: SearchOptions,
   context: ClientContext,
+  clock: Clock = systemClock,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    if (status) return showIndex(client, options, context);
+    if (status) return showIndex(client, options, context, clock);
     if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
     // With --json it is what the service answers without being asked for more.
     const filter: SearchFilter = options.json === true ? {} : { include: 'contacts' };
@@ -77,7 +79,7 @@ function incomplete(from: string | undefined): string {
 }
 
 /** One line, or on a terminal a bar until the index is complete. 69 while it cannot be used. */
-async function showIndex(client: PosternClient, options: ConnectionOptions, context: ClientContext): Promise<number> {
+async function showIndex(client: PosternClient, options: ConnectionOptions, context: ClientContext, clock: Clock) {
   const isBar = context.isTerminal && options.json !== true;
   let report = await reportOf(client);
   if (options.json === true) context.stdout(json(report, 2));
@@ -85,7 +87,7 @@ async function showIndex(client: PosternClient, options: ConnectionOptions, cont
   if (isBar && report.state === 'building') {
     const signal = context.untilEnded();
     while (report.state === 'building') {
-      await nextLook(signal);
+      await nextLook(signal, clock);
       if (signal.aborted) return EXIT.ok;
       report = await reportOf(client);
       context.stdout(PREVIOUS_LINE + lineOf(report, true));
@@ -117,9 +119,9 @@ function lineOf(
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
 }
 
-function nextLook(signal: AbortSignal): Promise<void> {
+function nextLook(signal: AbortSignal, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = systemClock.after(LOOK_EVERY_MS, resolve);
+    const cancel = clock.after(LOOK_EVERY_MS, resolve);
     signal.addEventListener('abort', () => {
       cancel();
       resolve();

@@ -18,25 +18,19 @@ import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
+import { lazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
-import { approvalRoutes } from './routes/approvals.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { contactRoutes } from './routes/contacts.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
-import { keyRoutes } from './routes/keys.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
-import { searchRoutes } from './routes/search.ts';
-import { selfChatRoutes } from './routes/self-chat.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
-import { webhookRoutes } from './routes/webhooks.ts';
 import { webSocketRoutes } from './routes/websocket.ts';
 
 /**
@@ -121,15 +115,9 @@ export class HttpServer implements ExchangeContext {
       ...uploadRoutes(this.#stopping.signal),
       ...attachmentRoutes(),
       ...conversationRoutes(),
-      ...contactRoutes(),
-      ...webhookRoutes(),
       ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
-      ...searchRoutes(),
-      ...keyRoutes(parts.access),
-      ...approvalRoutes(),
-      ...selfChatRoutes(parts.access),
-      ...auditRoutes(parts.access),
+      ...lazyRoutes(parts.access),
       ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),

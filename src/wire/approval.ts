@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
 import type { DryRun } from '../domain/ports/sending.ts';
-import { messageSchema } from './message.ts';
+import { messageSchema } from './message-schema.ts';
 import { wait } from './query.ts';
 import { shapeOf } from './shape.ts';
 

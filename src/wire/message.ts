@@ -1,30 +1,7 @@
 import * as z from 'zod';
-import type { Message } from '../domain/message.ts';
-import { messageDetailsSchema } from './details.ts';
 import { includeParameter } from './include.ts';
-import { namesSchema } from './names.ts';
 import { limit, offset, order, since } from './query.ts';
-import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
-
-/** The contract's Message. */
-export const messageSchema = shapeOf<Message>()(
-  z
-    .object({
-      id: z.string().meta({ description: 'Row id in chat.db; "" in a provisional answer to a send.' }),
-      guid: z.string(),
-      conversation_id: z.string().meta({ description: 'Chat guid of the conversation; "" if it has none.' }),
-      sender: z.string(),
-      body: z.string(),
-      attachments: z.array(z.string()).readonly().meta({ description: 'Absolute paths on the host.' }),
-      timestamp: z.iso.datetime({ precision: 0 }),
-      is_from_me: z.boolean(),
-      status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
-      details: messageDetailsSchema.optional(),
-      names: namesSchema.optional(),
-    })
-    .meta({ id: 'Message' }),
-);
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
 export const messageQuery = z.object({

@@ -4,34 +4,27 @@ import type { WebhookEventType } from '../domain/webhook.ts';
 import { acceptedSendSchema, approvalSchema, approveBody, dryRunSchema, heldSendSchema } from './approval.ts';
 import { auditSchema } from './audit.ts';
 import { contactSchema } from './contacts.ts';
-import { conversationSchema } from './conversation.ts';
+import { conversationSchema } from './conversation-schema.ts';
 import { conversationDetailsSchema, messageDetailsSchema } from './details.ts';
-import { diagnosticsSchema } from './diagnostics.ts';
-import { anyEventSchema, changeEventSchema, eventSchema } from './event.ts';
+import { diagnosticsSchema } from './diagnostics-schema.ts';
+import { anyEventSchema, changeEventSchema, eventSchema } from './event-schema.ts';
 import { examples } from './examples.ts';
 import { healthSchema } from './health.ts';
 import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from './key.ts';
-import { messageSchema, sendBody } from './message.ts';
+import { sendBody } from './message.ts';
+import { messageSchema } from './message-schema.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { problemSchema } from './problem.ts';
+import { problemSchema } from './problem-schema.ts';
 import { reactionSchema } from './reaction.ts';
 import { pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
 import { proveBody, selfChatSchema } from './self-chat.ts';
-import { permissionsSchema, statusSchema } from './status.ts';
+import { permissionsSchema, statusSchema } from './status-schema.ts';
 import { uploadSchema } from './upload.ts';
-import {
-  deliverySchema,
-  replayBody,
-  WEBHOOK_EVENT_TYPES,
-  webhookBody,
-  webhookChangesBody,
-  webhookSchema,
-  webhookStatusSchema,
-  webhookTestSchema,
-} from './webhook.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from './webhook.ts';
+import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from './webhook-schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import * as z from 'zod';
 import type { AppError, Mistake } from '../domain/errors.ts';
-import { shapeOf } from './shape.ts';
 
 /** Every answer of 400 and above (decision E1, RFC 9457). */
 export interface Problem {
@@ -18,32 +16,6 @@ export interface Problem {
   /** What the reader can do about it. */
   readonly hint?: string | undefined;
 }
-
-/** It may have more members, depending on `code`. */
-export const problemSchema = shapeOf<Problem>()(
-  z
-    .object({
-      type: z.string(),
-      title: z.string(),
-      status: z.int(),
-      detail: z.string(),
-      code: z.string().meta({ description: 'Stable and snake_case.' }),
-      error: z.string().meta({ description: 'The same as detail.' }),
-      errors: z
-        .array(
-          z.object({
-            pointer: z.string().meta({
-              description: 'JSON pointer into the body, ?name for a query parameter, or the name of a header.',
-            }),
-            message: z.string(),
-          }),
-        )
-        .readonly()
-        .optional(),
-      hint: z.string().optional(),
-    })
-    .meta({ id: 'Problem' }),
-);
 
 /**
  * What a client is told of a failure. Bad input names its mistakes, even when there is one and it concerns the whole.

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Highlight, SearchHit } from '../domain/search.ts';
 import { includeParameter } from './include.ts';
-import { messageSchema } from './message.ts';
+import { messageSchema } from './message-schema.ts';
 import { limit } from './query.ts';
 import { MAX_CHARACTERS } from './search-text.ts';
 import { shapeOf } from './shape.ts';

@@ -1,72 +1,4 @@
 import * as z from 'zod';
-import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
-import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
-import { WEBHOOK_STATES } from '../domain/webhook.ts';
-import { contactsHealthSchema } from './contacts.ts';
-import { shapeOf } from './shape.ts';
-
-const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
-const permissions = z
-  .array(
-    z.object({
-      name: z.enum(['full_disk_access', 'automation']),
-      state: z.enum(['granted', 'denied', 'unknown']),
-      detail: z.string(),
-      reason: z.enum(PERMISSION_REASONS).optional(),
-    }),
-  )
-  .readonly();
-
-const search = z.object({
-  state: z.enum(['building', 'complete', 'failing']),
-  indexed_rows: z.int(),
-  total_rows: z.int().meta({ description: 'Rows of chat.db that may have to be indexed; reactions are left out.' }),
-  indexed_from: z.string().nullable(),
-  problem: z.string().nullable(),
-});
-
-const changes = z.object({
-  state: z.enum(['starting', 'on']).meta({
-    description: '`starting` until every message has been looked at once: changes of old ones are not seen before.',
-  }),
-  logged: z.int().meta({ description: 'Changes kept for readers that resume.' }),
-  swept_at: z.string().nullable().meta({ description: 'When all messages had last been compared.' }),
-});
-
-/** Answer of `GET /status` (decision H). */
-export const statusSchema = shapeOf<StatusReport>()(
-  z
-    .object({
-      version: z.string(),
-      url: z.string().optional().meta({ description: 'Where it listens; said over the Unix socket alone.' }),
-      uptime_s: z.int(),
-      backend,
-      newest_row: z.int().nullable(),
-      newest_event: z.object({ row_id: z.int(), age_s: z.int().nullable() }),
-      webhooks: z
-        .array(
-          z.object({
-            id: z.string(),
-            name: z.string().optional(),
-            origin: z.string(),
-            state: z.enum(WEBHOOK_STATES),
-            consecutive_failures: z.int(),
-            last_success_at: z.string().nullable(),
-            last_outcome: z.enum(['delivered', 'dropped', 'gone']).nullable(),
-            last_error: z.string().nullable(),
-          }),
-        )
-        .readonly(),
-      held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
-      permissions,
-      contacts: contactsHealthSchema
-        .optional()
-        .meta({ description: 'Contact names; absent until they are asked for.' }),
-      changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
-      search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
-    })
-    .meta({ id: 'Status' }),
-);
 
 /** Parameters of `GET /status`: `as` gives ready menu text instead of JSON. */
 export const statusQuery = z.object({
@@ -75,6 +7,3 @@ export const statusQuery = z.object({
     .optional()
     .meta({ description: 'Text for a menu bar program, instead of JSON.' }),
 });
-
-/** Answer of `POST /permissions/check` (decision H). */
-export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));

@@ -1,35 +1,13 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
-import { INCLUDES, includeSet } from '../domain/include.ts';
-import {
-  type DeliveryRecord,
-  FAILURE_MODES,
-  type HeldDelivery,
-  WEBHOOK_STATES,
-  type Webhook,
-  type WebhookStatus,
-  type WebhookTestResult,
-} from '../domain/webhook.ts';
+import { includeSet } from '../domain/include.ts';
 import { includedPart } from './include.ts';
 import { AFTER_MISTAKE, afterMember } from './offset.ts';
-import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName } from './webhook-settings.ts';
 
 /** What a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
-
-/** The contract's Webhook, without its write-only secret. */
-export const webhookSchema = shapeOf<Webhook>()(
-  z
-    .object({
-      id: z.string(),
-      url: z.string(),
-      events: z.array(z.enum(WEBHOOK_EVENT_TYPES)).readonly(),
-      created_at: z.iso.datetime({ precision: 0 }),
-    })
-    .meta({ id: 'Webhook' }),
-);
 
 const url = text('The url', 2048)
   .refine(isWebUrl, 'The url must be a complete http or https address.')
@@ -115,78 +93,6 @@ export const replayBody = z
     when: ({ issues }) => issues.length === 0,
   })
   .meta({ id: 'Replay' });
-
-const heldSchema = shapeOf<HeldDelivery>()(
-  z.object({
-    id: z.string().meta({ description: 'The X-Webhook-Delivery header.' }),
-    row_id: z.int(),
-    attempts: z.int(),
-    since: z.string(),
-    error: z.string(),
-  }),
-);
-
-/** Answer of `GET /webhooks/{id}` (decisions H, P1). */
-export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
-  z
-    .object({
-      ...webhookSchema.shape,
-      name: z.string().nullable(),
-      enabled: z.boolean(),
-      on_failure: z.enum(FAILURE_MODES),
-      filter: webhookFilter.nullable(),
-      include: z.array(z.enum(INCLUDES)).readonly(),
-      has_secret: z.boolean(),
-      previous_secret_until: z
-        .string()
-        .nullable()
-        .meta({ description: 'Until when the secret before signs too, after a rotation.' }),
-      header_names: z.array(z.string()).readonly().meta({ description: 'Of its own headers; values are not shown.' }),
-      state: z.enum(WEBHOOK_STATES).meta({
-        description: '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false.',
-      }),
-      held: heldSchema.nullable().meta({ description: 'What is being held.' }),
-      dropped: z.int().meta({ description: 'How many dropped events can be replayed.' }),
-      consecutive_failures: z.int(),
-      last_success_at: z.string().nullable(),
-      row_id: z.int().meta({ description: 'Row id up to which delivery is done.' }),
-      behind: z.int().meta({
-        description: 'Number of published row ids, and of changes if it asks for them, that are still to be delivered.',
-      }),
-    })
-    .meta({ id: 'WebhookStatus' }),
-);
-
-/** One record of `GET /webhooks/{id}/deliveries` (decision H). */
-export const deliverySchema = shapeOf<DeliveryRecord>()(
-  z
-    .object({
-      id: z.string().meta({ description: 'The X-Webhook-Delivery header of the request.' }),
-      at: z.string(),
-      event: z.enum([...WEBHOOK_EVENT_TYPES, 'webhook.test', 'gone']),
-      row_id: z.int(),
-      outcome: z.enum(['delivered', 'dropped', 'gone']),
-      attempts: z.int(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      duration_ms: z.int(),
-    })
-    .meta({ id: 'Delivery' }),
-);
-
-/** Answer of `POST /webhooks/{id}/test` (decision H). */
-export const webhookTestSchema = shapeOf<WebhookTestResult>()(
-  z
-    .object({
-      id: z.string(),
-      delivered: z.boolean(),
-      status: z.int().nullable(),
-      error: z.string().nullable(),
-      duration_ms: z.int(),
-      answer: z.string().nullable().meta({ description: 'Beginning of the response body.' }),
-    })
-    .meta({ id: 'WebhookTest' }),
-);
 
 function isWebUrl(url: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url);

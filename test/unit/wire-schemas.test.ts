@@ -1,11 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationQuery, conversationSchema } from '../../src/wire/conversation.ts';
-import { eventSchema } from '../../src/wire/event.ts';
+import { conversationQuery } from '../../src/wire/conversation.ts';
+import { conversationSchema } from '../../src/wire/conversation-schema.ts';
+import { eventSchema } from '../../src/wire/event-schema.ts';
 import { healthSchema } from '../../src/wire/health.ts';
-import { messageQuery, messageSchema, sendBody } from '../../src/wire/message.ts';
-import { problemSchema } from '../../src/wire/problem.ts';
-import { webhookBody, webhookSchema } from '../../src/wire/webhook.ts';
+import { messageQuery, sendBody } from '../../src/wire/message.ts';
+import { messageSchema } from '../../src/wire/message-schema.ts';
+import { problemSchema } from '../../src/wire/problem-schema.ts';
+import { webhookBody } from '../../src/wire/webhook.ts';
+import { webhookSchema } from '../../src/wire/webhook-schema.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 
 describe('the schemas', () => {

@@ -1,6 +1,6 @@
 import type { Diagnostics } from '../../domain/diagnostics.ts';
 import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
-import { diagnosticsSchema } from '../../wire/diagnostics.ts';
+import { diagnosticsSchema } from '../../wire/diagnostics-schema.ts';
 import type { Finding } from './finding.ts';
 import { absent, found, type Json, type Observation } from './observation.ts';
 import { type MacProbeKey, macObservations, type ProbeContext } from './probes.ts';

@@ -27,14 +27,15 @@ const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
 );
 
 const EXPOSED =
-  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete';
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Preference-Applied';
 
 /** What a browser is told that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {
   status: 204,
   headers: {
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
-    'Access-Control-Allow-Headers': 'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+    'Access-Control-Allow-Headers':
+      'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id, Prefer, Content-Disposition',
     'Access-Control-Max-Age': '600',
   },
 };

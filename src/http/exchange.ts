@@ -6,6 +6,7 @@ import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Counters } from '../runtime/counters.ts';
+import { asksForStrict, strictBody } from '../wire/strict.ts';
 import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
@@ -95,7 +96,17 @@ export class Exchange {
   async json(): Promise<unknown> {
     const body = await readJson(this.request);
     this.#caller?.assertAlive?.();
-    return body;
+    return this.strictly(body);
+  }
+
+  /** Whether the client wants to be told of what would be ignored (decision S1). */
+  get isStrict(): boolean {
+    return asksForStrict(this.header('prefer'));
+  }
+
+  /** The body, in which unknown members are mistakes if the client asked for that. */
+  strictly(body: unknown): unknown {
+    return this.isStrict ? strictBody(body) : body;
   }
 
   /** The body as it arrives, which may take longer than that of every other request. */

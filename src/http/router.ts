@@ -1,9 +1,11 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
 import { assertAllowed } from '../domain/caller.ts';
 import type { AppError } from '../domain/errors.ts';
-import { problem } from '../domain/problems.ts';
+import { invalidRequest, problem } from '../domain/problems.ts';
+import type { Operation } from '../wire/operation.ts';
 import { parseQuery } from '../wire/query.ts';
 import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
+import { strictQueryMistakes } from '../wire/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Page } from './routes/static-files.ts';
@@ -43,7 +45,9 @@ export class Router {
   run(exchange: Exchange, response: Response): void {
     try {
       checkPath(exchange.path);
-      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery, isStrict);
     } catch (error) {
       exchange.fail(error);
       return;
@@ -98,11 +102,19 @@ function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Han
 /** Lets a caller in whom the rule of the route allows. */
 function guarded(id: RouteId, handler: Handler): Handler {
   const { access } = ROUTES[id];
-  if (access === 'open') return handler;
   return (exchange) => {
-    assertAllowed(exchange.caller, access);
-    return handler(exchange);
+    if (access !== 'open') assertAllowed(exchange.caller, access);
+    if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
+    return assertTakesQuery(id, exchange.query).then(() => handler(exchange));
   };
+}
+
+/** Operations without parameters do not look at a query. The table is loaded only here: nothing else needs it. */
+async function assertTakesQuery(id: RouteId, query: URLSearchParams): Promise<void> {
+  const { OPERATIONS } = await import('../wire/operations.ts');
+  const operation: Operation = OPERATIONS[id];
+  const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
 }
 
 function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
+import { unknownMembers } from './strict.ts';
 
 /** What a check of something from outside says: the value as the program uses it, or every mistake in it. */
 export type Checked<Value> =
@@ -9,8 +10,10 @@ export type Checked<Value> =
 /** Checks a body; the pointers are JSON pointers (RFC 6901) into it. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<z.output<Schema>> {
   const result = schema.safeParse(body);
-  if (result.success) return { ok: true, value: result.data };
-  return { ok: false, mistakes: result.error.issues.map(({ path, message }) => mistake(path, message)) };
+  const unknown = unknownMembers(schema, body);
+  if (result.success && unknown.length === 0) return { ok: true, value: result.data };
+  const issues = result.error?.issues ?? [];
+  return { ok: false, mistakes: [...issues.map(({ path, message }) => mistake(path, message)), ...unknown] };
 }
 
 function mistake(path: readonly PropertyKey[], message: string): Mistake {

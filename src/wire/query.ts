@@ -2,13 +2,14 @@ import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { invalidRequest } from '../domain/problems.ts';
 import { parseInstant } from './instant.ts';
+import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
 /**
  * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11): people paste addresses as they
  * are written. Throws AppError `invalid` naming every parameter with malformed percent-encoding or a NUL.
  */
-export function parseQuery(raw: string): URLSearchParams {
-  const query = new URLSearchParams();
+export function parseQuery(raw: string, isStrict = false): URLSearchParams {
+  const query = isStrict ? new StrictQuery() : new URLSearchParams();
   const mistakes: Mistake[] = [];
   for (const part of raw.split('&')) {
     if (part === '') continue;
@@ -36,7 +37,7 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * The known parameters, as the program uses them; unknown ones are ignored (decision B9). Throws naming every mistake,
+ * The known parameters, as the program uses them; unknown ones are ignored (decision B9), unless the query is strict. Throws naming every mistake,
  * those in `others` first.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
@@ -45,7 +46,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   others: readonly Mistake[] = [],
 ): z.output<z.ZodObject<Shape>> {
   const given: Record<string, string> = {};
-  const mistakes: Mistake[] = [...others];
+  const mistakes: Mistake[] = [...others, ...strictQueryMistakes(schema, query)];
   for (const name of Object.keys(schema.shape)) {
     const values = query.getAll(name);
     if (values[0] !== undefined) given[name] = values[0];
@@ -60,16 +61,17 @@ export function readQuery<Shape extends z.ZodRawShape>(
   ]);
 }
 
-/** Decision B9: more than `maximum` is treated as `maximum`. */
+/** Decision B9: more than `maximum` is treated as `maximum`, unless the query is strict. */
 export function limit(fallback: number, maximum: number) {
-  return wholeNumber('limit', 1)
+  const schema = wholeNumber('limit', 1)
     .transform((value) => Math.min(value, maximum))
     .default(fallback)
     .meta({
       type: 'integer',
       minimum: 1,
-      description: `${fallback} by default; values above ${maximum} are treated as ${maximum}.`,
+      description: `${fallback} by default; values above ${maximum} are treated as ${maximum}, and are 400 with \`Prefer: handling=strict\`.`,
     });
+  return withMaximum(schema, maximum);
 }
 
 export const offset = wholeNumber('offset', 0)

@@ -77,7 +77,7 @@ async function sendForm(exchange: Exchange, counters: Counters, closing: AbortSi
   const { fields, files } = await readUploads(exchange, closing);
   const ids = files.map(({ id }) => id);
   try {
-    return await send(exchange, bodyOfForm(fields, ids), counters);
+    return await send(exchange, exchange.strictly(bodyOfForm(fields, ids)), counters);
   } finally {
     await exchange.caller.uploads.remove(ids);
   }

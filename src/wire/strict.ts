@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import type { Mistake } from '../domain/errors.ts';
+
+// `Prefer: handling=strict` (decision S1): what is not known is a mistake, where it is ignored otherwise.
+
+const MAX_MISTAKES = 100;
+const MAX_NAME = 60;
+
+/** The query of a request that asked for strictness. */
+export class StrictQuery extends URLSearchParams {}
+
+/** Bodies of requests that asked for strictness. */
+const strictBodies = new WeakSet<object>();
+
+/** The greatest value of each parameter that is otherwise lowered to it. */
+const maxima = new WeakMap<z.ZodType, number>();
+
+/** Notes what a parameter is lowered to. */
+export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: number): Schema {
+  maxima.set(schema, maximum);
+  return schema;
+}
+
+/** True when a `Prefer` header (RFC 7240) asks for it; of a preference that is given twice the first counts. */
+export function asksForStrict(header: string | undefined): boolean {
+  if (header === undefined) return false;
+  const handling = header.split(',').find((part) => /^\s*handling\s*=/i.test(part));
+  return handling !== undefined && /^\s*handling\s*=\s*(?:strict|"strict")\s*(?:;|$)/i.test(handling);
+}
+
+/** The body, in which `checkBody` takes unknown members for mistakes from now on. */
+export function strictBody(body: unknown): unknown {
+  if (typeof body === 'object' && body !== null) strictBodies.add(body);
+  return body;
+}
+
+/** What is wrong with a query only because its request asked for strictness. */
+export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLSearchParams): readonly Mistake[] {
+  if (!(query instanceof StrictQuery)) return [];
+  const shape: z.ZodRawShape = schema?.shape ?? {};
+  const known = Object.keys(shape);
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name));
+  const tooGreat = known.filter((name) => Number(query.get(name)) > maximumOf(shape[name]));
+  return [
+    ...unknown.map((name) => ({
+      pointer: `?${shortened(name)}`,
+      message: `There is no parameter ${shortened(name)} here.${listed(known)}`,
+    })),
+    ...tooGreat.map((name) => ({
+      pointer: `?${name}`,
+      message: `The ${name} must be at most ${maximumOf(shape[name])}.`,
+    })),
+  ].slice(0, MAX_MISTAKES);
+}
+
+/** Members of the body that nothing reads; none when its request did not ask for strictness. */
+export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mistake[] {
+  if (typeof body !== 'object' || body === null || !strictBodies.has(body)) return [];
+  return [...unknownIn(schema, body, '')].slice(0, MAX_MISTAKES);
+}
+
+function unknownIn(schema: unknown, value: unknown, pointer: string): readonly Mistake[] {
+  if (schema instanceof z.ZodObject) return isObject(value) ? unknownInObject(schema, value, pointer) : [];
+  if (schema instanceof z.ZodArray) {
+    const items = Array.isArray(value) ? (value as unknown[]) : [];
+    return items.flatMap((item, index) => unknownIn(schema.element, item, `${pointer}/${index}`));
+  }
+  if (schema instanceof z.ZodUnion) {
+    const found = schema.options.map((option) => unknownIn(option, value, pointer));
+    return found.sort((a, b) => a.length - b.length)[0] ?? [];
+  }
+  if (schema instanceof z.ZodPipe) return unknownIn(schema.in, value, pointer);
+  const isWrapper =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
+  if (isWrapper || schema instanceof z.ZodReadonly) return unknownIn(schema.unwrap(), value, pointer);
+  return [];
+}
+
+function unknownInObject(schema: z.ZodObject, value: object, pointer: string): readonly Mistake[] {
+  const shape: z.ZodRawShape = schema.shape;
+  const known = Object.keys(shape);
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const place = `${pointer}/${shortened(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (known.includes(name)) return unknownIn(shape[name], member, place);
+    if (schema.def.catchall !== undefined) return [];
+    return [{ pointer: place, message: `There is no member ${shortened(name)} here.${listed(known)}` }];
+  });
+}
+
+function maximumOf(schema: unknown): number {
+  return (schema instanceof z.ZodType && maxima.get(schema)) || Number.POSITIVE_INFINITY;
+}
+
+function listed(known: readonly string[]): string {
+  return known.length === 0 ? '' : ` There are: ${known.join(', ')}.`;
+}
+
+function shortened(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Operation } from '../../src/wire/operation.ts';
+import { OPERATIONS } from '../../src/wire/operations.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { asksForStrict } from '../../src/wire/strict.ts';
+import { type HttpAnswer, HttpGateway } from '../support/http-gateway.ts';
+
+const STRICT = { prefer: 'handling=strict' };
+
+let gateway: HttpGateway;
+beforeAll(async () => {
+  gateway = await HttpGateway.start({ settings: { rateLimitPerMinute: 100_000 } });
+});
+afterAll(() => gateway.close());
+
+const pointersOf = ({ json }: HttpAnswer): readonly string[] =>
+  ((json as { errors?: readonly { pointer: string }[] } | undefined)?.errors ?? []).map(({ pointer }) => pointer);
+
+const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => id !== 'openWebSocket');
+
+describe('with Prefer: handling=strict', () => {
+  test.each(ids)('%s names a parameter that it does not know', async (id) => {
+    const path = pathOf(ROUTES[id]).replaceAll(/\{\w+\}/g, '7');
+    const answer = await gateway.call(ROUTES[id].method, `${path}?nope=1`, { headers: STRICT });
+    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['?nope'])]);
+    expect(answer.headers['preference-applied']).toBe('handling=strict');
+    const lenient = await gateway.call(ROUTES[id].method, `${path}?nope=1`);
+    expect(pointersOf(lenient)).not.toContain('?nope');
+    expect(lenient.headers['preference-applied']).toBeUndefined();
+  });
+
+  const withBody = ids.filter((id) => (OPERATIONS[id] as Operation).body !== undefined && id !== 'callMcp');
+  test.each(withBody)('%s names a member that it does not know', async (id) => {
+    const path = pathOf(ROUTES[id]).replaceAll(/\{\w+\}/g, '7');
+    const call = { body: JSON.stringify({ nope: 1, 'a/b~c': 2 }) };
+    const answer = await gateway.call(ROUTES[id].method, path, { ...call, headers: STRICT });
+    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['/nope', '/a~1b~0c'])]);
+    expect(pointersOf(await gateway.call(ROUTES[id].method, path, call))).not.toContain('/nope');
+  });
+
+  const withLimit = ids.filter((id) => 'limit' in ((OPERATIONS[id] as Operation).query?.shape ?? {}));
+  test.each(withLimit)('%s refuses a limit above its maximum', async (id) => {
+    const path = pathOf(ROUTES[id]);
+    const answer = await gateway.get(`${path}?limit=1001&after=0&q=x`, { headers: STRICT });
+    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['?limit'])]);
+    expect(pointersOf(await gateway.get(`${path}?limit=1001&after=0&q=x`))).not.toContain('?limit');
+  });
+
+  test('every mistake is named, with what there is', async () => {
+    const query = await gateway.get('/api/v1/messages?conversation=x&limit=999&order=up&since=now', {
+      headers: STRICT,
+    });
+    expect(pointersOf(query).toSorted()).toEqual(['?conversation', '?limit', '?order', '?since']);
+    expect(query.text).toContain('There is no parameter conversation here. There are: conversation_id, since');
+    const body = { recipient: '', body: 'x', attachment: ['a'], dry_run: 1 };
+    const send = await gateway.post('/api/v1/messages', body, { headers: STRICT });
+    expect(pointersOf(send).toSorted()).toEqual(['/attachment', '/dry_run', '/recipient']);
+    expect(gateway.sender.sent).toEqual([]);
+  });
+
+  test('what is right is answered as without it', async () => {
+    const list = await gateway.get('/api/v1/messages?limit=200&order=asc', { headers: STRICT });
+    expect([list.status, list.headers['preference-applied']]).toEqual([200, 'handling=strict']);
+    const send = { recipient: 'a', body: 'b', attachments: [] };
+    expect((await gateway.post('/api/v1/messages', send, { headers: STRICT })).status).toBe(201);
+  });
+
+  test('a form with a field that is not known is refused too', async () => {
+    const fields = ['recipient', 'body', 'attachment'].map(
+      (name) => `--B\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nx\r\n`,
+    );
+    const type = { 'content-type': 'multipart/form-data; boundary=B' };
+    const call = { headers: { ...type, ...STRICT }, body: `${fields.join('')}--B--\r\n` };
+    const answer = await gateway.call('POST', '/api/v1/messages', call);
+    expect([answer.status, pointersOf(answer)]).toEqual([400, ['/attachment']]);
+  });
+
+  test('a body full of unknown members gets a short answer', async () => {
+    const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`x${index}`, 1]));
+    const answer = await gateway.post('/api/v1/messages', body, { headers: STRICT });
+    expect(answer.status).toBe(400);
+    expect(answer.text.length).toBeLessThan(50_000);
+  });
+});
+
+test.each([
+  ['handling=strict', true],
+  ['Handling = "strict"; x=y', true],
+  ['respond-async, handling=strict', true],
+  ['handling=lenient, handling=strict', false],
+  ['handling=lenient', false],
+  ['handling=stricter', false],
+  ['return=minimal', false],
+  ['', false],
+  [undefined, false],
+])('Prefer: %s is understood', (header, isStrict) => {
+  expect(asksForStrict(header)).toBe(isStrict);
+});

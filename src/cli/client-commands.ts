@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { declareAccessCommands } from './access-commands.ts';
+import { declareAttachmentCommands } from './attachment-commands.ts';
 import type { ClientContext } from './context.ts';
 import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
@@ -91,6 +92,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
       ),
     )
     .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
+  declareAttachmentCommands(program, context, runs, connected);
   declareWebhookCommands(program, context, runs, connected);
   declareAccessCommands(program, context, runs, connected);
   connected(program.command('mcp'), { json: false })

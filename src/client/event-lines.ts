@@ -32,7 +32,7 @@ export async function* eventLines(
   if (signal?.aborted) abort();
   heard();
   try {
-    const headers = { 'X-API-Key': headerValue(key), Accept: NDJSON };
+    const headers = { 'X-API-Key': headerValue(key), Accept: NDJSON, Prefer: 'handling=strict' };
     const open = socketPath === undefined ? overNetwork : overSocket(socketPath);
     const { status, type, retryAfter, chunks } = await open(url, headers, stop.signal);
     // A service of 0.1 answers with one page.

@@ -63,7 +63,10 @@ export interface TrackedPage {
 export interface SendOptions {
   readonly recipient: string;
   readonly body?: string;
+  /** Paths on the machine of the service. */
   readonly attachments?: readonly string[];
+  /** Of files that were uploaded with the same key. */
+  readonly attachment_ids?: readonly string[];
   readonly idempotencyKey?: string;
 }
 

@@ -1,13 +1,16 @@
 export interface TransportRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** A stream is sent as it is read. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
 }
 
+/** The body is read once, as text or as bytes. */
 export interface TransportResponse {
   readonly status: number;
-  readonly text: string;
+  readonly text: () => Promise<string>;
+  readonly bytes: () => AsyncIterable<Uint8Array>;
   readonly header: (name: string) => string | null | undefined;
 }
 
@@ -16,8 +19,18 @@ export type Transport = (url: URL, request: TransportRequest) => Promise<Transpo
 
 /** Over the network, with the platform's own fetch. */
 export const fetchTransport: Transport = async (url, request) => {
-  const response = await fetch(url, { ...request, redirect: 'manual' });
-  return { status: response.status, text: await response.text(), header: (name) => response.headers.get(name) };
+  // Whoever streams a body has to say that the answer comes after it.
+  const response = await fetch(url, {
+    ...request,
+    redirect: 'manual',
+    ...(isStream(request.body) && { duplex: 'half' }),
+  });
+  return {
+    status: response.status,
+    text: () => response.text(),
+    bytes: () => (response.body ?? []) as AsyncIterable<Uint8Array>,
+    header: (name) => response.headers.get(name),
+  };
 };
 
 /** Over a Unix socket, which fetch cannot reach. Node's module is loaded only here, so that the client works elsewhere too. */
@@ -29,21 +42,29 @@ export function socketTransport(socketPath: string): Transport {
       const sent = request(
         { socketPath, path, method, headers, agent: false, ...(signal && { signal }) },
         (response) => {
-          const chunks: Uint8Array[] = [];
-          response.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const text = Buffer.concat(chunks).toString('utf8');
-            const header = (name: string): string | undefined => response.headers[name] as string | undefined;
-            resolve({ status: response.statusCode ?? 0, text, header });
-          });
+          const header = (name: string): string | undefined => response.headers[name] as string | undefined;
+          resolve({ status: response.statusCode ?? 0, text: () => textOf(response), bytes: () => response, header });
         },
       );
       sent.on('error', reject);
+      if (isStream(body)) {
+        void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
+        return;
+      }
       // As bytes: Node would write the headers, too, in the encoding of a string.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };
+}
+
+function isStream(body: TransportRequest['body']): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Both transports write a header as latin1; the service compares its bytes as UTF-8 (decision E6). */

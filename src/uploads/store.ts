@@ -7,7 +7,7 @@ import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
 import type { Upload } from '../domain/upload.ts';
-import { safeFileName } from './file-name.ts';
+import { safeFileName } from '../domain/file-name.ts';
 import { readRecord, recordPath, removeRecord, type UploadRecord, writeRecord } from './records.ts';
 
 // Bounds of decision R1.

@@ -144,7 +144,7 @@ describe('sending', () => {
 
   test.each([
     ['nothing to send', [ANA], {}, 64, 'nothing to send'],
-    ['a file that is not there', [ANA, '--attach', '/nowhere'], {}, 65, '/attachments/0: There is no such file.'],
+    ['a file that is not there', [ANA, '--attach', '/nowhere'], {}, 65, 'cannot be read (ENOENT)'],
     ['bytes that are no text', [ANA, '-'], { input: new Uint8Array([0xff, 0xfe]) }, 65, 'not UTF-8 text'],
     ['too much text', [ANA, '-'], { input: 'x'.repeat(30_000) }, 65, '20,000'],
     ['a key that no header can carry', [ANA, 'x', '--idempotency-key', 'ключ'], {}, 65, 'printable ASCII'],

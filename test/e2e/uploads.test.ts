@@ -1,11 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Approval } from '../../src/domain/approval.ts';
 import type { Upload } from '../../src/domain/upload.ts';
 import { AccessFixture, ANA, BEN } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
+import { postern } from '../support/postern.ts';
 import { type Answer, KEY } from '../support/service.ts';
 
 const SECRET_NAME = 'diagnosis of Ana.pdf';
@@ -112,6 +114,58 @@ describe('an upload of a limited key', () => {
     const id = idOf(await upload(record.key));
     await fixture.service.request('DELETE', `/keys/${record.id}`);
     await eventually(() => expect(kept().filter((name) => name.startsWith(id))).toEqual([]));
+  });
+});
+
+describe('the command line', () => {
+  const work = mkdtempSync(join(tmpdir(), 'postern-files-'));
+  afterAll(() => rmSync(work, { recursive: true, force: true }));
+  const run = (args: readonly string[], more: readonly string[] = []) =>
+    postern(['--config-dir', fixture.service.configFolder, ...args, ...more], { cwd: work });
+
+  test('uploads a file and prints the id to send it by', async () => {
+    writeFileSync(join(work, 'a b.jpg'), 'picture');
+    const { stdout } = await run(['attachments', 'upload', 'a b.jpg']);
+    const sent = { recipient: ANA, body: '', attachment_ids: [stdout.trim()] };
+    expect((await fixture.service.post('/messages', sent)).status).toBe(202);
+    expect(files().at(-1)).toMatch(/\/a b\.jpg$/);
+    const record = await run(['attachments', 'upload', 'a b.jpg', '--json']);
+    expect(JSON.parse(record.stdout)).toMatchObject({ name: 'a b.jpg', mime_type: 'image/jpeg', bytes: 7 });
+  });
+
+  test('sends a file to a service that it only knows the URL of, and never twice with the same key', async () => {
+    const keyFile = join(work, 'key.txt');
+    writeFileSync(keyFile, KEY);
+    writeFileSync(join(work, 'far.txt'), 'far away');
+    const url = ['--url', fixture.service.url.replace('/api/v1', ''), '--key-file', keyFile];
+    const send = ['send', ANA, '--attach', 'far.txt', '--idempotency-key', 'far', ...url];
+    const before = files().length;
+    for (let turn = 0; turn < 2; turn += 1) expect(await postern(send, { cwd: work })).toMatchObject({ exitCode: 0 });
+    expect(files().slice(before)).toEqual([expect.stringMatching(/\/far\.txt$/)]);
+  });
+
+  test('gets an attachment, under a name that is only a name, and replaces nothing', async () => {
+    const path = join(fixture.folder, 'Attachments', 'odd.txt');
+    writeFileSync(path, 'content');
+    const chat = fixture.chatIds[`any;-;${ANA}`] ?? 0;
+    const message = fixture.chats.message({ chat, text: '', handle_id: fixture.chats.handle(ANA) });
+    fixture.chats.attach(message, path, { transfer_name: '../../.ssh/authorized_keys' });
+    const get = ['attachments', 'get', String(message)];
+    expect(await run(get)).toMatchObject({ exitCode: 0, stdout: 'Wrote authorized_keys.\n' });
+    expect(readFileSync(join(work, 'authorized_keys'), 'utf8')).toBe('content');
+    expect(await run(get)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is there already') });
+    expect(await run(get, ['0', '--out', 'other'])).toMatchObject({ exitCode: 0 });
+    expect(await run(get, ['7'])).toMatchObject({
+      exitCode: 65,
+      stderr: expect.stringContaining('no such attachment'),
+    });
+  });
+
+  test('names a file that cannot be read', async () => {
+    for (const file of ['nowhere.txt', '.']) {
+      const { exitCode, stderr } = await run(['send', ANA, '--attach', file]);
+      expect([exitCode, stderr]).toEqual([65, expect.stringContaining('Nothing was sent')]);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import type { HeldSend } from '../../client/postern-client.ts';
 import type { Message } from '../../domain/message.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { upload } from '../files.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
@@ -31,11 +31,13 @@ export function send(
     }
     const to = await recipientOf(client, recipient);
     if (to.id !== recipient && options.json !== true) context.stderr(printable(`To ${to.shown}.`));
+    const body = text === '-' ? await textFrom(context.input()) : (text ?? '');
+    const uploads: string[] = [];
+    for (const path of attach) uploads.push((await upload(client, path)).id);
     const message = await client.send({
       recipient: to.id,
-      body: text === '-' ? await textFrom(context.input()) : (text ?? ''),
-      // The service asks for absolute paths: it has another current folder.
-      ...(attach.length > 0 && { attachments: attach.map((path) => resolve(path)) }),
+      body,
+      ...(uploads.length > 0 && { attachment_ids: uploads }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
     if (options.json === true) context.stdout(json(message, 2));

@@ -1,0 +1,52 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ClientContext } from './context.ts';
+import { count, examples, nonEmpty, type Runs } from './declaration.ts';
+
+/** Files of messages, and files to send. */
+export function declareAttachmentCommands(
+  program: Command,
+  context: ClientContext,
+  runs: Runs,
+  connected: (command: Command) => Command,
+): void {
+  const attachments = program
+    .command('attachments')
+    .description('Get files of messages, and upload files to send.')
+    .addHelpText('after', examples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
+  connected(attachments.command('get'))
+    .description('Write an attachment of a message to a file.')
+    .argument('<message>', 'the id of the message', nonEmpty)
+    .argument('[n]', 'which one, counted from 0', place, 0)
+    .option('--out <file>', 'the file to write (its own name, in this folder)', nonEmpty)
+    .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
+    .option('--max <pixels>', 'the longer side of a picture at most', count)
+    .addHelpText(
+      'after',
+      examples('postern attachments get 1204', 'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg'),
+    )
+    .action(
+      runs(async (command) => {
+        const [message = '', n = '0'] = command.args;
+        const { getAttachment } = await import('./commands/attachments.ts');
+        return getAttachment(message, Number(n), command.optsWithGlobals(), context);
+      }),
+    );
+  connected(attachments.command('upload'))
+    .description('Upload a file, and print the id to send it by. postern send --attach does both.')
+    .argument('<file>', 'the file', nonEmpty)
+    .addHelpText('after', examples('postern attachments upload photo.jpg'))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/attachments.ts')).uploadAttachment(
+          command.args[0] ?? '',
+          command.optsWithGlobals(),
+          context,
+        ),
+      ),
+    );
+}
+
+function place(value: string): number {
+  if (!/^\d{1,4}$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 9999.');
+  return Number(value);
+}

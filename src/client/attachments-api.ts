@@ -1,0 +1,70 @@
+import type { Upload } from '../domain/upload.ts';
+import { has, notPostern, parsed } from './postern-error.ts';
+import { queryOf } from './request.ts';
+import type { TransportRequest, TransportResponse } from './transport.ts';
+
+/** A file to upload. */
+export interface FileToSend {
+  /** What the receiver sees. */
+  readonly name: string;
+  /** Such as `image/jpeg`. */
+  readonly type?: string;
+  /** At most 100 MB; a stream is sent as it is read. */
+  readonly content: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** In which form an attachment is wanted: as it is, or converted. */
+export type AttachmentForm =
+  | { readonly as?: undefined }
+  /** A picture that every program shows; `max` is its longer side in pixels. */
+  | { readonly as: 'jpeg'; readonly max?: number }
+  /** A recording that every program plays. */
+  | { readonly as: 'm4a' };
+
+/** The bytes of an attachment. */
+export interface AttachmentContent {
+  /** As somebody else chose it: never use it as a path. */
+  readonly name: string;
+  readonly type: string;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/** How these calls reach the service. */
+export interface AttachmentTransport {
+  readonly place: string;
+  request(method: string, path: string, request: Partial<TransportRequest>): Promise<TransportResponse>;
+}
+
+/** Files to send, and files of messages. */
+export class AttachmentsApi {
+  readonly #transport: AttachmentTransport;
+
+  constructor(transport: AttachmentTransport) {
+    this.#transport = transport;
+  }
+
+  /** Puts a file there; its `id` goes into `attachment_ids` of a send with the same key, within 24 hours. */
+  async upload({ name, type = 'application/octet-stream', content }: FileToSend): Promise<Upload> {
+    const { place } = this.#transport;
+    const { status, text } = await this.#transport.request('POST', 'attachments', {
+      headers: {
+        'Content-Type': type,
+        'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name.replaceAll(/\p{Surrogate}/gu, '_'))}`,
+      },
+      body: content,
+    });
+    const upload = parsed(await text());
+    if (!has(upload, 'expires_at')) throw notPostern(status, place);
+    return upload as Upload;
+  }
+
+  /** The n-th attachment of a message, counted from 0. */
+  async get(messageId: string, n = 0, form: AttachmentForm = {}): Promise<AttachmentContent> {
+    const path = `messages/${encodeURIComponent(messageId)}/attachments/${n}${queryOf(form)}`;
+    const { status, header, bytes } = await this.#transport.request('GET', path, {});
+    const encoded = /filename\*=UTF-8''([^;]*)/.exec(header('content-disposition') ?? '')?.[1];
+    if (encoded === undefined) throw notPostern(status, this.#transport.place);
+    const type = header('content-type') ?? 'application/octet-stream';
+    return { name: decodeURIComponent(encoded), type, content: bytes() };
+  }
+}

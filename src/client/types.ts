@@ -1,0 +1,41 @@
+// Every type of the client's answers and options.
+export type { Approval, ApprovalState } from '../domain/approval.ts';
+export type { AuditEntry } from '../domain/audit.ts';
+export type { Conversation } from '../domain/conversation.ts';
+export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
+export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
+export type { Include } from '../domain/include.ts';
+export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
+export type { Message, MessageStatus } from '../domain/message.ts';
+export type { Contact } from '../domain/ports/contacts.ts';
+export type { Reaction, ReactionType } from '../domain/reaction.ts';
+export type { Highlight, SearchHit } from '../domain/search.ts';
+export type { StatusReport, WebhookSummary } from '../domain/status.ts';
+export type { Upload } from '../domain/upload.ts';
+export type {
+  DeliveryRecord,
+  FailureMode,
+  HeldDelivery,
+  Webhook,
+  WebhookEventType,
+  WebhookFilter,
+  WebhookStatus,
+  WebhookTestResult,
+} from '../domain/webhook.ts';
+export type { KeyOptions, KeyWithSecret, NewKeyOptions } from './access-api.ts';
+export type { AttachmentContent, AttachmentForm, FileToSend } from './attachments-api.ts';
+export type {
+  ConversationPage,
+  EventPage,
+  HeldSend,
+  Included,
+  ListenOptions,
+  MessageFilter,
+  NewWebhookOptions,
+  SendOptions,
+  TrackedEvent,
+  TrackedOptions,
+  TrackedPage,
+  WebhookEdits,
+} from './options.ts';
+export type { SearchFilter, SearchResults } from './search-results.ts';

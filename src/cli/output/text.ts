@@ -4,7 +4,16 @@ const WIDE =
   /^(?![\uff61-\uffdc])(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Takes a column each. */
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** Made when it is needed: that takes longer than the rest of many commands. */
+let segmenter: Intl.Segmenter | undefined;
+
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 /** Text that cannot do anything to a terminal, its line breaks kept. */
 export function printable(text: string): string {
@@ -28,17 +37,19 @@ export function json(value: unknown, indent?: number): string {
 
 /** How many columns of a terminal the text takes. */
 export function columnsOf(text: string): number {
+  if (PLAIN.test(text)) return text.length;
   let columns = 0;
-  for (const { segment } of graphemes.segment(text)) columns += segmentColumns(segment);
+  for (const { segment } of graphemesOf(text)) columns += segmentColumns(segment);
   return columns;
 }
 
 /** The beginning of the text that fits, with `…` where something is missing. */
 export function fitted(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
+  if (columns > 0 && PLAIN.test(text)) return `${text.slice(0, columns - 1)}…`;
   let left = columns - 1;
   let beginning = '';
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     left -= segmentColumns(segment);
     if (left < 0) break;
     beginning += segment;

@@ -73,16 +73,18 @@ describe('the console, with the keyboard alone', () => {
     await page.locator('#body:focus').waitFor();
     await page.locator('#message-list', { hasText: 'Nice to meet you.' }).waitFor();
     await page.keyboard.type('Written without a mouse?');
-    await tabTo('#send-form button');
+    await tabTo('#send');
     await page.keyboard.press('Space');
     await page.locator('#message-list .mine', { hasText: 'Written without a mouse?' }).waitFor();
-    await page.locator('#event-list [data-type="message.sent"]', { hasText: 'without a mouse' }).waitFor();
     await page.locator('#message-list', { hasText: 'Good question. I would say yes.' }).waitFor();
     expect(await page.locator('#message-list .mine', { hasText: 'without a mouse' }).count()).toBe(1);
   });
 
   inBrowser('pauses the stream and lets it go on', async () => {
     const { page } = there();
+    await tabTo('#views a[href="#/events"]', 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('#event-list [data-type="message.sent"]', { hasText: 'without a mouse' }).waitFor();
     await tabTo('#pause');
     await page.keyboard.press('Space');
     await page.locator('#live-state', { hasText: 'paused' }).waitFor();
@@ -103,6 +105,8 @@ describe('the console, with the keyboard alone', () => {
       receiver.deliveries.filter(
         ({ headers }) => headers['x-webhook-delivery'] === first?.headers['x-webhook-delivery'],
       );
+    await tabTo('#views a[href="#/webhooks"]', 'Shift+Tab');
+    await page.keyboard.press('Enter');
     await tabTo('[data-do="deliveries"]');
     await page.keyboard.press('Enter');
     await page.locator('.deliveries td').first().waitFor();
@@ -112,7 +116,26 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.getByText('delivering again everything after row 0').waitFor();
     await eventually(() => expect(times().length).toBe(2));
-    await tabTo('#conversation-list button', 'Shift+Tab');
+    await tabTo('#views a[href="#/messages"]', 'Shift+Tab');
+    await page.keyboard.press('Enter');
+  });
+
+  inBrowser('moves through the conversations with the arrows, searches with / and lists the keys with ?', async () => {
+    const { page } = there();
+    await tabTo('#conversation-list button');
+    const first = await page.evaluate('document.activeElement.title');
+    await page.keyboard.press('ArrowDown');
+    expect(await page.evaluate('document.activeElement.title')).not.toBe(first);
+    await page.keyboard.press('ArrowUp');
+    expect(await page.evaluate('document.activeElement.title')).toBe(first);
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.id')).toBe('search');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('?');
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('n');
+    expect(await page.evaluate('document.activeElement.id')).toBe('recipient');
   });
 
   for (const scheme of ['light', 'dark'] as const) {
@@ -121,11 +144,15 @@ describe('the console, with the keyboard alone', () => {
       async () => {
         const { page } = there();
         await page.emulateMedia({ colorScheme: scheme });
-        expect(await there().faults()).toEqual([]);
-        await page.setViewportSize({ width: 390, height: 844 });
-        expect(await there().faults()).toEqual([]);
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-        await page.setViewportSize({ width: 1280, height: 800 });
+        for (const view of ['c/any;-;cho@example.com', 'events', 'webhooks', 'settings', 'messages']) {
+          await page.evaluate(`location.hash = '#/${view}'`);
+          await page.locator(`[data-view="${view.startsWith('c/') ? 'messages' : view}"]`).waitFor();
+          expect([view, await there().faults()]).toEqual([view, []]);
+          await page.setViewportSize({ width: 390, height: 844 });
+          expect([view, await there().faults()]).toEqual([view, []]);
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+          await page.setViewportSize({ width: 1280, height: 800 });
+        }
       },
     );
   }
@@ -135,19 +162,21 @@ describe('the console, when the service goes', () => {
   inBrowser('says so, and takes up by itself where it stopped', async () => {
     const { page, complaints } = there();
     expect(complaints.splice(0)).toEqual([expect.stringContaining('401')]);
+    await page.evaluate(`location.hash = '#/c/any;-;cho@example.com'`);
     await there().stopService();
-    await page.locator('#live-state', { hasText: 'not listening; trying again in' }).waitFor();
     await page.locator('#health[data-state="bad"]', { hasText: 'Postern does not answer. Is it running?' }).waitFor();
     await page.fill('#body', 'Nobody hears this');
     await page.keyboard.press('Control+Enter');
     await page.locator('#send-result', { hasText: 'Postern does not answer.' }).waitFor();
     expect(await page.inputValue('#body')).toBe('Nobody hears this');
     await there().startService();
-    await page.locator('#live-state', { hasText: /^listening$/ }).waitFor({ timeout: 20_000 });
-    await page.locator('#health[data-state="good"]').waitFor();
+    await page.locator('#health[data-state="good"]').waitFor({ timeout: 20_000 });
     const before = await page.locator('#event-list li').count();
     await page.keyboard.press('Control+Enter');
-    await page.locator('#event-list [data-type="message.sent"]', { hasText: 'Nobody hears this' }).waitFor();
+    await page.locator('#message-list .mine', { hasText: 'Nobody hears this' }).waitFor();
+    await page
+      .locator('#event-list [data-type="message.sent"]', { hasText: 'Nobody hears this' })
+      .waitFor({ state: 'attached' });
     expect(await page.locator('#event-list li').count()).toBeGreaterThan(before);
   });
 });

@@ -117,16 +117,19 @@ describe('the search box of the console', () => {
   inBrowser('shows an old message and what followed, and goes back to the newest', async () => {
     const { page } = there();
     const later = { ...MESSAGE, id: '901', guid: 'G901', body: 'And what followed.' };
+    const after = Array.from({ length: 48 }, (_, n) => ({ ...MESSAGE, id: `${902 + n}`, body: `after ${n}` }));
     const newest = Array.from({ length: 50 }, (_, n) => ({ ...MESSAGE, id: `${2000 - n}`, body: `new ${n}` }));
     await page.route('**/api/v1/messages?*', (route) => {
       const { searchParams } = new URL(route.request().url());
+      if (searchParams.has('cursor')) return route.fulfill({ json: [] });
       if (searchParams.get('order') !== 'asc') return route.fulfill({ json: newest });
       expect(searchParams.get('since')).toBe('2021-03-04T05:06:06.999Z');
-      return route.fulfill({ json: [MESSAGE, later] });
+      const link = '</api/v1/messages?cursor=1.901>; rel="next"';
+      return route.fulfill({ json: [MESSAGE, later, ...after], headers: { link } });
     });
     await page.locator('#hit-list button').click();
     await page.locator('#message-list li.found', { hasText: 'The ladder is' }).waitFor();
-    expect(await page.locator('#message-list li').count()).toBe(2);
+    expect(await page.locator('#message-list li[data-id]').count()).toBe(50);
     await page.locator('#newest-messages').click();
     await page.locator('#message-list', { hasText: 'new 49' }).waitFor();
     expect(await page.isVisible('#newest-messages')).toBe(false);

@@ -19,6 +19,7 @@ afterAll(async () => {
 afterEach(async () => {
   if (stage === undefined) return;
   const { page, complaints } = stage;
+  await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.locator('#key').waitFor();
   expect(await page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
@@ -40,12 +41,12 @@ inBrowser('the key is remembered on this device when that was asked for', async 
   await page.fill('#key', key);
   await page.getByLabel('Remember on this device').check();
   await page.keyboard.press('Enter');
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#views').waitFor();
   expect(await page.evaluate('Object.values(localStorage)')).toEqual([key]);
   // As in a new tab.
   await page.evaluate('sessionStorage.clear()');
   await page.reload();
-  await page.locator('#conversation-list button').first().waitFor();
+  await page.locator('#views').waitFor();
 });
 
 inBrowser('the reference asks with the key of the console', async () => {

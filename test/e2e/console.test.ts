@@ -27,12 +27,19 @@ const KEEP_BLOB_TYPES = `{
   };
 }`;
 
+const ANA = '#conversation-list [data-id="any;-;+15550100"]';
+
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
 
 function there(): BrowserStage {
   if (stage === undefined) throw new Error('there is no browser');
   return stage;
+}
+
+/** Goes to one of the views of the page. */
+async function goTo(view: string): Promise<void> {
+  await there().page.locator('#views a', { hasText: view }).click();
 }
 
 async function picture(name: string): Promise<void> {
@@ -76,27 +83,35 @@ describe('the console', () => {
   inBrowser('shows what is sent, its event and the answer', async () => {
     const { page } = there();
     await page.getByText('Choose a conversation, or write to somebody.').waitFor();
-    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.locator(ANA).click();
     await page.getByText('Choose a conversation').waitFor({ state: 'hidden' });
     await page.fill('#body', 'Is <b>this</b> the console?');
     await page.keyboard.press('Control+Enter');
     const thread = page.locator('#message-list');
     await thread.getByText('Is <b>this</b> the console?').waitFor();
-    await page.locator('#event-list li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
     await thread.getByText('Good question. I would say yes.').waitFor();
-    // The name takes the place of the address, which the list and a title still show.
-    await page.locator('#conversation-list button[title="Ana Silva"]', { hasText: 'any;-;+15550100' }).waitFor();
+    // The name takes the place of the address, which a title still shows.
+    await page.locator(ANA, { hasText: 'Ana Silva' }).getByText('Good question. I would say yes.').waitFor();
     await thread.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
-    await page.locator('#event-list b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
-    await page.locator('#event-list li[data-type="message.received"]', { hasText: 'Good question' }).waitFor();
-    await page.locator('#event-list li', { hasText: /reacted with .+ to message \d+/ }).waitFor();
+    await thread.locator('.mine .reactions span[title^="Ana Silva"]').first().waitFor();
+    expect(await thread.locator('.day').count()).toBe(2);
+    expect(new URL(page.url()).hash).toBe(`#/c/${encodeURIComponent('any;-;+15550100')}`);
+    await goTo('Events');
+    const events = page.locator('#event-list');
+    await events.locator('li[data-type="message.sent"]', { hasText: '<b>this</b>' }).waitFor();
+    await events.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor();
+    await events.locator('li', { hasText: /reacted with .+ to message \d+/ }).waitFor();
+    const received = events.locator('li[data-type="message.received"]', { hasText: 'Good question' });
+    await received.locator('summary').click();
+    await received.locator('pre', { hasText: '"conversation_id": "any;-;+15550100"' }).waitFor();
     await page.getByText('No events yet.').waitFor({ state: 'hidden' });
+    await page.goBack();
+    await thread.getByText('Good question. I would say yes.').waitFor();
   });
 
   inBrowser('shows edits, unsends, receipts and deletions in the open conversation, and among the events', async () => {
     const { page } = there();
-    const chat = 'any;-;+15550100';
-    await page.locator('#conversation-list button', { hasText: chat }).click();
+    await page.locator(ANA).click();
     const { row } = await there().command<{ readonly row: number }>({
       do: 'receive',
       from: '+15550100',
@@ -108,20 +123,21 @@ describe('the console', () => {
     await there().command({ do: 'edit', row, text: 'Is this <b>right</b>?' });
     await item.getByText('Is this <b>right</b>?').waitFor();
     await item.getByText('edited').waitFor();
-    await event('edited: Is this <b>right</b>?').waitFor();
     await there().command({ do: 'delete', row, recoverable: true });
     await item.waitFor({ state: 'detached' });
     await there().command({ do: 'recover', row });
     await item.getByText('Is this <b>right</b>?').waitFor();
     await there().command({ do: 'unsend', row });
     await item.getByText('unsent').waitFor();
-    await item.locator('p').waitFor({ state: 'hidden' });
+    await item.locator('.body').waitFor({ state: 'hidden' });
     await there().command({ do: 'delete', row });
     await item.waitFor({ state: 'detached' });
-    await event('removed').waitFor();
     await page.fill('#body', 'Seen?');
     await page.keyboard.press('Control+Enter');
     await page.locator('#message-list li.mine', { hasText: 'Seen?' }).getByText('read', { exact: true }).waitFor();
+    await goTo('Events');
+    await event('edited: Is this <b>right</b>?').waitFor();
+    await event('removed').waitFor();
     await page
       .locator('#event-list li[data-type="message.updated"]', { hasText: /message \d+ .*read/ })
       .first()
@@ -129,6 +145,7 @@ describe('the console', () => {
     await page.getByLabel('updated').uncheck();
     await event('edited').waitFor({ state: 'hidden' });
     await page.getByLabel('updated').check();
+    await goTo('Messages');
   });
 
   inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {
@@ -151,7 +168,6 @@ describe('the console', () => {
     await offer.click();
     expect((await download).suggestedFilename()).toBe('garden-plan.svg');
     expect(asked).toHaveLength(1);
-    await page.locator('#message-list .attachments a[download]', { hasText: 'garden-plan.svg' }).waitFor();
     // Of the sender's type, a blob could be opened as a page of this origin.
     expect(await page.evaluate('blobTypes')).toEqual(['application/octet-stream']);
     await page.unroute('**/attachments/*');
@@ -167,21 +183,46 @@ describe('the console', () => {
       body: JSON.stringify({ recipient: '+15550100', body: '', attachments: [path] }),
     });
     expect(sent.status).toBe(201);
-    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await page.locator(ANA).click();
     await page.locator('#message-list .attachments img[alt="pixel.png"]').waitFor();
     expect(await page.evaluate(`document.querySelector('#message-list img').naturalWidth`)).toBe(1);
   });
 
+  inBrowser('sends a file that is chosen, and one that could not be sent once more', async () => {
+    const { page } = there();
+    await page.locator(ANA).click();
+    await page.setInputFiles('#files', {
+      name: 'räuber.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(PIXEL, 'base64'),
+    });
+    await page.locator('#file-list', { hasText: 'räuber.png' }).waitFor();
+    await page.fill('#body', 'With a picture');
+    await page.keyboard.press('Enter');
+    await page.locator('#message-list .mine .attachments img[alt="räuber.png"]').waitFor();
+    await page.locator('#file-list li').waitFor({ state: 'detached' });
+    await there().command({ do: 'scenario', name: 'error_25', times: 1 });
+    await page.fill('#body', 'Does this arrive?');
+    await page.keyboard.press('Enter');
+    const failed = page.locator('#message-list .failed', { hasText: 'Does this arrive?' });
+    await failed.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('#message-list .mine:not(.failed)', { hasText: 'Does this arrive?' }).waitFor();
+  });
+
   inBrowser('filters the live events, and after a pause shows what happened meanwhile', async () => {
     const { page } = there();
+    await goTo('Events');
     await page.getByLabel('reaction added').uncheck();
     await page.locator('#event-list li[data-type="reaction.added"]').first().waitFor({ state: 'hidden' });
     await page.click('#pause');
     await page.getByText('paused').waitFor();
+    await goTo('Messages');
+    await page.click('#new-message');
     await page.fill('#recipient', '+15550101');
     await page.fill('#body', 'Written during the pause');
-    await page.keyboard.press('Control+Enter');
-    await page.locator('#send-result', { hasText: /row \d+/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('#message-list', { hasText: 'Written during the pause' }).waitFor();
+    await goTo('Events');
     expect(await page.locator('#event-list li', { hasText: 'Written during' }).count()).toBe(0);
     await page.click('#pause');
     await page.locator('#event-list li', { hasText: 'Written during' }).waitFor();
@@ -196,7 +237,7 @@ describe('the console', () => {
         headers: { 'x-api-key': key, 'content-type': 'application/json' },
         body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
       });
-      await page.reload();
+      await goTo('Webhooks');
       await page.locator('[data-do="test"]').click();
       await page.getByText('the receiver answered 204').waitFor();
       await page.locator('[data-do="replay"]').click();
@@ -205,11 +246,13 @@ describe('the console', () => {
       await page.locator('[data-do="deliveries"]').click();
       await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
       // What came of it can be read, however long the deliveries are.
+      await page.setViewportSize({ width: 1280, height: 360 });
       for (const place of ['0', 'webhooks.scrollHeight']) {
         await page.evaluate(`webhooks.scrollTop = ${place}`);
         expect(await page.evaluate(IS_RESULT_IN_VIEW)).toBe(true);
       }
       expect(await page.evaluate('webhooks.scrollTop')).toBeGreaterThan(30);
+      await page.setViewportSize({ width: 1280, height: 800 });
       // No column of the table is cut off.
       expect(await page.evaluate(`webhooks.querySelector('.deliveries').scrollWidth`)).toBe(
         await page.evaluate(`webhooks.querySelector('.deliveries').clientWidth`),
@@ -221,17 +264,22 @@ describe('the console', () => {
 
   inBrowser('fits a dark room and a phone', async () => {
     const { page } = there();
-    await page.locator('#conversation-list button', { hasText: 'any;-;+15550100' }).click();
+    await goTo('Messages');
+    await page.locator(ANA).click();
     await page.fill('#body', 'Shall I bring the ladder?');
     await page.keyboard.press('Control+Enter');
-    await page.locator('#event-list', { hasText: 'Good question' }).waitFor();
+    await page.locator('#message-list li:not(.mine)', { hasText: 'Good question' }).last().waitFor();
     await picture('console-light');
     await page.emulateMedia({ colorScheme: 'dark' });
     await picture('console-dark');
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    await page.evaluate(`document.getElementById('thread').scrollIntoView()`);
     await picture('console-phone');
+    // One at a time: the thread, and back to the list.
+    expect(await page.isVisible('#conversation-list')).toBe(false);
+    await page.click('#back');
+    await page.locator(ANA).waitFor();
+    expect(await page.isVisible('#thread')).toBe(false);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });
   });

@@ -13,7 +13,8 @@ import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+/** undefined where it is not installed. */
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** The browser itself must ask nobody anything. */
@@ -31,6 +32,15 @@ const QUIET = [
 export function inBrowser(name: string, run: () => Promise<void>): void {
   if (CHROMIUM === undefined) test.skip(`${name} (needs /usr/bin/chromium)`, run);
   else test(name, run);
+}
+
+/** An empty page in a browser of its own. */
+export async function openPage(executablePath: string): Promise<{ readonly browser: Browser; readonly page: Page }> {
+  const browser = await chromium.launch({ executablePath, args: QUIET });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  return { browser, page };
 }
 
 /** The demo as a child process, and a browser in front of it that keeps what it complains about. */
@@ -65,10 +75,7 @@ export class BrowserStage {
     const folder = join(parent, 'demo');
     const port = await freePort();
     const demo = await startDemo(folder, port);
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
-    const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    const { browser, page } = await openPage(CHROMIUM);
     return new BrowserStage(`http://127.0.0.1:${port}`, folder, demo, browser, page);
   }
 

@@ -1,3 +1,4 @@
+import { mayAskByItself, noteLimit } from './budget.js';
 import { keptKey } from './kept-key.js';
 
 /** Relative, so that it also holds behind a proxy that adds a folder. */
@@ -22,10 +23,11 @@ class Refusal extends Error {
   }
 }
 
-/** One call of the API; throws a Refusal. */
-export async function call(path, { method = 'GET', body } = {}) {
+/** One call of the API; throws a Refusal. `isByItself`: nobody clicked, so it may be refused to spare the limit. */
+export async function call(path, { method = 'GET', body, isByItself } = {}) {
   const response = await ask(path, {
     method,
+    isByItself,
     headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
@@ -33,8 +35,8 @@ export async function call(path, { method = 'GET', body } = {}) {
 }
 
 /** One page of a list, with the path of the next one if there is one; throws a Refusal. */
-export async function pageOf(path, signal) {
-  const response = await ask(path, { signal });
+export async function pageOf(path, { signal, isByItself } = {}) {
+  const response = await ask(path, { signal, isByItself });
   const [, next] = /<([^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
   return {
     items: await response.json(),
@@ -55,18 +57,35 @@ export async function newestOffset() {
   }
 }
 
-/** The bytes of an attachment; throws a Refusal. */
-export async function bytesOf(path) {
-  return (await ask(path, {})).blob();
+/** The bytes of an attachment, and the type that the answer names; throws a Refusal. */
+export async function bytesOf(path, { isByItself } = {}) {
+  const response = await ask(path, { isByItself });
+  return { bytes: await response.blob(), type: response.headers.get('Content-Type') ?? '' };
 }
 
-async function ask(path, { headers, ...options }) {
+/** Uploads a file; resolves with its id. */
+export async function upload(file) {
+  const response = await ask('attachments', {
+    method: 'POST',
+    headers: {
+      'Content-Type': file.type || 'application/octet-stream',
+      'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+    },
+    body: file,
+  });
+  return (await response.json()).id;
+}
+
+async function ask(path, { headers, isByItself = false, ...options }) {
+  if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not asked, to spare the limit.' });
   let response;
   try {
     response = await fetch(new URL(path, API), { ...options, headers: { ...headers, 'X-API-Key': asHeader(key) } });
-  } catch {
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
     throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });
   }
+  noteLimit(response.headers);
   if (response.ok) return response;
   throw new Refusal(response.status, await response.json().catch(() => ({ detail: `Status ${response.status}.` })));
 }

@@ -31,7 +31,7 @@ export function watchApprovals(nameOfKey) {
   if (isWatching) return;
   isWatching = true;
   setInterval(async () => {
-    if (isAsking || document.hidden || element('sign-out').hidden) return;
+    if (isAsking || document.hidden || element('workspace').hidden) return;
     isAsking = true;
     await showApprovals(nameOfKey).catch((error) => say('approval-result', error.message, true));
     isAsking = false;

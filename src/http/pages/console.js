@@ -1,19 +1,26 @@
 // The console: one page over the public API, nothing else. Each noun has a file of its own beside this one.
 
-import { offerAccess, showAccess } from './access.js';
+import { showAccess } from './access.js';
 import { call, currentKey, newestOffset, useKey } from './api.js';
-import { focusConversations, showConversations } from './conversations.js';
+import { offerViewer } from './attachments.js';
+import { focusConversations, offerConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
 import { watchHealth } from './health.js';
 import { forgetKey, isRemembered, keepKey, keyInAddress } from './kept-key.js';
 import { listen, offerFilter } from './live.js';
+import { offerMessagesView, showMessagesView } from './messages-view.js';
+import { currentRoute } from './route.js';
 import { offerSearch } from './search.js';
-import { offerSending } from './send.js';
-import { reloadThread } from './thread.js';
+import { expectChanges, offerSending } from './send.js';
+import { applyScheme, offerSettings, showSettings } from './settings.js';
+import { offerShortcuts } from './shortcuts.js';
+import { offerThread, reloadThread } from './thread.js';
 import { showWebhooks } from './webhooks.js';
 
 const WRONG_KEY = 'Wrong API key. Compare it with api_key in config.toml.';
 const CHANGED_KEY = 'The key was changed: enter the new one, api_key in config.toml.';
+
+let isIn = false;
 
 async function enter(candidate) {
   useKey(candidate);
@@ -22,11 +29,13 @@ async function enter(candidate) {
     const position = await newestPosition(status);
     await showConversations();
     keepKey(candidate, element('remember').checked);
-    show('workspace');
-    focusConversations();
+    isIn = true;
+    expectChanges(position.hasChanges);
+    showFrame();
     listen(position, () => leave(CHANGED_KEY), restart);
+    await showView();
+    if (currentRoute().id === undefined && currentRoute().view === 'messages') focusConversations();
     if (status.held_sends !== undefined) await showAccess();
-    await showWebhooks(status).catch((error) => say('webhook-result', error.message, true));
   } catch (error) {
     leave(error.status === 401 ? WRONG_KEY : error.message, error.status === 401);
   }
@@ -53,27 +62,44 @@ function leave(reason, isForgotten = true) {
     useKey('');
     forgetKey();
   }
-  show('sign-in');
+  isIn = false;
+  showFrame();
   say('key-error', reason, true);
   element('key').select();
 }
 
-/** Shows one of the two views: the sign-in form or the workspace. */
-function show(view) {
-  element('sign-in').hidden = view !== 'sign-in';
-  element('workspace').hidden = view !== 'workspace';
-  element('sign-out').hidden = view !== 'workspace';
-  element('access').hidden = true;
-  element('access-button').hidden = view !== 'workspace';
-  element('access-button').setAttribute('aria-pressed', 'false');
-  if (view === 'sign-in') {
-    element('key').focus();
-  } else {
+/** The sign-in form, or the views and the way to them. */
+function showFrame() {
+  element('sign-in').hidden = isIn;
+  element('workspace').hidden = !isIn;
+  element('views').hidden = !isIn;
+  if (isIn) {
     element('key').value = '';
     say('key-error', '');
+  } else element('key').focus();
+}
+
+/** Shows the view that the address names. */
+async function showView() {
+  if (!isIn) return;
+  const route = currentRoute();
+  for (const view of document.querySelectorAll('#workspace > [data-view]'))
+    view.hidden = view.dataset.view !== route.view;
+  for (const link of document.querySelectorAll('#views a')) {
+    if (link.hash === `#/${route.view}`) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  try {
+    if (route.view === 'messages') await showMessagesView(route);
+    else if (route.view === 'webhooks') await showWebhooks(await call('status'));
+    else if (route.view === 'access') await showAccess();
+    else if (route.view === 'settings') showSettings(await call('status'));
+  } catch (error) {
+    say(route.view === 'webhooks' ? 'webhook-result' : 'send-result', error.message, true);
   }
 }
 
+applyScheme();
 element('key-form').addEventListener('submit', (event) => {
   event.preventDefault();
   void enter(element('key').value);
@@ -82,16 +108,22 @@ element('sign-out').addEventListener('click', () => {
   forgetKey();
   location.reload();
 });
-// The same address once more, in a tab where the console is open.
 addEventListener('hashchange', () => {
+  // The address that postern open leads to, in a tab where the console is open.
   const key = keyInAddress();
-  if (key !== undefined) void enter(key);
+  if (key === undefined) void showView();
+  else void enter(key);
 });
+offerConversations();
+offerThread();
+offerMessagesView();
 offerSending();
 offerSearch();
 offerFilter();
-offerAccess();
+offerViewer();
+offerShortcuts();
+offerSettings(currentKey);
 watchHealth();
 element('remember').checked = isRemembered();
 if (currentKey() !== '') void enter(currentKey());
-else show('sign-in');
+else showFrame();

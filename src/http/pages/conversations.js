@@ -1,24 +1,51 @@
-import { call } from './api.js';
-import { copyOf, element, personOf, timeOf } from './elements.js';
-import { openConversation } from './thread.js';
+import { pageOf } from './api.js';
+import { copyOf, element, personOf, shortTimeOf, timeOf } from './elements.js';
+import { currentRoute, goTo, pathOfConversation } from './route.js';
 
-/** There are so many colours in console.css. */
+/** There are so many colours in conversations.css. */
 const HUES = 6;
+const AT_ONCE = 50;
+/** So near to its end, in pixels, the next page of the list is asked for. */
+const NEAR = 400;
 
 const list = element('conversation-list');
-const buttonOf = (id) => [...list.querySelectorAll('button')].find((button) => button.dataset.id === id);
+/** Those in the list: what is known of each, and its button. */
+const known = new Map();
+let next;
+let isLoading = false;
 
 /** What a person calls it. */
 export const nameOf = ({ display_name, participants, id, names }) =>
   display_name ?? (participants.map((address) => personOf(address, names)).join(', ') || id);
 
-export async function showConversations() {
-  const conversations = await call('conversations?limit=50&include=contacts');
+/** How the list calls a conversation; its id if it is not there. */
+export const shownName = (id) => known.get(id)?.button.title ?? id;
+
+export async function showConversations(options) {
+  const page = await pageOf(`conversations?limit=${AT_ONCE}&include=details,contacts`, options);
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
-  const current = list.querySelector('[aria-current="true"]')?.dataset.id;
-  list.replaceChildren(...conversations.map((conversation) => itemOf(conversation, current)));
-  element('conversation-none').hidden = conversations.length > 0;
-  if (focused !== undefined) buttonOf(focused)?.focus();
+  known.clear();
+  list.replaceChildren(...page.items.map(itemOf));
+  next = page.next;
+  element('conversation-none').hidden = page.items.length > 0;
+  showUnread();
+  markCurrent();
+  if (focused !== undefined) known.get(focused)?.button.focus();
+}
+
+async function showMore() {
+  if (next === undefined || isLoading) return;
+  isLoading = true;
+  try {
+    const page = await pageOf(next);
+    next = page.next;
+    // One that has a new message since the page before comes twice.
+    list.append(...page.items.filter(({ id }) => !known.has(id)).map(itemOf));
+  } catch {
+    // The next scroll asks again.
+  } finally {
+    isLoading = false;
+  }
 }
 
 /** The list is the first thing a keyboard reaches after the key. */
@@ -26,41 +53,54 @@ export function focusConversations() {
   (list.querySelector('button') ?? element('recipient')).focus();
 }
 
-/** How the list calls a conversation; its id if it is not there. */
-export const shownName = (id) => buttonOf(id)?.title ?? id;
-
-/** Opens one, at a message of it if there is one, and marks it in the list. */
-export async function choose(conversation, { isByKeyboard = false, message } = {}) {
-  for (const button of list.querySelectorAll('button')) {
-    button.setAttribute('aria-current', String(button.dataset.id === conversation.id));
-  }
-  // On a phone the messages are below the list.
-  element('thread').scrollIntoView({ block: 'nearest' });
-  if (isByKeyboard) element('body').focus();
-  await openConversation(conversation.id, nameOf(conversation), message);
+/** Marks the one that is open. */
+export function markCurrent() {
+  const { id } = currentRoute();
+  for (const [other, { button }] of known) button.setAttribute('aria-current', String(other === id));
 }
 
-/** Puts the conversation of a new message first; one that is not in the list yet brings a new list. */
-export async function noteMessage({ conversation_id: id, timestamp }) {
-  const button = buttonOf(id);
-  if (button === undefined) {
-    if (id !== '') await showConversations().catch(() => {});
+/** Shows a new message in the list; a conversation that is not there yet brings a new list. */
+export async function noteMessage(message) {
+  const entry = known.get(message.conversation_id);
+  if (entry === undefined) {
+    if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
     return;
   }
-  const time = button.querySelector('time');
-  time.textContent = timeOf(timestamp);
-  time.dateTime = timestamp;
+  const { button, conversation } = entry;
+  const { details } = conversation;
+  conversation.last_message_at = message.timestamp;
+  if (details !== undefined) {
+    details.last_message = message;
+    if (!message.is_from_me && details.unread_count !== undefined) details.unread_count += 1;
+  }
+  describe(button, conversation);
+  showUnread();
   // Nothing moves under the finger of somebody who is walking through the list.
   if (list.firstElementChild !== button.parentElement && !list.contains(document.activeElement)) {
     list.prepend(button.parentElement);
   }
 }
 
-function itemOf(conversation, current) {
+/** A message was read on another device. */
+export function noteRead({ conversation_id: id, is_from_me: isOwn }) {
+  const entry = known.get(id);
+  const { details } = entry?.conversation ?? {};
+  if (isOwn || !details?.unread_count) return;
+  details.unread_count -= 1;
+  describe(entry.button, entry.conversation);
+  showUnread();
+}
+
+function showUnread() {
+  let count = 0;
+  for (const { conversation } of known.values()) count += conversation.details?.unread_count ?? 0;
+  document.title = count === 0 ? 'Postern console' : `(${count}) Postern console`;
+}
+
+function itemOf(conversation) {
   const item = copyOf('conversation-item');
   const button = item.querySelector('button');
   const name = nameOf(conversation);
-  const time = item.querySelector('time');
   const avatar = item.querySelector('.avatar');
   avatar.textContent = (/\p{L}/u.exec(name)?.[0] ?? name.slice(-2)).toUpperCase();
   avatar.dataset.hue = String(
@@ -68,12 +108,47 @@ function itemOf(conversation, current) {
   );
   item.querySelector('strong').textContent = name;
   button.title = name;
-  item.querySelector('.id').textContent = conversation.id;
-  time.textContent = timeOf(conversation.last_message_at);
-  time.dateTime = conversation.last_message_at;
   button.dataset.id = conversation.id;
-  button.setAttribute('aria-current', String(conversation.id === current));
-  // A click that no pointer made came from the keyboard.
-  button.addEventListener('click', ({ detail }) => void choose(conversation, { isByKeyboard: detail === 0 }));
+  button.addEventListener('click', () => goTo(pathOfConversation(conversation.id)));
+  known.set(conversation.id, { conversation, button });
+  describe(button, conversation);
   return item;
+}
+
+/** What changes with each message: the time, the last message, how many are unread. */
+function describe(button, { details, last_message_at: at, names }) {
+  const time = button.querySelector('time');
+  time.textContent = shortTimeOf(at);
+  time.title = timeOf(at);
+  time.dateTime = at;
+  button.querySelector('.last').textContent = lastWords(details, names);
+  const unread = button.querySelector('.unread');
+  unread.hidden = !details?.unread_count;
+  unread.textContent = details?.unread_count ? `${details.unread_count}` : '';
+  unread.setAttribute('aria-label', `${details?.unread_count ?? 0} unread`);
+}
+
+function lastWords(details, names) {
+  const last = details?.last_message;
+  if (!last) return '';
+  const text = last.body === '' ? 'Attachment' : last.body;
+  if (last.is_from_me) return `You: ${text}`;
+  return details.is_group ? `${personOf(last.sender, names)}: ${text}` : text;
+}
+
+export function offerConversations() {
+  list.addEventListener(
+    'scroll',
+    () => {
+      if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void showMore();
+    },
+    { passive: true },
+  );
+  list.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
+    const button = step && event.target.closest('li')?.[step]?.querySelector('button');
+    if (!button) return;
+    event.preventDefault();
+    button.focus();
+  });
 }

@@ -17,8 +17,17 @@ export const personOf = (address, names = {}) => (Object.hasOwn(names, address) 
 /** The hour alone for what happened today. */
 export function timeOf(iso) {
   const time = new Date(iso);
-  const isToday = time.toDateString() === new Date().toDateString();
-  return isToday
+  return isToday(time)
     ? time.toLocaleTimeString([], { timeStyle: 'short' })
     : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
+
+/** The same where there is little room: the day alone for what is older. */
+export function shortTimeOf(iso) {
+  const time = new Date(iso);
+  return isToday(time)
+    ? time.toLocaleTimeString([], { timeStyle: 'short' })
+    : time.toLocaleDateString([], { dateStyle: 'short' });
+}
+
+const isToday = (time) => time.toDateString() === new Date().toDateString();

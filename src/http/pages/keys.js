@@ -1,5 +1,6 @@
 import { call } from './api.js';
 import { copyOf, element, say, timeOf } from './elements.js';
+import { goTo } from './route.js';
 import { showExactly } from './visible.js';
 
 const SCOPES = {
@@ -90,7 +91,7 @@ function button(text, run) {
 async function openAgain({ id, name, send }) {
   await call(`keys/${id}`, { method: 'PATCH', body: { send } });
   say('key-result', `“${name}” may write to the group again.`);
-  element('access-button').dispatchEvent(new Event('refresh'));
+  goTo('#/access');
 }
 
 /** A second press within a moment, because what follows cannot be taken back. */

@@ -1,8 +1,8 @@
-import { noteMessage, showConversations, shownName } from './conversations.js';
+import { noteMessage, noteRead, showConversations, shownName } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
 import { showHealth } from './health.js';
 import { Line } from './line.js';
-import { addMessage, reloadThread, removeMessage, updateMessage } from './thread.js';
+import { addMessage, noteReaction, reloadThread, removeMessage, updateMessage } from './thread.js';
 
 const KEPT_EVENTS = 200;
 const CHANGES = new Set(['message.updated', 'message.removed', 'messages.changed']);
@@ -88,6 +88,10 @@ function take(event) {
   item.querySelector('span').textContent = textOf(event);
   time.dateTime = at;
   time.textContent = timeOf(at);
+  // The whole of it, when somebody looks.
+  item.querySelector('details').addEventListener('toggle', () => {
+    item.querySelector('pre').textContent = JSON.stringify(event, undefined, 2);
+  });
   list.prepend(item);
   while (list.children.length > KEPT_EVENTS) list.lastElementChild.remove();
   show(event);
@@ -103,9 +107,14 @@ function show({ type, data, changes }) {
       break;
     case 'message.updated':
       updateMessage(data, changes);
+      if (changes.includes('read')) noteRead(data);
       break;
     case 'message.removed':
       removeMessage(data.id);
+      break;
+    case 'reaction.added':
+    case 'reaction.removed':
+      noteReaction(data, type === 'reaction.added');
       break;
     case 'messages.changed':
       void showConversations().catch(() => {});

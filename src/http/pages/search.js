@@ -1,6 +1,8 @@
-import { call, pageOf } from './api.js';
-import { choose, shownName } from './conversations.js';
+import { pageOf } from './api.js';
+import { shownName } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
+import { wantMessage } from './messages-view.js';
+import { goTo, pathOfConversation } from './route.js';
 
 /** All clients share the rate limit: nothing is asked while somebody types. */
 const WAIT_MS = 400;
@@ -70,7 +72,7 @@ async function show(path, place) {
   const { signal } = running;
   isAsking = true;
   try {
-    const { items, next, headers } = await pageOf(path, signal);
+    const { items, next, headers } = await pageOf(path, { signal });
     if (signal.aborted) return;
     isAsking = false;
     place(items.map(itemOf));
@@ -120,7 +122,10 @@ function itemOf({ message, highlights }) {
   time.textContent = timeOf(message.timestamp);
   time.dateTime = message.timestamp;
   button.disabled = message.conversation_id === '';
-  button.addEventListener('click', () => void open(message));
+  button.addEventListener('click', () => {
+    wantMessage(message);
+    goTo(pathOfConversation(message.conversation_id, message.id));
+  });
   return item;
 }
 
@@ -141,13 +146,4 @@ function textOf({ body, attachments }, highlights) {
   }
   if (at < body.length) parts.push(at < end ? body.slice(at, end) : '', body.length > end ? '…' : '');
   return parts;
-}
-
-async function open(message) {
-  try {
-    const id = message.conversation_id;
-    await choose(await call(`conversations/${encodeURIComponent(id)}?include=contacts`), { message });
-  } catch (error) {
-    say('search-state', error.message, true);
-  }
 }

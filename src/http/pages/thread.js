@@ -1,83 +1,168 @@
-import { bytesOf, call } from './api.js';
-import { copyOf, element, personOf, say, timeOf } from './elements.js';
+// The messages of the open conversation: a window of bounded size that moves with the scrolling.
 
-const AT_ONCE = 50;
+import { pageOf } from './api.js';
+import { element, say } from './elements.js';
+import { arrange, messageItem, reactionMark } from './message-item.js';
+
+const FIRST = 50;
+/** A cursor names a message inside what is shown, so that a page brings up to a page of it again. */
+const MORE = 100;
+const MAX_SHOWN = 400;
+/** So near to an end, in pixels, the next page is asked for. */
+const NEAR = 600;
+/** What stays written beside a message once it happened. */
+const MARKS = new Set(['edited', 'unsent']);
 
 const list = element('message-list');
 const toNewest = element('newest-messages');
 let openId = '';
 /** How often one was opened: only the last one is shown. */
 let openings = 0;
-let objectUrls = [];
-/** What stays written beside a message once it happened. */
-const MARKS = new Set(['edited', 'unsent']);
+/** What is shown, oldest first: the items of each page, and a cursor inside it. */
+let pages = [];
+let hasOlder = false;
+let hasNewer = false;
+let isLoading = false;
 
 export const openedConversation = () => openId;
+export const isAtNewest = () => openId !== '' && !hasNewer;
 
-/** Shows the newest messages of a conversation, or those around one of it, and makes it the one that is written to. */
-export async function openConversation(id, name, wanted) {
+/** Shows the newest messages of a conversation, or those around one of it. */
+export async function openConversation(id, wanted) {
   openId = id;
   openings += 1;
-  const own = openings;
-  element('thread-title').textContent = name;
+  pages = [];
+  hasOlder = false;
+  hasNewer = false;
   element('message-none').hidden = true;
-  element('recipient').value = id;
   list.replaceChildren();
   toNewest.hidden = true;
-  toNewest.onclick = () => void openConversation(id, name);
+  await show(wanted);
+}
+
+export function closeConversation() {
+  openId = '';
+  openings += 1;
+  pages = [];
+  list.replaceChildren();
+  toNewest.hidden = true;
+  element('message-none').hidden = false;
+}
+
+async function show(wanted) {
+  const own = openings;
+  list.setAttribute('aria-busy', 'true');
   try {
-    const { messages, isNewest } = await read(id, wanted);
+    const { items, next, isNewest } = await around(wanted);
     if (own !== openings) return; // Another one was chosen meanwhile.
-    for (const url of objectUrls) URL.revokeObjectURL(url);
-    objectUrls = [];
     // What came as an event in the meantime stays, behind those that were asked for.
-    const known = new Set(messages.map((message) => message.id));
-    const later = isNewest ? [...list.children].filter((item) => !known.has(item.dataset.id)) : [];
-    list.replaceChildren(...messages.map((message) => itemOf(message)), ...later);
-    toNewest.hidden = isNewest;
+    const known = new Set(items.map((message) => message.id));
+    const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
+    pages = [{ items: items.map((message) => messageItem(message)), cursor: cursorIn(next) }];
+    pages[0].items.push(...later);
+    hasOlder = isNewest ? next !== undefined : true;
+    hasNewer = !isNewest;
+    render();
     if (wanted === undefined) list.scrollTop = list.scrollHeight;
-    else show(wanted);
+    else mark(wanted);
+    loadWhatIsNear();
   } catch (error) {
-    say('send-result', error.message, true);
+    if (own === openings) say('send-result', error.message, true);
+  } finally {
+    if (own === openings) list.removeAttribute('aria-busy');
   }
 }
 
+const pathOf = (query) =>
+  `messages?include=details,contacts&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
+const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
+
 /** The newest messages, oldest first, if the wanted one is among them, else those from it on. */
-async function read(id, wanted) {
-  const path = `messages?limit=${AT_ONCE}&include=contacts&conversation_id=${encodeURIComponent(id)}`;
-  const newest = await call(path);
-  if (wanted === undefined || newest.length < AT_ONCE || newest.some((message) => message.id === wanted.id)) {
-    return { messages: newest.reverse(), isNewest: true };
+async function around(wanted) {
+  const newest = await pageOf(pathOf({ limit: FIRST }));
+  const isThere = newest.items.length < FIRST || newest.items.some(({ id }) => id === wanted?.id);
+  if (wanted === undefined || isThere) {
+    return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
   // The time of a message is shown without its fraction of a second.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
-  const messages = await call(`${path}&order=asc&since=${encodeURIComponent(since)}`);
-  return { messages, isNewest: false };
+  const { items, next } = await pageOf(pathOf({ limit: FIRST, order: 'asc', since }));
+  return { items, next, isNewest: next === undefined };
 }
 
-function show({ id }) {
+/** Adds the page before or behind what is shown, and gives up as much at the other end. */
+async function extend(isOlder) {
+  const { cursor } = pages.at(isOlder ? 0 : -1) ?? {};
+  if (isLoading || cursor === undefined) return;
+  isLoading = true;
+  const own = openings;
+  try {
+    const order = isOlder ? 'desc' : 'asc';
+    const { items, next } = await pageOf(pathOf({ limit: MORE, order, cursor }));
+    if (own !== openings) return;
+    const known = new Set(messages().map((item) => item.dataset.id));
+    const added = items.filter(({ id }) => !known.has(id)).map((message) => messageItem(message));
+    if (isOlder) added.reverse();
+    const page = { items: added, cursor: cursorIn(next) };
+    if (isOlder) {
+      hasOlder = next !== undefined && added.length > 0;
+      if (added.length > 0) pages.unshift(page);
+    } else {
+      hasNewer = next !== undefined && added.length > 0;
+      if (added.length > 0) pages.push(page);
+    }
+    while (pages.length > 2 && count() > MAX_SHOWN && pages.at(isOlder ? -2 : 1).cursor !== undefined) {
+      if (isOlder) pages.pop();
+      else pages.shift();
+      if (isOlder) hasNewer = true;
+      else hasOlder = true;
+    }
+    keepingPlace(added, render);
+  } catch (error) {
+    if (own === openings) say('send-result', error.message, true);
+  } finally {
+    isLoading = false;
+  }
+  if (own === openings) loadWhatIsNear();
+}
+
+const count = () => pages.reduce((sum, { items }) => sum + items.length, 0);
+const messages = () => [...list.children].filter((item) => item.dataset.id !== undefined);
+const shown = (id) => messages().find((item) => item.dataset.id === id);
+
+/** What the person looks at stays where it is on the screen. */
+function keepingPlace(added, change) {
+  const isAdded = new Set(added);
+  const top = list.getBoundingClientRect().top;
+  const anchor = messages().find((item) => !isAdded.has(item) && item.getBoundingClientRect().bottom > top);
+  const before = anchor?.getBoundingClientRect().top;
+  change();
+  if (anchor?.isConnected) list.scrollTop += anchor.getBoundingClientRect().top - before;
+}
+
+function render() {
+  list.replaceChildren(...pages.flatMap(({ items }) => items));
+  arrange(list);
+  toNewest.hidden = !hasNewer;
+}
+
+function loadWhatIsNear() {
+  if (hasOlder && list.scrollTop < NEAR) void extend(true);
+  else if (hasNewer && list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void extend(false);
+}
+
+function mark({ id }) {
   const item = shown(id);
   if (item === undefined) return;
   item.classList.add('found');
   item.tabIndex = -1;
-  item.scrollIntoView({ block: 'nearest' });
-  item.focus();
+  item.scrollIntoView({ block: 'center' });
+  item.focus({ preventScroll: true });
 }
 
 /** Shows the newest messages of the open conversation as they are now; a place further back stays as it is. */
 export async function reloadThread() {
-  if (openId === '' || !toNewest.hidden) return;
-  const own = openings;
-  try {
-    const { messages } = await read(openId);
-    if (own !== openings) return;
-    const newest = Number(messages.at(-1)?.id ?? 0);
-    const later = [...list.children].filter((item) => Number(item.dataset.id) > newest);
-    list.replaceChildren(...messages.map((message) => itemOf(message)), ...later);
-    list.scrollTop = list.scrollHeight;
-  } catch (error) {
-    say('send-result', error.message, true);
-  }
+  if (openId !== '' && !hasNewer) await show();
 }
 
 /** Shows a message as it is now, if it is shown. */
@@ -87,111 +172,60 @@ export function updateMessage(message, changes) {
   const item = shown(message.id);
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
-  const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
+  const next = messageItem(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
+  // An event has no details: what is known of the message besides stays.
+  for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
   // A picture that is shown stays.
   if (!changes.includes('attachment')) {
     next.querySelector('.attachments').replaceWith(item.querySelector('.attachments'));
   }
+  for (const { items } of pages) {
+    const at = items.indexOf(item);
+    if (at >= 0) items[at] = next;
+  }
   item.replaceWith(next);
+  arrange(list);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
 export function removeMessage(id) {
-  shown(id)?.remove();
+  const item = shown(id);
+  if (item === undefined) return;
+  for (const page of pages) page.items = page.items.filter((other) => other !== item);
+  item.remove();
+  arrange(list);
 }
 
-const shown = (id) => [...list.children].find((item) => item.dataset.id === id);
+/** Shows a reaction on its message, or takes it away. */
+export function noteReaction(reaction, isAdded) {
+  const place = shown(reaction.message_id)?.querySelector('.reactions');
+  if (place === undefined) return;
+  const isAtEnd = isScrolledToEnd();
+  const mark = reactionMark(reaction);
+  for (const other of [...place.children]) {
+    if (other.dataset.of === mark.dataset.of) other.remove();
+  }
+  if (isAdded) place.append(mark);
+  place.hidden = place.children.length === 0;
+  if (isAtEnd) list.scrollTop = list.scrollHeight;
+}
+
 const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
 
 /** Adds a message that has just come, if its conversation is open at its end. */
 export function addMessage(message) {
-  if (message.conversation_id !== openId || !toNewest.hidden) return;
+  if (message.conversation_id !== openId || hasNewer) return;
   if (shown(message.id) !== undefined) return;
   const isAtEnd = isScrolledToEnd();
-  list.append(itemOf(message));
+  const item = messageItem(message);
+  if (pages.length === 0) pages = [{ items: [] }];
+  pages.at(-1).items.push(item);
+  list.append(item);
+  arrange(list);
   if (isAtEnd || message.is_from_me) list.scrollTop = list.scrollHeight;
 }
 
-function itemOf(message, mark) {
-  const item = copyOf('message-item');
-  const time = item.querySelector('time');
-  item.dataset.id = message.id;
-  item.classList.toggle('mine', message.is_from_me);
-  const who = item.querySelector('b');
-  who.textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
-  who.title = message.sender;
-  time.textContent = timeOf(message.timestamp);
-  time.dateTime = message.timestamp;
-  const states = [mark, message.is_from_me ? message.status : undefined];
-  item.querySelector('.state').textContent = states.filter((state) => state !== undefined).join(', ');
-  if (mark !== undefined) item.dataset.mark = mark;
-  const text = item.querySelector('p');
-  text.textContent = message.body;
-  text.hidden = message.body === '';
-  const place = item.querySelector('.attachments');
-  for (const [index, path] of message.attachments.entries()) showAttachment(place, message.id, index, path);
-  return item;
-}
-
-/** By the ending of the name. SVG could carry a script of its own: it is offered, never shown. */
-const PICTURE_TYPES = {
-  avif: 'image/avif',
-  gif: 'image/gif',
-  heic: 'image/heic',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  png: 'image/png',
-  webp: 'image/webp',
-};
-
-/** undefined for what is no picture. */
-function pictureTypeOf(name) {
-  const ending = /\.(\w+)$/.exec(name)?.[1].toLowerCase() ?? '';
-  return Object.hasOwn(PICTURE_TYPES, ending) ? PICTURE_TYPES[ending] : undefined;
-}
-
-/** Every attachment is a request that counts for the limit: a picture is asked for when it is seen, all else when it is wanted. */
-const seen = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) {
-    if (!isIntersecting) continue;
-    seen.unobserve(target);
-    target.click();
-  }
-});
-
-function showAttachment(place, id, index, path) {
-  const name = path.split('/').at(-1);
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = name;
-  button.title = path;
-  place.append(button);
-  const pictureType = pictureTypeOf(name);
-  button.addEventListener('click', () => void load(button, name, pictureType, id, index), { once: true });
-  if (pictureType !== undefined) seen.observe(button);
-}
-
-async function load(button, name, pictureType, id, index) {
-  button.disabled = true;
-  try {
-    const bytes = await bytesOf(`messages/${encodeURIComponent(id)}/attachments/${index}`);
-    // The sender chose the type of the answer: a page among the blobs would run in this origin, without its policy.
-    const blob = new Blob([bytes], { type: pictureType ?? 'application/octet-stream' });
-    const link = document.createElement('a');
-    link.textContent = name;
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    objectUrls.push(link.href);
-    button.replaceWith(link);
-    if (pictureType === undefined) {
-      link.click();
-      return;
-    }
-    const picture = document.createElement('img');
-    picture.alt = name;
-    picture.src = link.href;
-    link.replaceChildren(picture);
-  } catch (error) {
-    button.textContent = `${name} (${error.status === 404 ? 'not on disk' : 'could not be loaded'})`;
-  }
+export function offerThread() {
+  list.addEventListener('scroll', loadWhatIsNear, { passive: true });
+  toNewest.addEventListener('click', () => void openConversation(openId));
 }

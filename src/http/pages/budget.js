@@ -1,0 +1,33 @@
+// All clients of the service share its limit, so the page asks for little by itself.
+
+const OWN_PER_MINUTE = 20;
+/** With fewer requests left in the minute, only what a person clicks is asked for. */
+const RESERVE = 15;
+const MINUTE_MS = 60_000;
+
+const asked = [];
+let left = Number.POSITIVE_INFINITY;
+let leftUntil = 0;
+
+/** Whether the page may ask for something that nobody clicked; if so, it is counted. */
+export function mayAskByItself() {
+  const now = performance.now();
+  while (asked.length > 0 && now - asked[0] > MINUTE_MS) asked.shift();
+  if (asked.length >= OWN_PER_MINUTE || isScarce()) return false;
+  asked.push(now);
+  return true;
+}
+
+/** Whether so few requests are left that the page has to wait. */
+export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
+
+/** Reads what the service says is left (`RateLimit: "default";r=42;t=17`). */
+export function noteLimit(headers) {
+  const [, remaining, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
+  if (remaining === undefined) return;
+  left = Number(remaining);
+  leftUntil = performance.now() + Number(seconds) * 1000;
+  const note = document.getElementById('limit-note');
+  note.hidden = !isScarce();
+  if (isScarce()) setTimeout(() => (note.hidden = !isScarce()), Number(seconds) * 1000 + 50);
+}

@@ -1,0 +1,128 @@
+import { call } from './api.js';
+import { showAttachments } from './attachments.js';
+import { copyOf, personOf, say, timeOf } from './elements.js';
+
+const REACTIONS = {
+  love: '❤️',
+  thumbs_up: '👍',
+  thumbs_down: '👎',
+  haha: '😂',
+  exclamation: '‼️',
+  question: '❓',
+};
+/** Of one sender within so long, only the first message says who and when. */
+const TOGETHER_MS = 5 * 60_000;
+/** A link ends before what usually ends the sentence. */
+const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
+
+/** One message of a thread. */
+export function messageItem(message, mark) {
+  const item = copyOf('message-item');
+  const { details } = message;
+  item.dataset.id = message.id;
+  item.dataset.sender = message.is_from_me ? '' : message.sender;
+  item.dataset.time = message.timestamp;
+  item.classList.toggle('mine', message.is_from_me);
+  item.classList.toggle('failed', message.status === 'failed');
+  const who = item.querySelector('b');
+  who.textContent = message.is_from_me ? 'me' : personOf(message.sender, message.names);
+  who.title = message.sender;
+  const time = item.querySelector('time');
+  time.textContent = new Date(message.timestamp).toLocaleTimeString([], { timeStyle: 'short' });
+  time.title = timeOf(message.timestamp);
+  time.dateTime = message.timestamp;
+  showQuote(item, message);
+  showText(item.querySelector('.body'), message.body);
+  showState(item, message, mark ?? markOf(details));
+  showReactions(item, details?.reactions ?? []);
+  showAttachments(item.querySelector('.attachments'), message);
+  return item;
+}
+
+function markOf(details) {
+  if (details === undefined) return undefined;
+  return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
+}
+
+function showText(place, body) {
+  const parts = [];
+  let end = 0;
+  for (const { 0: address, index } of body.matchAll(LINK)) {
+    const link = document.createElement('a');
+    link.href = address;
+    link.textContent = address;
+    link.target = '_blank';
+    link.rel = 'noopener noreferrer';
+    parts.push(body.slice(end, index), link);
+    end = index + address.length;
+  }
+  place.replaceChildren(...parts, body.slice(end));
+  place.hidden = body === '';
+}
+
+function showQuote(item, { details, names }) {
+  const quote = item.querySelector('blockquote');
+  const original = details?.reply_to;
+  quote.hidden = !original;
+  if (!original) return;
+  quote.querySelector('b').textContent = original.sender === '' ? 'me' : personOf(original.sender, names);
+  quote.querySelector('span').textContent = original.body;
+}
+
+function showState(item, { is_from_me: isOwn, status, conversation_id: conversation, body, attachments }, mark) {
+  const states = [mark, isOwn ? status : undefined].filter((state) => state !== undefined);
+  item.querySelector('.state').textContent = states.join(', ');
+  if (mark !== undefined) item.dataset.mark = mark;
+  const again = item.querySelector('[data-do="retry"]');
+  // A file can only be chosen again.
+  again.hidden = status !== 'failed' || body === '' || attachments.length > 0;
+  again.addEventListener('click', () => void sendAgain(again, { recipient: conversation, body }));
+}
+
+async function sendAgain(button, body) {
+  button.disabled = true;
+  try {
+    await call('messages', { method: 'POST', body });
+    button.hidden = true;
+    say('send-result', 'Sent again.');
+  } catch (error) {
+    say('send-result', error.message, true);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function showReactions(item, reactions) {
+  const place = item.querySelector('.reactions');
+  place.replaceChildren(...reactions.map(reactionMark));
+  place.hidden = reactions.length === 0;
+}
+
+/** One reaction; each person has at most one of a kind. */
+export function reactionMark({ reaction_type: type, emoji, is_from_me: isOwn, sender, names }) {
+  const mark = document.createElement('span');
+  mark.textContent = emoji ?? REACTIONS[type] ?? '▫️';
+  mark.title = `${isOwn ? 'me' : personOf(sender, names)}: ${type.replace('_', ' ')}`;
+  mark.dataset.of = `${isOwn ? '' : sender} ${type} ${emoji ?? ''}`;
+  return mark;
+}
+
+/** Adds and removes the headings of days, and joins what one person wrote in one go. */
+export function arrange(list) {
+  for (const heading of list.querySelectorAll('.day')) heading.remove();
+  let before;
+  for (const item of [...list.children]) {
+    const at = new Date(item.dataset.time);
+    const isNewDay = before === undefined || at.toDateString() !== new Date(before.dataset.time).toDateString();
+    if (isNewDay) {
+      const heading = document.createElement('li');
+      heading.className = 'day';
+      heading.textContent = at.toLocaleDateString([], { dateStyle: 'full' });
+      item.before(heading);
+    }
+    const isJoined =
+      !isNewDay && before.dataset.sender === item.dataset.sender && at - new Date(before.dataset.time) < TOGETHER_MS;
+    item.classList.toggle('joined', isJoined);
+    before = item;
+  }
+}

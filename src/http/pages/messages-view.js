@@ -1,0 +1,68 @@
+// The conversations beside the open one; on a phone one or the other.
+
+import { call } from './api.js';
+import { markCurrent, nameOf, shownName } from './conversations.js';
+import { element, say } from './elements.js';
+import { isNewConversation, writeTo } from './send.js';
+import { closeConversation, openConversation, openedConversation } from './thread.js';
+
+let shownMessage;
+let wanted;
+
+/** The message that the next address names, so that it need not be asked for. */
+export function wantMessage(message) {
+  wanted = message;
+}
+
+/** Shows what the address names. */
+export async function showMessagesView({ id, message }) {
+  markCurrent();
+  element('messages').classList.toggle('has-thread', id !== undefined || isNewConversation());
+  if (id === undefined) {
+    closeConversation();
+    shownMessage = undefined;
+    writeTo(undefined);
+    element('thread-title').textContent = 'Messages';
+    element('copy-id').hidden = true;
+    return;
+  }
+  const isSame = id === openedConversation() && message === shownMessage;
+  const isByKeyboard = document.activeElement?.matches('#conversation-list button:focus-visible');
+  element('thread-title').textContent = shownName(id);
+  element('copy-id').hidden = false;
+  writeTo(id);
+  if (shownName(id) === id) void showName(id);
+  if (isSame && wanted === undefined) return;
+  shownMessage = message;
+  const found = message === undefined ? undefined : await messageOf(message);
+  wanted = undefined;
+  if (isByKeyboard) element('body').focus();
+  await openConversation(id, found);
+}
+
+async function messageOf(id) {
+  if (wanted?.id === id) return wanted;
+  try {
+    return await call(`messages/${encodeURIComponent(id)}`);
+  } catch (error) {
+    say('send-result', error.message, true);
+    return undefined;
+  }
+}
+
+/** Of one that is not in the list, because it is old. */
+async function showName(id) {
+  try {
+    const name = nameOf(await call(`conversations/${encodeURIComponent(id)}?include=contacts`));
+    if (id === openedConversation()) element('thread-title').textContent = name;
+  } catch (error) {
+    say('send-result', error.message, true);
+  }
+}
+
+export function offerMessagesView() {
+  element('copy-id').addEventListener('click', async () => {
+    await navigator.clipboard.writeText(openedConversation());
+    say('send-result', 'Copied the id of the conversation.');
+  });
+}

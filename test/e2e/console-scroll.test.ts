@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { KEY, Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MESSAGES = 1500;
+const CONVERSATIONS = 120;
+/** How many messages the page holds at once, at most: one page more than it keeps. */
+const MOST = 500;
+const LONG = 'iMessage;-;+15550100';
+
+const fixture = new ChatFixture(join(temporaryFolder(), 'chat.db'));
+let service: Service;
+let browser: Browser | undefined;
+let page: Page;
+let ids: readonly string[] = [];
+
+beforeAll(async () => {
+  if (CHROMIUM === undefined) return;
+  fixture.transaction(() => {
+    const chat = fixture.chat(LONG, ['+15550100']);
+    // Several in one second, as people write.
+    ids = Array.from({ length: MESSAGES }, (_, n) => {
+      const date = appleNs('2026-01-01T00:00:00Z') + BigInt(Math.floor(n / 3) * 7) * 1_000_000_000n + BigInt(n);
+      return String(fixture.message({ chat, date, text: `number ${n}`, is_from_me: n % 4 === 0 ? 1 : 0 }));
+    });
+    for (let n = 0; n < CONVERSATIONS; n += 1) {
+      const other = fixture.chat(`iMessage;-;person${n}@example.com`, [`person${n}@example.com`]);
+      fixture.message({ chat: other, date: appleNs('2025-01-01T00:00:00Z') + BigInt(n), text: `hello ${n}` });
+    }
+  });
+  service = await Service.start({ chatDbPath: fixture.path });
+  ({ browser, page } = await openPage(CHROMIUM));
+  await page.goto(`http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}`);
+  await page.locator('#conversation-list button').first().waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service.dispose();
+  fixture.remove();
+});
+
+const shown = () =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('#message-list [data-id]')].map(({ dataset }) => dataset.id)`);
+
+/** What is shown is one piece of the conversation, in order. */
+function expectOnePiece(shownIds: readonly string[]): void {
+  const from = ids.indexOf(shownIds[0] ?? '');
+  expect(shownIds).toEqual(ids.slice(from, from + shownIds.length));
+  expect(shownIds.length).toBeLessThanOrEqual(MOST);
+}
+
+async function scrollUntil(place: 'top' | 'bottom', id: string | undefined): Promise<void> {
+  await eventually(async () => {
+    await page.evaluate(
+      place === 'top'
+        ? `document.getElementById('message-list').scrollTop = 0`
+        : `document.getElementById('message-list').scrollTop = 1e9`,
+    );
+    const seen = await shown();
+    expectOnePiece(seen);
+    expect(place === 'top' ? seen[0] : seen.at(-1)).toBe(id);
+  });
+}
+
+describe('scrolling in the console', () => {
+  inBrowser('goes back to the first message and on to the newest, and holds a bounded part', async () => {
+    await page.locator(`#conversation-list [data-id="${LONG}"]`).click();
+    await eventually(async () => expect((await shown()).at(-1)).toBe(ids.at(-1)));
+    await scrollUntil('top', ids[0]);
+    await page.locator('#newest-messages').waitFor();
+    await scrollUntil('bottom', ids.at(-1));
+    expect(await page.isVisible('#newest-messages')).toBe(false);
+  });
+
+  inBrowser('stays where the person reads while a page is added before it', async () => {
+    await page.reload();
+    await eventually(async () => expect((await shown()).at(-1)).toBe(ids.at(-1)));
+    const before = (await shown()).length;
+    const moved = await page.evaluate<number>(`new Promise((resolve) => {
+      const list = document.getElementById('message-list');
+      list.scrollTop = 300;
+      const item = [...list.querySelectorAll('[data-id]')].find((each) => each.getBoundingClientRect().top > 300);
+      const top = item.getBoundingClientRect().top;
+      const seen = new MutationObserver(() => requestAnimationFrame(() => {
+        if (list.querySelectorAll('[data-id]').length <= ${before}) return;
+        seen.disconnect();
+        resolve(Math.abs(item.getBoundingClientRect().top - top));
+      }));
+      seen.observe(list, { childList: true });
+    })`);
+    expect(moved).toBeLessThan(30);
+  });
+
+  inBrowser('goes both ways from a message in the middle that the address names', async () => {
+    const middle = ids[700] ?? '';
+    await page.goto(`http://127.0.0.1:${service.port}/console#/c/${encodeURIComponent(LONG)}/${middle}`);
+    await page.locator(`#message-list .found[data-id="${middle}"]`).waitFor();
+    await eventually(async () => {
+      const seen = await shown();
+      expectOnePiece(seen);
+      expect(seen.indexOf(middle)).toBeGreaterThan(0);
+      expect(seen.length - seen.indexOf(middle)).toBeGreaterThan(20);
+    });
+    await scrollUntil('top', ids[0]);
+    await page.locator('#newest-messages').click();
+    await eventually(async () => expect((await shown()).at(-1)).toBe(ids.at(-1)));
+  });
+
+  inBrowser('lists all conversations, page by page', async () => {
+    await eventually(async () => {
+      await page.evaluate(`document.getElementById('conversation-list').scrollTop = 1e9`);
+      expect(await page.locator('#conversation-list li').count()).toBe(CONVERSATIONS + 1);
+    });
+    await page.locator('#conversation-list', { hasText: 'hello 0' }).waitFor();
+  });
+});

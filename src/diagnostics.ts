@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { DiagnosticReader, prefixCounts } from './chatdb/diagnostics.ts';
-import { addressOf } from './chatdb/queries.ts';
+import { addressOf } from './domain/address.ts';
 import {
   ACCOUNT_SERVICES,
   type AccountDiagnostics,

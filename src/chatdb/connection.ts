@@ -1,9 +1,12 @@
 import { accessSync, constants, opendirSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { LogIdentity } from '../domain/cursor.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
+import type { Offset } from '../domain/offset.ts';
 import type { Log } from '../domain/ports/host.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
 import { problem } from '../domain/problems.ts';
+import { toText } from './columns.ts';
 import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -266,3 +269,13 @@ export function readOnce<Result>(
 }
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+
+/** Facts for `isReplaced`, inside a read of the caller. */
+export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
+  const row = database.get(queries.guid, rowId);
+  return {
+    inode,
+    guidAtCursor: row === undefined ? null : toText(row[0]),
+    highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
+  };
+}

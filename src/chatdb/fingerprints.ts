@@ -1,9 +1,11 @@
+import { CONTENT_BITS, FLAGS, NO_PRINT, type Print, printOf, REACTION_PRINT } from '../domain/fingerprint.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { PrintReader, PrintsRead, RowOrigin } from '../domain/ports/changes.ts';
-import { toText } from './columns.ts';
-import type { Connection } from './connection.ts';
-import { identityAt } from './message-log.ts';
-import { printQueriesOf, printsBetween, printsOf } from './prints.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
+import { type Connection, identityAt } from './connection.ts';
+import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
+import { anyOf, column, hasAttachmentTables, isNoReaction, isShown, LOWEST_CHAT } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
@@ -64,4 +66,159 @@ export class Fingerprints implements PrintReader {
       identity: identityAt(snapshot, this.#connection.fileId, at),
     }));
   }
+}
+
+/** Rows of each indexed set that are watched, newest first. */
+const MAX_WATCHED = 500;
+
+const MAX_DELETED = 5000;
+
+/** The SQL of prints. Each takes the row ids from a range (`from`, `to`) or a JSON list. */
+interface PrintQueries {
+  readonly newest: string;
+  readonly range: RowQueries;
+  readonly list: RowQueries;
+  readonly next: string;
+  readonly watched: readonly string[];
+  readonly deletions: string | undefined;
+  readonly origins: string;
+}
+
+interface RowQueries {
+  /** Row id, and flags and content as one number; -1 of a reaction. */
+  readonly rows: string;
+  /** Row id, and a number that moves with its attachments. */
+  readonly attachments: string | undefined;
+  /** Row ids of messages that only the deleted ones list. */
+  readonly deleted: string | undefined;
+}
+
+/** Prints of a range of rows, inside a read of the caller. */
+export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
+  return printsOf(snapshot.database, printQueriesOf(snapshot).range, [from, to]);
+}
+
+export function printsOf(
+  database: ChatDatabase,
+  { rows, attachments, deleted }: RowQueries,
+  parameters: readonly (number | string)[],
+): ReadonlyMap<number, Print> {
+  const numbers = (sql: string | undefined): Row[] => (sql === undefined ? [] : database.all(sql, ...parameters));
+  const files = new Map(numbers(attachments).map(([rowId, state]) => [Number(rowId), Number(state)]));
+  const gone = new Set(numbers(deleted).map(([rowId]) => Number(rowId)));
+  const prints = new Map<number, Print>();
+  for (const [rowId, value] of numbers(rows)) {
+    const id = Number(rowId);
+    const isReaction = value === -1;
+    prints.set(id, isReaction ? REACTION_PRINT : printOf(Number(value ?? NO_PRINT), files.get(id) ?? 0, gone.has(id)));
+  }
+  return prints;
+}
+
+export function printQueriesOf({ database }: Snapshot): PrintQueries {
+  return printQueriesFor(database.schema);
+}
+
+const printQueriesFor = perSchema((schema): PrintQueries => {
+  const print = `CASE WHEN ${isNoReaction(schema)} THEN ${flagsSql(schema)} + ${contentSql(schema)} ELSE -1 END`;
+  const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
+  const among = (rowId: string): string => `${rowId} IN (SELECT value FROM json_each(${TEXT_PARAM}))`;
+  const of = (isIn: (rowId: string) => string): RowQueries => ({
+    rows: `SELECT m.ROWID, ${print} FROM message m WHERE ${isIn('m.ROWID')}`,
+    attachments: attachmentsSql(schema, isIn('j.message_id')),
+    deleted: deletedSql(schema, isIn('r.message_id')),
+  });
+  return {
+    newest: `SELECT ROWID FROM message WHERE ROWID <= ${INT_PARAM} ORDER BY ROWID DESC LIMIT 1 OFFSET ${INT_PARAM}`,
+    range: of(between),
+    list: of(among),
+    next: `SELECT ROWID FROM message WHERE ROWID > ${INT_PARAM} AND ROWID <= ${Number.MAX_SAFE_INTEGER} ORDER BY ROWID LIMIT 1`,
+    watched: watchedSql(schema),
+    deletions: schema.hasTable('sqlite_sequence')
+      ? "SELECT seq FROM sqlite_sequence WHERE name = 'deleted_messages'"
+      : undefined,
+    origins: `SELECT m.ROWID, m.guid, (SELECT c.guid FROM chat c WHERE c.ROWID = ${LOWEST_CHAT})
+      FROM message m WHERE ${between('m.ROWID')}`,
+  };
+});
+
+/** The columns that decision B7 reads, each asked by itself; what another person's row says of delivery means nothing. */
+function flagsSql(schema: SchemaInfo): string {
+  const flag = (bit: number, ...names: readonly string[]): string =>
+    `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
+  const own = [flag(FLAGS.delivered, 'is_delivered', 'date_delivered'), flag(FLAGS.sent, 'is_sent')];
+  own.push(flag(FLAGS.failed, 'error'));
+  return `${flag(FLAGS.read, 'date_read', 'is_read')} + CASE WHEN m.is_from_me THEN ${own.join(' + ')} ELSE 0 END
+    + CASE WHEN ${anyOf(schema, 'date_edited', 'date_retracted')}
+      THEN ${flag(FLAGS.edited, 'date_edited')} + ${flag(FLAGS.unsent, 'date_retracted')} ELSE 0 END`;
+}
+
+const BITS_31 = 2 ** 31 - 1;
+
+/** Below 2^31: the product with a length, at most 2^30, and a sum of three of them stay within SQLite's integers. */
+const LENGTH_FACTORS = { text: 2_147_483_629, attributedbody: 1_836_311_903, message_summary_info: 1_610_612_741 };
+
+const DATE_FACTORS = { date_edited: 805_306_457, date_retracted: 1_234_567_891 };
+
+/** Sums of this many bits stay exact. */
+const SUM_BITS = 2 ** 50 - 1;
+
+/** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
+function contentSql(schema: SchemaInfo): string {
+  const there = (factors: Readonly<Record<string, number>>): [string, number][] =>
+    Object.entries(factors).filter(([name]) => schema.hasColumn('message', name));
+  const lengths = there(LENGTH_FACTORS).map(
+    ([name, factor]) => `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${factor}`,
+  );
+  const dates = there(DATE_FACTORS).map(
+    ([name, factor]) => `((ifnull(m.${name} % ${BITS_31}, 0) & ${BITS_31}) * ${factor} & ${SUM_BITS})`,
+  );
+  const anyDate = anyOf(schema, ...Object.keys(DATE_FACTORS));
+  const mixed = `((${lengths.join(' + ')}) & ${SUM_BITS}) + CASE WHEN ${anyDate} THEN ${dates.join(' + ') || '0'} ELSE 0 END`;
+  // The middle bits of a product are mixed best.
+  return `(((${mixed}) >> 20) & ${2 ** CONTENT_BITS - 1})`;
+}
+
+/** A number that a single attachment always moves: whether it is there, its transfer state and whether it has a name. */
+function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
+  if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;
+  const state = schema.hasColumn('attachment', 'transfer_state') ? 'ifnull(a.transfer_state, 0) & 7' : '0';
+  return `SELECT j.message_id, sum(1 + 2 * (${state}) + (trim(ifnull(a.filename, '')) <> ''))
+    FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
+    WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
+}
+
+/** Decision B13: what the person deleted, as long as it can be restored. */
+function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
+  if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
+  return `SELECT r.message_id FROM chat_recoverable_message_join r
+    WHERE ${isIn} AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = r.message_id)`;
+}
+
+function watchedSql(schema: SchemaInfo): readonly string[] {
+  const newest = (condition: string): string =>
+    `SELECT ROWID FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`;
+  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
+  const sets: string[] = [];
+  if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {
+    sets.push(newest('is_read = 0 AND is_from_me = 0 AND is_finished = 1'));
+  }
+  if (schema.hasIndex('message', 'is_finished', 'is_from_me', 'error')) {
+    sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
+  }
+  if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
+    // Every term of the partial index, or SQLite does not use it: `schedule_type` and RCS are in it since macOS 26.
+    const since26 = has('schedule_type')
+      ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
+      : "service = 'iMessage'";
+    sets.push(
+      newest(
+        `cache_roomnames IS NULL AND ${since26} AND is_sent = 1 AND is_delivered = 0 AND was_downgraded = 0 AND item_type == 0`,
+      ),
+    );
+  }
+  if (schema.hasTable('chat_recoverable_message_join')) {
+    sets.push(`SELECT message_id FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`);
+  }
+  return sets;
 }

@@ -1,12 +1,12 @@
 import type { Message } from '../domain/message.ts';
 import type { IndexSource, ListedRows } from '../domain/ports/search.ts';
+import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { behindCursor, EVERYTHING, type List, listCost, listedRows } from './list-query.ts';
+import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
+import { behindCursor, EVERYTHING, type List, listCost, listedRows } from './message-list.ts';
 import { isListed, isNoReaction, LOWEST_CHAT, messageParts } from './queries.ts';
-import type { ReaderThread } from './reader-thread.ts';
-import { perSchema } from './schema-info.ts';
 
 /** More than this is read by the thread. */
 const MAX_COST_AT_ONCE = 2000;

@@ -3,11 +3,10 @@ import type { PendingRow, RowEntry } from '../domain/event.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
 import type { MessageLog } from '../domain/ports/feed.ts';
 import type { Row } from '../runtime/sqlite.ts';
-import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText } from './columns.ts';
-import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
-import { toUnixMs } from './instants.ts';
+import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixMs } from './columns.ts';
+import { type ChatDbPlace, type Connection, identityAt, readOnce } from './connection.ts';
+import { printsBetween } from './fingerprints.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
-import { printsBetween } from './prints.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
 /** chat.db as a log whose offset is the row id. */
@@ -51,16 +50,6 @@ export class ChatLog implements MessageLog {
   identity(at: Offset): LogIdentity {
     return this.#connection.read((snapshot) => identityAt(snapshot, this.#connection.fileId, at));
   }
-}
-
-/** Facts for `isReplaced`, inside a read of the caller. */
-export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
-  const row = database.get(queries.guid, rowId);
-  return {
-    inode,
-    guidAtCursor: row === undefined ? null : toText(row[0]),
-    highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
-  };
 }
 
 /**

@@ -2,8 +2,7 @@ import type { Message, MessageStatus } from '../domain/message.ts';
 import type { Reaction, ReactionType } from '../domain/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
-import { ENTRY_COLUMNS, instantAt, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
-import { isoOf } from './instants.ts';
+import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;

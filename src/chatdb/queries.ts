@@ -1,3 +1,4 @@
+import { chatGuidVariants } from '../domain/address.ts';
 import {
   ATTACHMENT_COLUMNS,
   CHAT_COLUMNS,
@@ -9,13 +10,9 @@ import {
   STATUS_CODE,
   TEXT_PARAM,
 } from './columns.ts';
-import { MAX_INTEGER, MAX_SECONDS } from './instants.ts';
-import { perSchema, type SchemaInfo } from './schema-info.ts';
+import { perSchema, type SchemaInfo } from './database.ts';
 
-/**
- * The SQL about single rows, for one schema. Lists are in `list-query.ts`, the order of chats in `order-
- * queries.ts`.
- */
+/** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
   /** `MESSAGE_COLUMNS`. Parameter: row id. */
   readonly message: string;
@@ -55,11 +52,6 @@ export interface Queries {
   readonly chatRowIds: string;
   readonly participants: string;
   readonly handle: string;
-  /**
-   * Whether some rows are dated in seconds, and how many have no place in an index of dates, counted up to
-   * `MAX_COUNTED`. Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
-   */
-  readonly dates: { readonly all: string; readonly chat: string };
 }
 
 export const queriesOf = perSchema((schema): Queries => {
@@ -117,68 +109,14 @@ export const queriesOf = perSchema((schema): Queries => {
          WHERE j.chat_id = ${INT_PARAM} ORDER BY j.ROWID`
       : NOTHING,
     handle: 'SELECT id FROM handle WHERE ROWID = ?',
-    dates: {
-      all: datesSql('message', 'date', ''),
-      chat: datesSql(
-        'chat_message_join',
-        hasDatedJoins(schema) ? 'message_date' : 'NULL',
-        `chat_id = ${INT_PARAM} AND `,
-      ),
-    },
   };
 });
-
-/** More rows than this without a place in an index are not counted. */
-export const MAX_COUNTED = 1000;
-
-function datesSql(table: string, date: string, condition: string): string {
-  const counted = UNINDEXED.map(
-    (which) => `(SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${condition}${which(date)} LIMIT ${MAX_COUNTED}))`,
-  );
-  const seconds = `${date} > 0 AND ${date} <= ${MAX_SECONDS}`;
-  return `SELECT EXISTS (SELECT 1 FROM ${table} WHERE ${condition}${seconds}), ${counted.join(' + ')}`;
-}
-
-/** Dates whose place in an index is not their place in time, a condition for each range of the index. */
-export const UNINDEXED: readonly ((date: string) => string)[] = [
-  (date) => `${date} IS NULL`,
-  (date) => `${date} <= 0`,
-  (date) => `${date} > ${MAX_INTEGER}`,
-];
-
-/**
- * The joins' dates put a list in order only where no message can be joined twice: it would be listed twice (decisions
- * B4, B9).
- */
-export function hasDatedJoins(schema: SchemaInfo): boolean {
-  return (
-    schema.hasColumn('chat_message_join', 'message_date') &&
-    schema.isUnique('chat_message_join', 'chat_id', 'message_id')
-  );
-}
 
 /** No row, with one parameter. */
 const NOTHING = 'SELECT NULL WHERE ? IS NULL';
 
 function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
-}
-
-/** Prefixes a chat guid may have: the service before macOS 26, `any` since (decision B4). */
-const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as const;
-const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
-
-/** Every guid that an id may mean, itself first and always as many; the style (`-` or `+`) is never changed. */
-export function chatGuidVariants(id: string): readonly string[] {
-  const at = id.indexOf(';');
-  const isKnown = at >= 0 && KNOWN.has(id.slice(0, at).toLowerCase());
-  return [id, ...PREFIXES.map((prefix) => (isKnown ? prefix + id.slice(at) : id))];
-}
-
-/** Style and identifier: `-;+15550100` of `any;-;+15550100`. "" when there is no `;`. */
-export function addressOf(guid: string): string {
-  const at = guid.indexOf(';');
-  return at < 0 ? '' : guid.slice(at + 1);
 }
 
 /** Parts of a message that a reaction can be on: -1 for all of it, then the text and its attachments. */
@@ -207,6 +145,7 @@ export function isListed(schema: SchemaInfo): string {
 
 /** Decision B4: a message belongs to its chat with the lowest row id. */
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
+
 /**
  * The same as a condition on the join `j`. The `+` keeps SQLite off the index by chat; the row id, which the index by
  * message has, keeps it from reading the join itself where it is the only one.

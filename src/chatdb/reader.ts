@@ -3,14 +3,21 @@ import type { MessageDetails } from '../domain/details.ts';
 import { NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
+import type { ReaderThread } from '../runtime/reader-thread.ts';
+import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { areDetailsWithin, withConversationDetails } from './conversation-details.ts';
-import { detailsOf, withDetails } from './details.ts';
-import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './instants.ts';
-import { behindCursor, cursorAt, cursorOf, EVERYTHING, type List, listCost, listMessageRows } from './list-query.ts';
-import { mergedKeys } from './merged-list.ts';
+import { areDetailsWithin, detailsOf, withConversationDetails, withDetails } from './details.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
-import type { ReaderThread } from './reader-thread.ts';
+import {
+  behindCursor,
+  cursorAt,
+  cursorOf,
+  EVERYTHING,
+  type List,
+  listCost,
+  listMessageRows,
+  mergedKeys,
+} from './message-list.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 

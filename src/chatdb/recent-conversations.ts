@@ -1,9 +1,8 @@
 import type { Row } from '../runtime/sqlite.ts';
-import { CHAT_DATE_COLUMNS, instantAt, JOIN_COLUMNS } from './columns.ts';
+import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
 import type { ChatDatabase } from './database.ts';
-import { compareInstants, type Instant } from './instants.ts';
-import { newestCountedItem, newestJoinedItem } from './list-query.ts';
-import { type OrderQueries, orderQueriesOf } from './order-queries.ts';
+import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
+import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /** A conversation in the list: undefined without messages. */

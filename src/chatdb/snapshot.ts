@@ -1,8 +1,10 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
+import { chatGuidVariants } from '../domain/address.ts';
 import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import type { ChatDatabase } from './database.ts';
-import { chatGuidVariants, type Queries, queriesOf, UNINDEXED } from './queries.ts';
+import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
+import { type Queries, queriesOf } from './queries.ts';
 
 /** A chat as its own row and its participants describe it. */
 export interface Chat {
@@ -90,7 +92,7 @@ export class Snapshot {
   /** undefined: of all chats. */
   dates(chatId: number | undefined): ListDates {
     return remember(this.#dates, chatId, () => {
-      const { all, chat } = this.queries.dates;
+      const { all, chat } = dateQueriesOf(this.database.schema);
       const row =
         chatId === undefined ? this.database.get(all) : this.database.get(chat, chatId, ...UNINDEXED.map(() => chatId));
       return { hasSeconds: row?.[0] === 1, unindexed: Number(row?.[1] ?? 0) };

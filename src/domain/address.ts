@@ -1,6 +1,8 @@
 /** Spaces, brackets, dots and hyphens are how people write a number. */
 const PUNCTUATION = /[ ().-]/g;
+
 const NUMBER = /^\+[1-9][0-9]{6,14}$/;
+
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
 /**
@@ -28,4 +30,22 @@ export function chatIdentity(
   const [, service, style, identifier] = /^([^;]*);([-+]);(.+)$/s.exec(id) ?? [];
   if (service === undefined || style === undefined || identifier === undefined) return undefined;
   return { service, style, identifier };
+}
+
+/** Prefixes a chat guid may have: the service before macOS 26, `any` since (decision B4). */
+const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as const;
+
+const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
+
+/** Every guid that an id may mean, itself first and always as many; the style (`-` or `+`) is never changed. */
+export function chatGuidVariants(id: string): readonly string[] {
+  const at = id.indexOf(';');
+  const isKnown = at >= 0 && KNOWN.has(id.slice(0, at).toLowerCase());
+  return [id, ...PREFIXES.map((prefix) => (isKnown ? prefix + id.slice(at) : id))];
+}
+
+/** Style and identifier: `-;+15550100` of `any;-;+15550100`. "" when there is no `;`. */
+export function addressOf(guid: string): string {
+  const at = guid.indexOf(';');
+  return at < 0 ? '' : guid.slice(at + 1);
 }

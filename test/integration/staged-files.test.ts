@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
-import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
+import { ChatSendLookup } from '../../src/chatdb/lookups.ts';
 import { osascript } from '../../src/sender/osascript.ts';
 import { Sender } from '../../src/sender/sender.ts';
 import type { Behaviour } from '../../src/simulator/commands.ts';

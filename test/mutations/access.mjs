@@ -192,7 +192,7 @@ const MUTATIONS = [
   ],
   [
     "somebody else's tapback is the owner's",
-    'src/chatdb/owner-in-chat-db.ts',
+    'src/chatdb/owner.ts',
     'if (!isOwn || code < 2000',
     'if (code < 2000',
     TAPBACKS,
@@ -200,7 +200,7 @@ const MUTATIONS = [
   ],
   [
     'a tapback that was taken back decides',
-    'src/chatdb/owner-in-chat-db.ts',
+    'src/chatdb/owner.ts',
     'if (standing?.code === code - 1000) standing = undefined;',
     '',
     TAPBACKS,

@@ -1,12 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Access } from '../../src/access/access.ts';
-import { MessagesDirectory } from '../../src/chatdb/chat-directory.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
+import { ChatSendLookup, MessagesDirectory } from '../../src/chatdb/lookups.ts';
 import { ChatLog } from '../../src/chatdb/message-log.ts';
-import { ChatDbOwner } from '../../src/chatdb/owner-in-chat-db.ts';
+import { ChatDbOwner } from '../../src/chatdb/owner.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
-import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
 import type { Approval } from '../../src/domain/approval.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { ChatSendLookup } from '../../src/chatdb/lookups.ts';
 import { ChatLog } from '../../src/chatdb/message-log.ts';
-import { ChatSendLookup } from '../../src/chatdb/send-lookup.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';

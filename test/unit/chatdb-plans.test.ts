@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { unreadQueriesOf } from '../../src/chatdb/conversation-details.ts';
-import { listQueriesOf } from '../../src/chatdb/list-query.ts';
-import { mergedSqlOf } from '../../src/chatdb/merged-list.ts';
-import { orderQueriesOf } from '../../src/chatdb/order-queries.ts';
+import { readSchemaInfo } from '../../src/chatdb/database.ts';
+import { unreadQueriesOf } from '../../src/chatdb/details.ts';
+import { dateQueriesOf, listQueriesOf, mergedSqlOf, orderQueriesOf } from '../../src/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/chatdb/queries.ts';
-import { readSchemaInfo } from '../../src/chatdb/schema-info.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -24,6 +22,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
   const queries = queriesOf(schemaInfo);
   const lists = listQueriesOf(schemaInfo);
   const order = orderQueriesOf(schemaInfo);
+  const dates = dateQueriesOf(schemaInfo);
   const unread = unreadQueriesOf({ schema: schemaInfo, get: (sql, ...values) => sqlite.prepare(sql).get(...values) });
   const { all, chat } = lists.messages;
   afterAll(() => {
@@ -48,8 +47,8 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on t
     queries.entries,
     queries.pendingRows,
     queries.attachments,
-    queries.dates.all,
-    queries.dates.chat,
+    dates.all,
+    dates.chat,
     queries.rowIdOfGuid,
     order.joinsAfter,
     order.chatsAfter,

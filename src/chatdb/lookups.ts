@@ -1,12 +1,87 @@
+import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { addressOf } from '../domain/address.ts';
 import { folded } from '../domain/folded.ts';
+import type { Message } from '../domain/message.ts';
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
 import type { ChatNames } from '../domain/ports/search.ts';
-import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
+import type { KnownChat, OwnRow, SendLookup } from '../domain/ports/sending.ts';
+import { stagedFoldersInUse } from './attachment-files.ts';
+import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { messageOf } from './message.ts';
-import { perSchema } from './schema-info.ts';
-import { chatsMeant } from './send-lookup.ts';
+import { perSchema } from './database.ts';
+import { messageOf, toMessage } from './message.ts';
+import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
+
+/** More own rows than this in the seconds of one send mean that something else is going on. */
+const MAX_OWN_ROWS = 1000;
+
+/** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
+export class ChatSendLookup implements SendLookup {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  chats(recipient: string): readonly KnownChat[] {
+    return this.#connection.read((snapshot) =>
+      chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service })),
+    );
+  }
+
+  highestRowId(): number {
+    return this.#connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0));
+  }
+
+  ownRowsAbove(rowId: number): readonly OwnRow[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => {
+        const message = toMessage(row, snapshot);
+        const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
+        return {
+          rowId,
+          guid: message.guid,
+          datedMs: Date.parse(message.timestamp),
+          address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
+          body: message.body,
+          attachmentNames: attachmentNames(snapshot, rowId),
+        };
+      }),
+    );
+  }
+
+  message(rowId: number): Message | undefined {
+    return this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+  }
+
+  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>> {
+    const names = new Set<string>();
+    for (const found of stagedFoldersInUse(this.#connection, stagingFolder)) {
+      for (const name of found) names.add(name);
+      // Everything else has its turn between two slices.
+      await setImmediate();
+    }
+    return names;
+  }
+}
+
+/** An id in any variant, else the one-to-one chats of an address, else the group of a bare identifier. */
+export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+  if (recipient.includes(';')) return chatsOf(snapshot, recipient);
+  const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
+  return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
+}
+
+/** Both the name on disk and the name as transferred: a staged file may have been renamed. */
+function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  const names = database
+    .all(queries.attachments, rowId)
+    .flatMap((row) => [basename(toText(row[at.filename])), toText(row[at.transferName])]);
+  return [...new Set(names.filter((name) => name !== ''))];
+}
 
 interface DirectoryQueries {
   /** Row ids of the chats that somebody is in. Parameter: the address. */
@@ -19,7 +94,7 @@ interface DirectoryQueries {
 
 const MAX_KNOWN_CHATS = 1000;
 
-const queriesOf = perSchema((schema): DirectoryQueries => {
+const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
   const hasMembers = schema.hasTable('chat_handle_join');
   const withMember = (id: string): string =>
     hasMembers
@@ -84,7 +159,7 @@ export class MessagesDirectory implements ChatDirectory {
 
   hasOwnMessage(guid: string): boolean {
     return this.#connection.read((snapshot) => {
-      const { ownMessage } = queriesOf(snapshot.database.schema);
+      const { ownMessage } = directoryQueriesOf(snapshot.database.schema);
       const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
       return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
     });
@@ -101,7 +176,7 @@ export class MessagesDirectory implements ChatDirectory {
   }
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
-    const { withMember, withMemberAnyCase } = queriesOf(snapshot.database.schema);
+    const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
     // A number has one spelling, which its index finds; an e-mail address may be stored in another case.
     return snapshot.database
       .all(address.includes('@') ? withMemberAnyCase : withMember, address)

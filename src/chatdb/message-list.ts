@@ -1,20 +1,17 @@
 import type { ListedRows } from '../domain/ports/search.ts';
 import { problem } from '../domain/problems.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
-import { INT_PARAM, instantAt, instantSql, KEY_COLUMNS, LISTED_COLUMNS, MESSAGE_COLUMNS } from './columns.ts';
-import { type Instant, MAX_INTEGER, MAX_SECONDS, toNanoseconds } from './instants.ts';
 import {
-  hasDatedJoins,
-  IS_LOWEST_CHAT,
-  isCounted,
-  isListed,
-  isNoReaction,
-  LOWEST_CHAT,
-  messageParts,
-  textBytes,
-  UNINDEXED,
-} from './queries.ts';
-import { perSchema, type SchemaInfo } from './schema-info.ts';
+  type Instant,
+  instantAt,
+  KEY_COLUMNS,
+  LISTED_COLUMNS,
+  MAX_INTEGER,
+  MAX_SECONDS,
+  MESSAGE_COLUMNS,
+  toNanoseconds,
+} from './columns.ts';
+import { type ListSql, listQueriesOf, mergedSqlOf, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A position in a list: its date in nanoseconds since 2001, then its row id. */
@@ -22,8 +19,6 @@ export interface Keyset {
   readonly date: bigint;
   readonly rowId: bigint;
 }
-
-export type Order = 'asc' | 'desc';
 
 /**
  * What a list is read from. The order decides which bound is a position, strictly excluded; of the other only the
@@ -45,121 +40,11 @@ export interface ListItem {
 
 /** Beyond every date: seconds may reach 1e19 nanoseconds. */
 const FAR = 10n ** 24n;
+
 export const EVERYTHING = {
   after: { date: -FAR, rowId: -MAX_INTEGER },
   before: { date: FAR, rowId: MAX_INTEGER },
 } as const;
-
-/**
- * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts by the exact instant what the parts of the
- * index give (decision B6): nanoseconds, seconds, and everything else.
- */
-export interface ListSql {
-  readonly indexed: string;
-  readonly mixed: string;
-}
-
-export interface ListQueries {
-  /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
-  readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
-  /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
-  readonly listed: ListSql;
-  /** `MESSAGE_COLUMNS` of the messages of a chat but for scheduled ones, newest first. */
-  readonly latest: ListSql;
-  /** `KEY_COLUMNS` of the messages of one chat. */
-  readonly keys: Readonly<Record<Order, ListSql>>;
-  /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
-  readonly counted: ListSql;
-  /** The same for every row joined to it. */
-  readonly joined: ListSql;
-}
-
-export const listQueriesOf = perSchema((schema): ListQueries => {
-  const isMessage = isNoReaction(schema);
-  const columns = (chat: string): string => MESSAGE_COLUMNS.select(messageParts(schema, chat));
-  const keys = (): string => KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
-  const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
-  const all = (order: Order): ListSql => listSql(allSource(schema, isMessage), order, columns);
-  const chat = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, columns);
-  const chatKeys = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, keys);
-  return {
-    keys: { asc: chatKeys('asc'), desc: chatKeys('desc') },
-    messages: {
-      all: { asc: all('asc'), desc: all('desc') },
-      chat: { asc: chat('asc'), desc: chat('desc') },
-    },
-    listed: listSql(allSource(schema, `${isMessage} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
-    latest: listSql(chatSource(schema, `${isMessage} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
-    counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
-    joined: listSql(chatSource(schema, '1'), 'desc', keys),
-  };
-});
-
-/** A row id that a number holds exactly. The `+` keeps SQLite off the row ids as an index. */
-const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
-
-/** Where the rows of a list come from. */
-interface Source {
-  readonly from: string;
-  /** Each begins with the parameter of the chat, when there is one. */
-  readonly where: (dateRange: string) => string;
-  /** The indexed date and row id. */
-  readonly date: string;
-  readonly rowId: string;
-  /** Row id of the chat that a row is listed in. */
-  readonly chat: string;
-}
-
-function allSource(schema: SchemaInfo, condition: string): Source {
-  return {
-    from: 'message m',
-    where: (dateRange) => `${dateRange} AND ${condition} AND ${isListed(schema)}`,
-    date: 'm.date',
-    rowId: 'm.ROWID',
-    chat: LOWEST_CHAT,
-  };
-}
-
-function chatSource(schema: SchemaInfo, condition: string): Source {
-  return {
-    from: 'chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id',
-    where: (dateRange) => `j.chat_id = ${INT_PARAM} AND ${dateRange} AND ${condition}`,
-    date: hasDatedJoins(schema) ? 'j.message_date' : 'NULL',
-    rowId: 'j.message_id',
-    chat: 'j.chat_id',
-  };
-}
-
-/** Parameters: those of `boundsOf` for each part, with the chat before each; limit, offset. */
-function listSql({ from, where, date, rowId, chat }: Source, order: Order, columns: (chat: string) => string): ListSql {
-  const inIndex = where(between(order, date, rowId));
-  const byIndex = `ORDER BY ${date} ${order}, ${rowId} ${order}`;
-  const key = `SELECT m.ROWID AS id, ${instantSql('m.date')} AS instant, ${chat} AS chat FROM ${from} WHERE`;
-  const indexedKeys = `SELECT * FROM (${key} ${inIndex} ${byIndex} LIMIT ${INT_PARAM})`;
-  const otherKeys = UNINDEXED.map(
-    (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
-  );
-  // UNION, not UNION ALL: a table without its key can join a message twice; it is listed once (decision B4).
-  const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
-  return {
-    indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
-    mixed: `SELECT ${columns('k.chat')}
-      FROM (${keys} ORDER BY instant ${order}, id ${order} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}) k
-      CROSS JOIN message m ON m.ROWID = k.id ORDER BY k.instant ${order}, k.id ${order}`,
-  };
-}
-
-/**
- * Between two bounds, the one a list begins at to the row id. SQLite stops reading an index early with one such
- * pair, but not with two.
- */
-export function between(order: Order, date: string, rowId: string): string {
-  return order === 'asc'
-    ? `(${date}, ${rowId}) > (${INT_PARAM}, ${INT_PARAM}) AND ${date} <= ${INT_PARAM}`
-    : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
-}
 
 /** The messages of a list. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
@@ -254,7 +139,7 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
 }
 
 /** The parameters of `between`. What 64 bits cannot hold is compared as REAL. */
-function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
+export function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
   const date = (bound: Keyset): SqlValue =>
     bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
   return order === 'asc' ? [date(after), after.rowId, date(before)] : [date(after), date(before), before.rowId];
@@ -281,4 +166,113 @@ export function behindCursor(list: List, cursor: string): List {
   const bound = { date: BigInt(date), rowId: BigInt(rowId) };
   if (list.order === 'desc') return { ...list, before: bound };
   return bound.date > list.after.date ? { ...list, after: bound } : list;
+}
+
+/** Rows that are first read of a chat; twice as many each time after, because a busy chat gives most of a page. */
+const FIRST_ROWS = 4;
+
+/** The rest of a list, of which a few rows are read at a time. */
+interface Source {
+  list: List;
+  readonly read: (list: List, limit: number) => readonly Row[];
+  rows: readonly Keyset[];
+  next: number;
+  batch: number;
+  isRead: boolean;
+  /** Nothing of it comes before this, while nothing of it was read. */
+  bound: Keyset | undefined;
+}
+
+/**
+ * The next positions in the list of several chats: the lists of the chats, merged by date and row id. A cursor means
+ * the same in each of them. What the index has in order is one of these lists; a chat with other dates is read only when
+ * its newest message is not older than the page.
+ */
+export function mergedKeys(
+  snapshot: Snapshot,
+  list: List,
+  chatIds: readonly number[],
+  limit: number,
+  offset: number,
+): readonly Keyset[] {
+  const isAscending = list.order === 'asc';
+  const isBefore = isAscending ? isLower : (a: Keyset, b: Keyset) => isLower(b, a);
+  const sql = mergedSqlOf(snapshot.database.schema)?.[list.order];
+  const isInOrder = (chatId: number): boolean => {
+    const { hasSeconds, unindexed } = snapshot.dates(chatId);
+    return sql !== undefined && !hasSeconds && unindexed === 0;
+  };
+  const inOrder = chatIds.filter(isInOrder);
+  const sources = chatIds
+    .filter((chatId) => !isInOrder(chatId))
+    .map((chatId) =>
+      sourceOf({
+        list: { ...list, chatId },
+        read: (rest, batch) => listKeyRows(snapshot, rest, batch),
+        batch: FIRST_ROWS,
+        bound: isAscending ? undefined : newestOf(snapshot, chatId),
+      }),
+    );
+  if (sql !== undefined && inOrder.length > 0) {
+    const chats = JSON.stringify(inOrder);
+    const read = (rest: List, batch: number): readonly Row[] => {
+      const bounds = nanosecondBounds(rest);
+      const end = isAscending ? bounds[2] : bounds[0];
+      return snapshot.database.all(sql, chats, ...bounds, end ?? null, batch);
+    };
+    sources.push(sourceOf({ list, read, batch: offset + limit, bound: undefined }));
+  }
+  const merged: Keyset[] = [];
+  while (merged.length < offset + limit) {
+    let best: Source | undefined;
+    let first: Keyset | undefined;
+    for (const source of sources) {
+      const key = source.bound ?? peek(source);
+      if (key === undefined || (first !== undefined && !isBefore(key, first))) continue;
+      best = source;
+      first = key;
+    }
+    if (best === undefined || first === undefined) break;
+    if (best.bound === undefined) {
+      best.next += 1;
+      merged.push(first);
+    } else best.bound = undefined;
+  }
+  return merged.slice(offset);
+}
+
+function sourceOf(parts: Pick<Source, 'list' | 'read' | 'batch' | 'bound'>): Source {
+  return { ...parts, rows: [], next: 0, isRead: false };
+}
+
+function peek(source: Source): Keyset | undefined {
+  if (source.next === source.rows.length && !source.isRead) {
+    const rows = source.read(source.list, source.batch);
+    source.rows = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
+    source.next = 0;
+    source.isRead = rows.length < source.batch;
+    source.batch *= 2;
+    const last = source.rows.at(-1);
+    if (last !== undefined) source.list = { ...source.list, [source.list.order === 'asc' ? 'after' : 'before']: last };
+  }
+  return source.rows[source.next];
+}
+
+export const newest = new WeakMap<Snapshot, Map<number, Keyset>>();
+
+/** The newest of all rows of a chat, messages or not. */
+function newestOf(snapshot: Snapshot, chatId: number): Keyset {
+  const known = newest.get(snapshot) ?? new Map<number, Keyset>();
+  newest.set(snapshot, known);
+  let key = known.get(chatId);
+  if (key === undefined) {
+    const item = newestJoinedItem(snapshot, chatId);
+    key = item === undefined ? EVERYTHING.after : { date: toNanoseconds(item.instant), rowId: BigInt(item.rowId) };
+    known.set(chatId, key);
+  }
+  return key;
+}
+
+function isLower(a: Keyset, b: Keyset): boolean {
+  return a.date === b.date ? a.rowId < b.rowId : a.date < b.date;
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { AppError, type AppErrorOptions } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
-import { sqliteLibrary } from '../runtime/sqlite.ts';
+import { sqliteLibrary } from './sqlite.ts';
 
 export interface ReaderThreadOptions {
   /** chat.db, and what `~` in an attachment's name means. */
@@ -18,7 +18,9 @@ export interface ReaderThreadOptions {
 type Methods<Target> = {
   readonly [Name in keyof Target as Target[Name] extends (...args: never[]) => unknown ? Name : never]: Target[Name];
 };
+
 type Arguments<Method> = Method extends (...args: infer Values) => unknown ? Values : never;
+
 type Result<Method> = Method extends (...args: never[]) => infer Value ? Value : never;
 
 /** What goes to the thread; undefined ends it. */

@@ -2,9 +2,9 @@ import type { Message } from '../domain/message.ts';
 import type { OwnerInChatDb, TapbackOn } from '../domain/ports/self-chat.ts';
 import { DETAIL_COLUMNS, ENTRY_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
 import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
-import { perSchema } from './schema-info.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Own addresses are looked for in so many of the newest rows. */
@@ -69,4 +69,35 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     standing = { code, tapback: { type, conversationId: reaction.conversation_id, isIMessage } };
   }
   return standing?.tapback;
+}
+
+const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
+
+/**
+ * The telephone number that the person's messages come to or were sent from last; undefined when there is none, or
+ * while chat.db cannot be read.
+ */
+export function ownNumber(connection: Connection): string | undefined {
+  try {
+    return connection.read(({ database }) => {
+      const { schema } = database;
+      const sources = ['destination_caller_id', 'account'].filter((name) => schema.hasColumn('message', name));
+      const recent = `FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`;
+      const queries = sources.map(
+        (name) => `SELECT ${name} ${recent} AND ${name} LIKE '%+%' GROUP BY ${name} ORDER BY max(ROWID) DESC LIMIT 10`,
+      );
+      if (schema.hasColumn('chat', 'last_addressed_handle')) {
+        queries.push("SELECT last_addressed_handle FROM chat WHERE last_addressed_handle LIKE '+%' LIMIT 10");
+      }
+      for (const sql of queries) {
+        for (const [address] of database.all(sql)) {
+          const number = COMPLETE.exec(toText(address))?.[1];
+          if (number !== undefined) return number;
+        }
+      }
+      return undefined;
+    });
+  } catch {
+    return undefined; // health says why
+  }
 }

@@ -1,0 +1,287 @@
+import {
+  CHAT_DATE_COLUMNS,
+  INT_PARAM,
+  instantSql,
+  JOIN_COLUMNS,
+  KEY_COLUMNS,
+  LISTED_COLUMNS,
+  MAX_INTEGER,
+  MAX_SECONDS,
+  MESSAGE_COLUMNS,
+} from './columns.ts';
+import { perSchema, type SchemaInfo } from './database.ts';
+import { IS_LOWEST_CHAT, isCounted, isListed, isNoReaction, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+
+export type Order = 'asc' | 'desc';
+
+/**
+ * `indexed` is for lists whose dates are all in nanoseconds. `mixed` sorts by the exact instant what the parts of the
+ * index give (decision B6): nanoseconds, seconds, and everything else.
+ */
+export interface ListSql {
+  readonly indexed: string;
+  readonly mixed: string;
+}
+
+export interface ListQueries {
+  /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
+  readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
+  /** `LISTED_COLUMNS` of the messages of all chats, newest first. */
+  readonly listed: ListSql;
+  /** `MESSAGE_COLUMNS` of the messages of a chat but for scheduled ones, newest first. */
+  readonly latest: ListSql;
+  /** `KEY_COLUMNS` of the messages of one chat. */
+  readonly keys: Readonly<Record<Order, ListSql>>;
+  /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
+  readonly counted: ListSql;
+  /** The same for every row joined to it. */
+  readonly joined: ListSql;
+}
+
+export const listQueriesOf = perSchema((schema): ListQueries => {
+  const isMessage = isNoReaction(schema);
+  const columns = (chat: string): string => MESSAGE_COLUMNS.select(messageParts(schema, chat));
+  const keys = (): string => KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
+  const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
+  const all = (order: Order): ListSql => listSql(allSource(schema, isMessage), order, columns);
+  const chat = (order: Order): ListSql =>
+    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, columns);
+  const chatKeys = (order: Order): ListSql =>
+    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, keys);
+  return {
+    keys: { asc: chatKeys('asc'), desc: chatKeys('desc') },
+    messages: {
+      all: { asc: all('asc'), desc: all('desc') },
+      chat: { asc: chat('asc'), desc: chat('desc') },
+    },
+    listed: listSql(allSource(schema, `${isMessage} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
+    latest: listSql(chatSource(schema, `${isMessage} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
+    counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
+    joined: listSql(chatSource(schema, '1'), 'desc', keys),
+  };
+});
+
+/** A row id that a number holds exactly. The `+` keeps SQLite off the row ids as an index. */
+const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
+
+/** Where the rows of a list come from. */
+interface Source {
+  readonly from: string;
+  /** Each begins with the parameter of the chat, when there is one. */
+  readonly where: (dateRange: string) => string;
+  /** The indexed date and row id. */
+  readonly date: string;
+  readonly rowId: string;
+  /** Row id of the chat that a row is listed in. */
+  readonly chat: string;
+}
+
+function allSource(schema: SchemaInfo, condition: string): Source {
+  return {
+    from: 'message m',
+    where: (dateRange) => `${dateRange} AND ${condition} AND ${isListed(schema)}`,
+    date: 'm.date',
+    rowId: 'm.ROWID',
+    chat: LOWEST_CHAT,
+  };
+}
+
+function chatSource(schema: SchemaInfo, condition: string): Source {
+  return {
+    from: 'chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id',
+    where: (dateRange) => `j.chat_id = ${INT_PARAM} AND ${dateRange} AND ${condition}`,
+    date: hasDatedJoins(schema) ? 'j.message_date' : 'NULL',
+    rowId: 'j.message_id',
+    chat: 'j.chat_id',
+  };
+}
+
+/** Parameters: those of `boundsOf` for each part, with the chat before each; limit, offset. */
+function listSql({ from, where, date, rowId, chat }: Source, order: Order, columns: (chat: string) => string): ListSql {
+  const inIndex = where(between(order, date, rowId));
+  const byIndex = `ORDER BY ${date} ${order}, ${rowId} ${order}`;
+  const key = `SELECT m.ROWID AS id, ${instantSql('m.date')} AS instant, ${chat} AS chat FROM ${from} WHERE`;
+  const indexedKeys = `SELECT * FROM (${key} ${inIndex} ${byIndex} LIMIT ${INT_PARAM})`;
+  const otherKeys = UNINDEXED.map(
+    (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
+  );
+  // UNION, not UNION ALL: a table without its key can join a message twice; it is listed once (decision B4).
+  const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
+  return {
+    indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
+    mixed: `SELECT ${columns('k.chat')}
+      FROM (${keys} ORDER BY instant ${order}, id ${order} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}) k
+      CROSS JOIN message m ON m.ROWID = k.id ORDER BY k.instant ${order}, k.id ${order}`,
+  };
+}
+
+/**
+ * Between two bounds, the one a list begins at to the row id. SQLite stops reading an index early with one such
+ * pair, but not with two.
+ */
+export function between(order: Order, date: string, rowId: string): string {
+  return order === 'asc'
+    ? `(${date}, ${rowId}) > (${INT_PARAM}, ${INT_PARAM}) AND ${date} <= ${INT_PARAM}`
+    : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
+}
+
+/**
+ * `KEY_COLUMNS` of the messages of several chats, where the index has them all in order; undefined without that index.
+ * Parameters: a JSON array of chats, `nanosecondBounds`, the bound of the list's end again, limit.
+ */
+export const mergedSqlOf = perSchema((schema): Readonly<Record<Order, string>> | undefined =>
+  hasDatedJoins(schema) && schema.hasIndex('chat_message_join', 'chat_id', 'message_date', 'message_id')
+    ? { asc: mergedSql(schema, 'asc'), desc: mergedSql(schema, 'desc') }
+    : undefined,
+);
+
+/** The queue of the recursion holds one row of each chat: what is taken from it brings in the next one of its chat. */
+function mergedSql(schema: SchemaInfo, order: Order): string {
+  const first = (chat: string, range: string): string =>
+    `chat_message_join i ON i.ROWID = (SELECT i.ROWID FROM chat_message_join i WHERE i.chat_id = ${chat} AND ${range}
+      ORDER BY i.message_date ${order}, i.message_id ${order} LIMIT 1)`;
+  // The sums let SQLite compare date and row id together in the index; with the bare columns it compares only the date.
+  const columns = 'i.chat_id, i.message_date, i.message_id, i.ROWID';
+  const behind =
+    order === 'asc'
+      ? `(i.message_date, i.message_id) > (j.message_date + 0, j.message_id + 0) AND i.message_date <= ${INT_PARAM}`
+      : `(i.message_date, i.message_id) < (j.message_date + 0, j.message_id + 0) AND i.message_date > ${INT_PARAM}`;
+  return `WITH RECURSIVE j (chat_id, message_date, message_id, ROWID) AS (
+      SELECT ${columns} FROM json_each(?) c CROSS JOIN ${first('c.value', between(order, 'i.message_date', 'i.message_id'))}
+      UNION ALL SELECT ${columns} FROM j CROSS JOIN ${first('j.chat_id', behind)}
+      ORDER BY 2 ${order}, 3 ${order})
+    SELECT ${KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' })} FROM j CROSS JOIN message m ON m.ROWID = j.message_id
+    WHERE ${isNoReaction(schema)} AND ${IS_LOWEST_CHAT} LIMIT ${INT_PARAM}`;
+}
+
+/** So many of the newest messages are looked at for dates that were raised. */
+const NEWEST = 100;
+
+/** The SQL about the order of conversations, for one schema. */
+export interface OrderQueries {
+  /** Whether an order can be kept: the joins' dates and row ids must tell what is new. */
+  readonly isKept: boolean;
+  /** `CHAT_DATE_COLUMNS` of all chats. */
+  readonly latest: string;
+  /** Chats where that date bounds nothing: NULL, 0, seconds. */
+  readonly odd: string | undefined;
+  readonly countChats: string;
+  readonly countRows: string;
+  readonly highestChat: string;
+  readonly chatsAfter: string;
+  /** `JOIN_COLUMNS`. Parameters: after, limit. */
+  readonly joinsAfter: string;
+  readonly newestJoin: string;
+  readonly newest: string;
+  /** Chat and message of a join. */
+  readonly join: string;
+  /** The date of a row, if it counts in the chat. Parameters: chat, row id. */
+  readonly stillCounts: string;
+}
+
+export const orderQueriesOf = perSchema((schema): OrderQueries => {
+  const isKept =
+    hasDatedJoins(schema) &&
+    schema.hasIndex('chat_message_join', 'chat_id', 'message_date') &&
+    schema.hasIndex('message', 'date');
+  const joins = JOIN_COLUMNS.select({
+    rowId: 'j.ROWID',
+    chat: 'j.chat_id',
+    message: 'j.message_id',
+    joinDate: hasDatedJoins(schema) ? 'j.message_date' : 'NULL',
+    messageDate: 'm.date',
+  });
+  return {
+    isKept,
+    latest: isKept ? LATEST : exactDates(schema),
+    odd: isKept ? oddChats(schema) : undefined,
+    countChats: 'SELECT count(*) FROM chat',
+    countRows: 'SELECT max(ROWID) FROM message',
+    highestChat: 'SELECT max(ROWID) FROM chat',
+    chatsAfter: `SELECT ROWID FROM chat WHERE ROWID > ${INT_PARAM} ORDER BY ROWID`,
+    joinsAfter: `SELECT ${joins} FROM chat_message_join j LEFT JOIN message m ON m.ROWID = j.message_id
+      WHERE j.ROWID > ${INT_PARAM} ORDER BY j.ROWID LIMIT ${INT_PARAM}`,
+    newestJoin: `SELECT ${joins} FROM chat_message_join j LEFT JOIN message m ON m.ROWID = j.message_id
+      ORDER BY j.ROWID DESC LIMIT 1`,
+    newest: `SELECT ${joins} FROM (SELECT ROWID, date FROM message ORDER BY date DESC LIMIT ${NEWEST}) m
+      CROSS JOIN chat_message_join j ON j.message_id = m.ROWID`,
+    join: 'SELECT chat_id, message_id FROM chat_message_join WHERE ROWID = ?',
+    stillCounts: `SELECT m.date, m.date / 1000000000, m.date % 1000000000
+      FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+      WHERE j.chat_id = ${INT_PARAM} AND j.message_id = ${INT_PARAM} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`,
+  };
+});
+
+const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE j.chat_id = c.ROWID)';
+
+const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
+  ORDER BY j.message_date LIMIT 1)`;
+
+/** From the covering index alone. */
+const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'date IS NOT NULL', date: 'date' })}
+  FROM (SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c LIMIT -1)`;
+
+function oddChats(schema: SchemaInfo): string {
+  const isOdd = (date: string): string => `${date} IS NULL OR ${date} <= ${MAX_SECONDS} OR ${date} > ${MAX_INTEGER}`;
+  // Only macOS 26 has an index that answers for all chats at once: mostly that there are none.
+  const isAny = schema.hasIndex('chat_message_join', 'message_date')
+    ? `EXISTS (SELECT 1 FROM chat_message_join WHERE ${isOdd('message_date')}) AND`
+    : '';
+  return `SELECT c.ROWID FROM chat c
+    WHERE ${isAny} NOT ifnull(${OLDEST_JOIN} > ${MAX_SECONDS} AND ${NEWEST_JOIN} <= ${MAX_INTEGER}, 0)
+    AND EXISTS (SELECT 1 FROM chat_message_join j WHERE j.chat_id = c.ROWID)`;
+}
+
+/** One pass over everything: for databases without that index. SQLite takes bare columns from the row of the max(). */
+function exactDates(schema: SchemaInfo): string {
+  const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
+  return `SELECT ${columns}, max(${instantSql('l.date')})
+    FROM chat c LEFT JOIN (SELECT j.chat_id, m.ROWID AS id, m.date FROM chat_message_join j
+      JOIN message m ON m.ROWID = j.message_id WHERE ${isCounted(schema)} AND ${IS_LOWEST_CHAT}) l ON l.chat_id = c.ROWID
+    GROUP BY c.ROWID`;
+}
+
+/**
+ * Whether some rows are dated in seconds, and how many have no place in an index of dates, counted up to `MAX_COUNTED`.
+ * Parameters of `chat`: the chat, once for the seconds and once for each of `UNINDEXED`.
+ */
+interface DateQueries {
+  readonly all: string;
+  readonly chat: string;
+}
+
+export const dateQueriesOf = perSchema(
+  (schema): DateQueries => ({
+    all: datesSql('message', 'date', ''),
+    chat: datesSql('chat_message_join', hasDatedJoins(schema) ? 'message_date' : 'NULL', `chat_id = ${INT_PARAM} AND `),
+  }),
+);
+
+/** More rows than this without a place in an index are not counted. */
+const MAX_COUNTED = 1000;
+
+function datesSql(table: string, date: string, condition: string): string {
+  const counted = UNINDEXED.map(
+    (which) => `(SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${condition}${which(date)} LIMIT ${MAX_COUNTED}))`,
+  );
+  const seconds = `${date} > 0 AND ${date} <= ${MAX_SECONDS}`;
+  return `SELECT EXISTS (SELECT 1 FROM ${table} WHERE ${condition}${seconds}), ${counted.join(' + ')}`;
+}
+
+/** Dates whose place in an index is not their place in time, a condition for each range of the index. */
+export const UNINDEXED: readonly ((date: string) => string)[] = [
+  (date) => `${date} IS NULL`,
+  (date) => `${date} <= 0`,
+  (date) => `${date} > ${MAX_INTEGER}`,
+];
+
+/**
+ * The joins' dates put a list in order only where no message can be joined twice: it would be listed twice (decisions
+ * B4, B9).
+ */
+export function hasDatedJoins(schema: SchemaInfo): boolean {
+  return (
+    schema.hasColumn('chat_message_join', 'message_date') &&
+    schema.isUnique('chat_message_join', 'chat_id', 'message_id')
+  );
+}

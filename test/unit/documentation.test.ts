@@ -1,11 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { metricRoutes } from '../../src/http/routes/metrics.ts';
 import { Counters } from '../../src/runtime/counters.ts';
+import { anyEventSchema } from '../../src/wire/event.ts';
 import { openApi } from '../../src/wire/openapi.ts';
+import { webhookChangesBody } from '../../src/wire/webhook.ts';
 
 /** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
 function rows(page: string): string[][] {
@@ -76,6 +79,16 @@ test('docs/api.md has every metric, and no other', async () => {
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
   expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual(names.sort());
+});
+
+test('docs/webhooks.md shows every event of a row, as the service sends it', () => {
+  const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => JSON.parse(text) as object);
+  const events = blocks.filter((block): block is { readonly type: string } => 'type' in block);
+  for (const event of events) expect(anyEventSchema.parse(event)).toEqual(event);
+  expect([...new Set(events.map(({ type }) => type))].sort()).toEqual([...ROW_EVENT_TYPES].sort());
+  const [registration, ...none] = blocks.filter((block) => 'filter' in block);
+  expect([webhookChangesBody.parse(registration), none]).toEqual([registration, []]);
 });
 
 test('ARCHITECTURE.md names only files and folders that exist', () => {

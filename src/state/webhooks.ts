@@ -47,6 +47,7 @@ const UPDATE = `UPDATE webhook SET ${COLUMNS.map((column) => `${column} = ?`).jo
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
+  const selectIds = database.prepare('SELECT id FROM webhook');
   const count = database.prepare('SELECT count(*) FROM webhook');
   const insert = database.prepare(INSERT);
   const update = database.prepare(UPDATE);
@@ -97,9 +98,9 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     recordsSinceTrim += 1;
     if (recordsSinceTrim < TRIM_EVERY) return;
     recordsSinceTrim = 0;
-    for (const { id: webhook } of selectAll.all().map(toWebhook)) {
-      trim.run(webhook, webhook);
-      dropped.trim(webhook);
+    for (const [webhook] of selectIds.all()) {
+      trim.run(String(webhook), String(webhook));
+      dropped.trim(String(webhook));
     }
   };
 

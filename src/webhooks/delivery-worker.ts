@@ -194,7 +194,7 @@ export class DeliveryWorker {
     const sent = await this.#sending.result;
     this.#sending = undefined;
     if (sent.outcome === 'interrupted') return { isDone: false };
-    const result = { ...sent, attempts: attemptsBefore + sent.attempts };
+    const result = held === null ? sent : { ...sent, attempts: attemptsBefore + sent.attempts };
     if (result.outcome === 'failed') {
       if (revision !== this.#revision) return { isDone: false };
       if (this.#webhook.on_failure === 'hold') {
@@ -204,8 +204,9 @@ export class DeliveryWorker {
     }
     if (held !== null) this.#hold(null);
     this.#logEnd(result, entry);
-    const place = result.outcome === 'failed' ? { rowId: entry.offset.rowId, change: entry.change ?? 0 } : undefined;
-    return { isDone: true, record: { ...postRecord(id, type, entry.rowId, result, clock), place } };
+    const record = postRecord(id, type, entry.rowId, result, clock);
+    if (result.outcome === 'delivered') return { isDone: true, record };
+    return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
   /** Notes a failed attempt and waits until the next one is due. */

@@ -6,7 +6,7 @@ import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { metricRoutes } from '../../src/http/routes/metrics.ts';
 import { Counters } from '../../src/runtime/counters.ts';
-import { anyEventSchema } from '../../src/wire/event.ts';
+import { anyEventSchema } from '../../src/wire/event-schema.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import { webhookChangesBody } from '../../src/wire/webhook.ts';
 

@@ -52,11 +52,10 @@ async function until(count) {
 }
 
 answer({
-  async connect({ url, clients: count }) {
-    while (clients.length < count) {
-      const missing = Math.min(OPENED_AT_ONCE, count - clients.length);
-      await Promise.all(Array.from({ length: missing }, () => open(url)));
-    }
+  /** All of them at `url`, or each at its own of `urls`. */
+  async connect({ url, clients: count, urls = Array(count).fill(url) }) {
+    for (let at = 0; at < urls.length; at += OPENED_AT_ONCE)
+      await Promise.all(urls.slice(at, at + OPENED_AT_ONCE).map(open));
   },
   until,
   async sample() {

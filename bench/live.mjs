@@ -1,4 +1,5 @@
 // The rows about what happens now: events on their way out, many clients, idling, starting.
+import { limitedSocketRows } from './access-sockets.mjs';
 import { catchUpRows } from './live-catch-up.mjs';
 import { clientRows } from './live-clients.mjs';
 import { idleRows } from './live-idle.mjs';
@@ -10,6 +11,7 @@ const LONG = {
   latency: { rounds: 3, rows: 1000, polledRows: 100, meanMs: 15 },
   catchUp: { rounds: 5, rows: 100_000 },
   clients: { rounds: 7, clients: 1000, events: 500, singles: 50 },
+  limited: { rounds: 5, clients: 1000, singles: 20 },
   webhooks: { rounds: 11, posts: 3000 },
   idle: { idleMs: 60_000 },
   start: { rounds: 9 },
@@ -18,6 +20,7 @@ const QUICK = {
   latency: { rounds: 1, rows: 100, polledRows: 20, meanMs: 15 },
   catchUp: { rounds: 2, rows: 10_000 },
   clients: { rounds: 2, clients: 200, events: 200, singles: 10 },
+  limited: { rounds: 2, clients: 100, singles: 5 },
   webhooks: { rounds: 3, posts: 800 },
   idle: { idleMs: 10_000 },
   start: { rounds: 3 },
@@ -31,5 +34,6 @@ export async function* liveRows({ small, large, isQuick }) {
   yield await latencyRows(small, effort.latency);
   yield await catchUpRows(small, effort.catchUp);
   yield await clientRows(small, effort.clients);
+  yield await limitedSocketRows(small, effort.limited);
   yield await webhookRows(small, effort.webhooks);
 }

@@ -24,6 +24,24 @@ async function postern(args: readonly string[], typed = '') {
   return { code, stdout, stderr };
 }
 
+interface McpServers {
+  readonly messages: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Record<string, string>;
+  };
+}
+
+/** What a client is told that starts this as it stands, without a PATH. */
+async function whoami({ command, args, env }: McpServers['messages']): Promise<string> {
+  const child = spawn(command, args, { env });
+  let stdout = '';
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}\n');
+  await once(child, 'close');
+  return stdout;
+}
+
 test('a key made on the command line is printed once, with lines that work', async () => {
   const made = await postern(['keys', 'add', 'agent', '--preset', 'assistant', '--read', ANA, '--send', GARDEN]);
   expect(made.code).toBe(0);
@@ -32,6 +50,10 @@ test('a key made on the command line is printed once, with lines that work', asy
   for (const client of ['Claude Code:', 'Claude Desktop', 'Codex', 'curl:']) expect(made.stdout).toContain(client);
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
   expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');
+  const { mcpServers } = JSON.parse(/^ {2}(\{"mcpServers".*)$/m.exec(made.stdout)?.[1] ?? '') as {
+    mcpServers: McpServers;
+  };
+  expect(await whoami(mcpServers.messages)).toContain(`May read: ${ANA}.`);
   expect((await postern(['keys', 'list'])).stdout).toContain('agent');
   const shown = await postern(['keys', 'show', 'agent']);
   expect(shown.stdout).toContain(`may send  ${GARDEN}`);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { socketOf } from '../../config/address.ts';
 import { demoFolder } from '../../config/environment.ts';
 import { createConfig, readConfig } from '../../config/file.ts';
@@ -7,6 +7,7 @@ import type { Config } from '../../config.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
 import { type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
+import { programText } from '../invocation.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
 export interface DemoOptions extends CommonOptions {
@@ -80,17 +81,17 @@ function introduction(url: string, folder: string, place: string, config: Config
     'A few simulated people write, react, and answer what you send them.',
     '',
     'In another terminal, watch the events (the first arrives within seconds):',
-    `  ${program()} tail ${where}`,
+    `  ${programText()} tail ${where}`,
     '',
     'In a third terminal, over plain HTTP:',
-    `  KEY=$(${program()} config key ${place})`,
+    `  KEY=$(${programText()} config key ${place})`,
     `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
     '',
     'Send a message; the reply arrives as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
     '',
     'In a browser, signed in:',
-    `  ${program()} open ${where}`,
+    `  ${programText()} open ${where}`,
     '',
     `The API reference, with Try it out: ${url}/docs`,
     '',
@@ -103,11 +104,4 @@ function introduction(url: string, folder: string, place: string, config: Config
 function placeOf({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
   const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
   return isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
-}
-
-/** This program as a shell in any folder starts it. */
-function program(): string {
-  const runtime = basename(process.execPath);
-  const isOnPath = runtime === 'node' || runtime === 'bun';
-  return `${isOnPath ? runtime : quoted(process.execPath)} ${quoted(resolve(process.argv[1] ?? 'postern'))}`;
 }

@@ -8,6 +8,7 @@ import type {
 import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { type Invocation, invocationOf } from '../invocation.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
@@ -57,7 +58,8 @@ export function addKey(name: string, options: AddOptions, context: ClientContext
     };
     const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
     const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
-    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, serviceUrl(options, context))));
+    const mcp = invocationOf('mcp', options, context);
+    context.stdout(...(options.json === true ? [json(key, 2)] : made(key, serviceUrl(options, context), mcp)));
     return EXIT.ok;
   });
 }
@@ -212,9 +214,9 @@ function description(key: KeyRecord): readonly string[] {
 }
 
 /** The key and what to paste where. */
-function made(key: KeyWithSecret, url: string): readonly string[] {
+function made(key: KeyWithSecret, url: string, { command, args }: Invocation): readonly string[] {
   const secret = key.key;
-  const stdio = { command: 'postern', args: ['mcp'], env: { POSTERN_API_KEY: secret } };
+  const stdio = { command, args, env: { POSTERN_API_KEY: secret } };
   return [
     secret,
     'This is the key. It is shown only now.',
@@ -227,8 +229,8 @@ function made(key: KeyWithSecret, url: string): readonly string[] {
     `  ${JSON.stringify({ mcpServers: { messages: stdio } })}`,
     'Codex (~/.codex/config.toml):',
     '  [mcp_servers.messages]',
-    '  command = "postern"',
-    '  args = ["mcp"]',
+    `  command = ${JSON.stringify(command)}`,
+    `  args = [${args.map((argument) => JSON.stringify(argument)).join(', ')}]`,
     `  env = { POSTERN_API_KEY = "${secret}" }`,
     'curl:',
     `  curl -H 'X-API-Key: ${secret}' ${url}/api/v1/keys/me`,

@@ -1,0 +1,35 @@
+import { basename, resolve } from 'node:path';
+import { type Context, quoted } from './context.ts';
+import type { ConnectionOptions } from './service-connection.ts';
+
+/** This program as a shell in any folder starts it. */
+export function programText(): string {
+  const runtime = basename(process.execPath);
+  const isOnPath = runtime === 'node' || runtime === 'bun';
+  return `${isOnPath ? runtime : quoted(process.execPath)} ${quoted(script())}`;
+}
+
+/** A command of this program, for one that starts it without a shell and maybe without a PATH. */
+export interface Invocation {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** `name` against the service that these options mean. */
+export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
+  const { env } = environment;
+  const url = options.url ?? env.POSTERN_URL;
+  const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;
+  const args = [
+    script(),
+    name,
+    ...(url === undefined ? [] : ['--url', url]),
+    ...(options.demo === true ? ['--demo'] : []),
+    ...(folder === undefined ? [] : ['--config-dir', resolve(folder)]),
+  ];
+  return { command: process.execPath, args };
+}
+
+function script(): string {
+  return resolve(process.argv[1] ?? 'postern');
+}

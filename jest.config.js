@@ -11,6 +11,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/suite/start.mjs',
   globalTeardown: '<rootDir>/test/support/suite/end.mjs',
+  testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   testTimeout: 30_000,
   maxWorkers: 2,
 };

@@ -10,6 +10,7 @@ import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
+const RUNS = process.env.FAULTS === 'long' ? 400 : 25;
 const NS = 1_000_000_000n;
 const EPOCH_S = 978_307_200n;
 const LARGEST = 9_223_372_036_854_775_807n;
@@ -168,7 +169,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
           close();
         }
       }),
-      { numRuns: 40 },
+      { numRuns: RUNS },
     );
   });
 
@@ -204,7 +205,7 @@ describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'bare'])('lists on th
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: RUNS },
     );
   });
 });

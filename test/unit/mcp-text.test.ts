@@ -8,7 +8,7 @@ import { LocalTime } from '../../src/mcp/text/times.ts';
 import { indented, oneLine, visibleJson } from '../../src/mcp/text/visible.ts';
 
 /** The long form is for a change of what makes the text. */
-const BODIES = process.env.FAULTS === 'long' ? 200_000 : 3000;
+const BODIES = process.env.FAULTS === 'long' ? 200_000 : 1000;
 const ANA = '+15550100';
 const NONCE = 'k3Yx0aQz';
 const NAMES = new Map([

@@ -1,0 +1,19 @@
+// The order of the test files. Jest begins with those that took longest the last time; where it does not know, as in a
+// clean checkout, it begins with the largest files, which are not the longest.
+import Sequencer from '@jest/test-sequencer';
+
+const LONGEST_FIRST = ['changes-simulation', '/faults/', '/e2e/', '/integration/', '/unit/'];
+
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const sorted = super.sort(tests);
+    return sorted.some(({ duration }) => duration !== undefined)
+      ? sorted
+      : sorted.toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
+function rank({ path }) {
+  const found = LONGEST_FIRST.findIndex((part) => path.includes(part));
+  return found === -1 ? LONGEST_FIRST.length : found;
+}

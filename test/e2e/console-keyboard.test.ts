@@ -112,7 +112,8 @@ describe('the console, with the keyboard alone', () => {
     await page.locator('.deliveries td').first().waitFor();
     await tabTo('[data-do="replay"]');
     await page.keyboard.press('Enter');
-    await page.locator('#webhook-list input:focus').waitFor();
+    await page.locator('#webhook-list select:focus').waitFor();
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByText('delivering again everything after row 0').waitFor();
     await eventually(() => expect(times().length).toBe(2));

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
-import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** `PICTURES=1` takes those of the documentation anew. */
@@ -11,12 +10,6 @@ const PICTURES = process.env.PICTURES === '1' ? fileURLToPath(new URL('../../doc
 
 /** A PNG of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
-
-const IS_RESULT_IN_VIEW = `(() => {
-  const room = document.getElementById('webhooks').getBoundingClientRect();
-  const result = document.getElementById('webhook-result').getBoundingClientRect();
-  return result.top > room.top && result.bottom < room.bottom;
-})()`;
 
 const KEEP_BLOB_TYPES = `{
   globalThis.blobTypes = [];
@@ -142,9 +135,9 @@ describe('the console', () => {
       .locator('#event-list li[data-type="message.updated"]', { hasText: /message \d+ .*read/ })
       .first()
       .waitFor();
-    await page.getByLabel('updated').uncheck();
+    await page.locator('#live-form').getByLabel('updated').uncheck();
     await event('edited').waitFor({ state: 'hidden' });
-    await page.getByLabel('updated').check();
+    await page.locator('#live-form').getByLabel('updated').check();
     await goTo('Messages');
   });
 
@@ -226,40 +219,6 @@ describe('the console', () => {
     expect(await page.locator('#event-list li', { hasText: 'Written during' }).count()).toBe(0);
     await page.click('#pause');
     await page.locator('#event-list li', { hasText: 'Written during' }).waitFor();
-  });
-
-  inBrowser('tests a webhook, shows its deliveries and replays it', async () => {
-    const { page, url, key } = there();
-    const receiver = await Receiver.start();
-    try {
-      await fetch(`${url}/api/v1/webhooks`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({ url: receiver.url, events: ['message.sent'] }),
-      });
-      await goTo('Webhooks');
-      await page.locator('[data-do="test"]').click();
-      await page.getByText('the receiver answered 204').waitFor();
-      await page.locator('[data-do="replay"]').click();
-      await page.keyboard.press('Enter');
-      await page.getByText('delivering again everything after row 0').waitFor();
-      await page.locator('[data-do="deliveries"]').click();
-      await page.locator('#webhook-list td', { hasText: 'webhook.test' }).first().waitFor();
-      // What came of it can be read, however long the deliveries are.
-      await page.setViewportSize({ width: 1280, height: 360 });
-      for (const place of ['0', 'webhooks.scrollHeight']) {
-        await page.evaluate(`webhooks.scrollTop = ${place}`);
-        expect(await page.evaluate(IS_RESULT_IN_VIEW)).toBe(true);
-      }
-      expect(await page.evaluate('webhooks.scrollTop')).toBeGreaterThan(30);
-      await page.setViewportSize({ width: 1280, height: 800 });
-      // No column of the table is cut off.
-      expect(await page.evaluate(`webhooks.querySelector('.deliveries').scrollWidth`)).toBe(
-        await page.evaluate(`webhooks.querySelector('.deliveries').clientWidth`),
-      );
-    } finally {
-      await receiver.close();
-    }
   });
 
   inBrowser('fits a dark room and a phone', async () => {

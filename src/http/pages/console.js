@@ -15,7 +15,7 @@ import { expectChanges, offerSending } from './send.js';
 import { applyScheme, offerSettings, showSettings } from './settings.js';
 import { offerShortcuts } from './shortcuts.js';
 import { offerThread, reloadThread } from './thread.js';
-import { showWebhooks } from './webhooks.js';
+import { offerWebhooks, showWebhooks } from './webhooks.js';
 
 const WRONG_KEY = 'Wrong API key. Compare it with api_key in config.toml.';
 const CHANGED_KEY = 'The key was changed: enter the new one, api_key in config.toml.';
@@ -91,7 +91,7 @@ async function showView() {
   }
   try {
     if (route.view === 'messages') await showMessagesView(route);
-    else if (route.view === 'webhooks') await showWebhooks(await call('status'));
+    else if (route.view === 'webhooks') await showWebhooks();
     else if (route.view === 'access') await showAccess();
     else if (route.view === 'settings') showSettings(await call('status'));
   } catch (error) {
@@ -120,6 +120,7 @@ offerMessagesView();
 offerSending();
 offerSearch();
 offerFilter();
+offerWebhooks();
 offerViewer();
 offerShortcuts();
 offerSettings(currentKey);

@@ -1,22 +1,41 @@
 import { call } from './api.js';
 import { copyOf, element, say, timeOf } from './elements.js';
+import { offerWebhookForm, openWebhookForm } from './webhook-form.js';
 
+const TONES = { healthy: 'good', failing: 'bad', held: 'bad', paused: 'unknown' };
+const EVERY_MS = 60_000;
+
+const list = element('webhook-list');
 const pathOf = (id) => `webhooks/${encodeURIComponent(id)}`;
 
-/** Shows all of them; how each is doing comes from the status, which was asked for anyway. */
-export async function showWebhooks({ webhooks: summaries }) {
-  const webhooks = await call('webhooks');
-  const states = new Map(summaries.map(({ id, state }) => [id, state]));
-  element('webhook-list').replaceChildren(...webhooks.map((webhook) => itemOf(webhook, states.get(webhook.id))));
+/** Shows all of them, each with how it is doing. */
+export async function showWebhooks({ isByItself } = {}) {
+  const { webhooks: summaries } = await call('status', { isByItself });
+  const shown = new Map([...list.children].map((item) => [item.dataset.id, item]));
+  const webhooks = await call('webhooks', { isByItself });
+  const known = new Map(summaries.map((summary) => [summary.id, summary]));
+  list.replaceChildren(
+    ...webhooks.map((webhook) => {
+      const { name, state = 'healthy' } = known.get(webhook.id) ?? {};
+      const item = shown.get(webhook.id) ?? itemOf(webhook);
+      describe(item, { ...webhook, name }, state);
+      return item;
+    }),
+  );
   element('webhook-none').hidden = webhooks.length > 0;
 }
 
-function itemOf(webhook, state = 'healthy') {
-  const item = copyOf('webhook-item');
-  const replay = item.querySelector('form');
-  item.querySelector('b').textContent = webhook.url;
-  item.querySelector('.events').textContent = webhook.events.join(', ');
+function describe(item, { url, events, name }, state) {
+  item.querySelector('b').textContent = name ?? url;
+  item.querySelector('.address').textContent = name == null ? '' : url;
+  item.querySelector('.events').textContent = events.join(', ');
   showState(item, state);
+}
+
+function itemOf(webhook) {
+  const item = copyOf('webhook-item');
+  item.dataset.id = webhook.id;
+  const replay = item.querySelector('form');
   const on = (action, run) => {
     const button = item.querySelector(`[data-do="${action}"]`);
     button.setAttribute('aria-label', `${button.textContent}: ${webhook.url}`);
@@ -27,11 +46,28 @@ function itemOf(webhook, state = 'healthy') {
     if (toggle(button, item.querySelector('.deliveries'))) await showDeliveries(item, webhook);
   });
   on('replay', async (button) => {
-    if (toggle(button, replay)) replay.querySelector('input').focus();
+    if (toggle(button, replay)) replay.querySelector('select').focus();
   });
+  on('edit', async () => openWebhookForm(await call(pathOf(webhook.id)), (saved) => noteSaved(saved, 'changed')));
+  on('pause', async () => {
+    const isPaused = item.querySelector('.state').textContent === 'paused';
+    const now = await call(pathOf(webhook.id), { method: 'PATCH', body: { enabled: isPaused } });
+    describe(item, now, now.state);
+    say(
+      'webhook-result',
+      isPaused ? 'It gets what happened meanwhile, and goes on.' : 'Paused: it keeps its position.',
+    );
+  });
+  on('remove', (button) => confirmed(button, () => remove(item, webhook)));
+  const from = replay.querySelector('select');
+  const row = replay.querySelector('input');
+  from.addEventListener('change', () => (row.parentElement.hidden = from.value !== 'row'));
   replay.addEventListener('submit', (event) => {
     event.preventDefault();
-    void told(replayAfter(item, webhook, Number(replay.querySelector('input').value)));
+    const body = { row: { after: Number(row.value) }, dropped: { dropped: true }, latest: { after: 'latest' } }[
+      from.value
+    ];
+    void told(replayFrom(item, webhook, body));
     const button = item.querySelector('[data-do="replay"]');
     toggle(button, replay);
     button.focus();
@@ -48,6 +84,37 @@ async function told(work) {
   }
 }
 
+async function noteSaved({ id }, what) {
+  await showWebhooks();
+  say('webhook-result', `The webhook is ${what}.`);
+  const item = [...list.children].find(({ dataset }) => dataset.id === id);
+  item?.querySelector('[data-do="test"]').focus();
+}
+
+/** A second press within a moment, because what follows cannot be taken back. */
+async function confirmed(button, run) {
+  if (button.dataset.asked !== undefined) return run();
+  const text = button.textContent;
+  button.dataset.asked = '';
+  button.textContent = 'Remove it for good?';
+  button.addEventListener(
+    'blur',
+    () => {
+      delete button.dataset.asked;
+      button.textContent = text;
+    },
+    { once: true },
+  );
+}
+
+async function remove(item, { id }) {
+  await call(pathOf(id), { method: 'DELETE' });
+  item.remove();
+  element('webhook-none').hidden = list.children.length > 0;
+  say('webhook-result', 'Removed.');
+  element('add-webhook').focus();
+}
+
 async function test(item, webhook) {
   say('webhook-result', 'testing …');
   const { delivered, status, error } = await call(`${pathOf(webhook.id)}/test`, { method: 'POST' });
@@ -56,10 +123,12 @@ async function test(item, webhook) {
   if (!item.querySelector('.deliveries').hidden) await showDeliveries(item, webhook);
 }
 
-async function replayAfter(item, webhook, after) {
-  const { state } = await call(`${pathOf(webhook.id)}/replay`, { method: 'POST', body: { after } });
+async function replayFrom(item, webhook, body) {
+  const { state } = await call(`${pathOf(webhook.id)}/replay`, { method: 'POST', body });
   showState(item, state);
-  say('webhook-result', `delivering again everything after row ${after}`);
+  if (body.dropped) say('webhook-result', 'delivering again what was dropped');
+  else if (body.after === 'latest') say('webhook-result', 'going on with what comes next');
+  else say('webhook-result', `delivering again everything after row ${body.after}`);
 }
 
 async function showDeliveries(item, webhook) {
@@ -79,11 +148,23 @@ function rowOf({ at, event, row_id: rowId, outcome, status, error, attempts, dur
 function showState(item, state) {
   const badge = item.querySelector('.state');
   badge.textContent = state;
-  badge.dataset.state = state === 'healthy' ? 'good' : 'bad';
+  badge.dataset.state = TONES[state];
+  item.querySelector('[data-do="pause"]').textContent = state === 'paused' ? 'Resume' : 'Pause';
 }
 
 function toggle(button, part) {
   part.hidden = !part.hidden;
   button.setAttribute('aria-expanded', String(!part.hidden));
   return !part.hidden;
+}
+
+export function offerWebhooks() {
+  offerWebhookForm();
+  element('add-webhook').addEventListener('click', () =>
+    openWebhookForm(undefined, (saved) => noteSaved(saved, 'added')),
+  );
+  setInterval(() => {
+    if (document.hidden || element('webhooks').hidden || element('workspace').hidden) return;
+    void showWebhooks({ isByItself: true }).catch(() => {});
+  }, EVERY_MS);
 }

@@ -61,6 +61,7 @@ const CONSOLE_MODULES = [
   'shortcuts',
   'thread',
   'visible',
+  'webhook-form',
   'webhooks',
 ];
 

@@ -1,8 +1,14 @@
 import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../domain/fingerprint.ts';
-import { BLOCK_ROWS, type Change, type ChangeStore, type RowOrigin } from '../domain/ports/changes.ts';
+import {
+  BLOCK_ROWS,
+  type Change,
+  type ChangeStore,
+  type KnownPrints,
+  type RowOrigin,
+} from '../domain/ports/changes.ts';
 
 /** The stored prints of some blocks, each read once. */
-export class StoredPrints {
+export class StoredPrints implements KnownPrints {
   readonly #store: Pick<ChangeStore, 'prints' | 'nextBlock'>;
   readonly #blocks = new Map<number, Uint32Array | undefined>();
 

@@ -1,4 +1,4 @@
-import { type Cursor, isReplaced } from '../domain/cursor.ts';
+import type { Cursor } from '../domain/cursor.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { Print } from '../domain/fingerprint.ts';
 import type { Offset } from '../domain/offset.ts';
@@ -9,22 +9,18 @@ import type {
   ChangeStatus,
   ChangeStore,
   PrintReader,
-  RowOrigin,
 } from '../domain/ports/changes.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
-import { compare, StoredPrints, summary } from './compare.ts';
+import { summary } from './compare.ts';
+import { Passes, type PassLimits } from './passes.ts';
 import { Sweep, type SweepLimits } from './sweep.ts';
 
 /** As in the configuration; `auto`: on once somebody asks (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
 /** Decision I4. */
-export interface DetectionLimits extends SweepLimits {
-  /** Rows that every pass compares. */
-  readonly windowRows: number;
-}
-const LIMITS: DetectionLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
+const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
 /** A new message is on its way to its readers before a pass begins, and Messages often commits several times. */
 const PASS_AFTER_MS = 50;
@@ -54,7 +50,7 @@ export interface DetectionParts {
   readonly publish: () => void;
   readonly clock: Clock;
   readonly log: Log;
-  readonly limits?: DetectionLimits;
+  readonly limits?: PassLimits & SweepLimits;
 }
 
 /**
@@ -63,7 +59,7 @@ export interface DetectionParts {
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
-  readonly #limits: DetectionLimits;
+  readonly #limits: PassLimits & SweepLimits;
   #isOn = false;
   #isClosed = false;
   #cancelPass: Cancel | undefined;
@@ -79,13 +75,12 @@ export class ChangeDetection implements ChangeControl {
   #hasCommits = false;
   /** What follows is of one generation of the log. */
   #generation = -1;
-  #watched: readonly ReadonlySet<number>[] | undefined;
-  #deletions: number | undefined;
-  #origins = new Map<number, RowOrigin>();
+  readonly #passes: Passes;
 
   constructor(parts: DetectionParts) {
     this.#parts = parts;
     this.#limits = parts.limits ?? LIMITS;
+    this.#passes = new Passes({ ...parts, record: (changes, prints) => this.#record(changes, prints) }, this.#limits);
   }
 
   /** Goes on as it was, or as the configuration says; before publishing begins. */
@@ -183,32 +178,12 @@ export class ChangeDetection implements ChangeControl {
 
   /** False when the database is another one than events were published from. */
   #pass(): boolean {
-    const { prints, store, cursor, stream } = this.#parts;
-    const at = cursor();
+    const at = this.#parts.cursor();
     if (at === undefined) return false;
     this.#followGeneration();
-    const upTo = stream.lastRowId;
-    const newest = prints.newest(at.offset, upTo, this.#limits.windowRows);
-    if (isReplaced(at, newest.identity)) return false;
-    const deletions = prints.deletions();
-    const watched = prints.watched().map((rowIds) => new Set(rowIds));
-    const moved = this.#moved(watched).filter((rowId) => rowId < newest.from && rowId > 0);
-    const others = moved.length === 0 ? newest : prints.rows(at.offset, moved);
-    if (isReplaced(at, others.identity)) return false;
-
-    this.#noteOrigins(newest.prints, newest.from, upTo);
-    const stored = new StoredPrints(store);
-    const gone = stored.between(newest.from, upTo).filter((rowId) => !newest.prints.has(rowId));
-    const rowIds = [...moved, ...gone, ...newest.prints.keys()];
-    const all = moved.length === 0 ? newest.prints : new Map([...others.prints, ...newest.prints]);
-    const found = compare(rowIds, all, stored, this.#origins);
-    this.#record(found.changes, found.prints);
-
-    // Only now: after a failure the next pass has to find them again.
-    this.#watched = watched;
-    if (deletions - (this.#deletions ?? deletions) > found.removed) this.#isDoubtful = true;
-    this.#deletions = deletions;
-    if (found.changes.length > this.#limits.maxListed) this.#isDoubtful = true;
+    const found = this.#passes.run(at);
+    if (found === undefined) return false;
+    if (found.isDoubtful) this.#isDoubtful = true;
     return true;
   }
 
@@ -220,47 +195,14 @@ export class ChangeDetection implements ChangeControl {
     if (changes.length > 0) publish();
   }
 
-  /** Rows that joined or left one of the watched sets since the last pass. */
-  #moved(watched: readonly ReadonlySet<number>[]): number[] {
-    const before = this.#watched;
-    if (before === undefined) return [];
-    const moved = new Set<number>();
-    for (const [at, now] of watched.entries()) {
-      const then = before[at] ?? now;
-      for (const rowId of now) if (!then.has(rowId)) moved.add(rowId);
-      for (const rowId of then) if (!now.has(rowId)) moved.add(rowId);
-    }
-    return [...moved];
-  }
-
   /** Another log: what was remembered is of rows that mean nothing any more. */
   #followGeneration(): void {
     const generation = this.#parts.store.generation();
     if (generation === this.#generation) return;
     this.#generation = generation;
-    this.#watched = undefined;
-    this.#deletions = undefined;
-    this.#origins = new Map();
+    this.#passes.forget();
     this.#isDoubtful = true;
     this.#sweepEndedAtMs = Number.NEGATIVE_INFINITY;
-  }
-
-  /** Remembers guid and conversation of the newest rows, so that they can be told when the rows are gone. */
-  #noteOrigins(found: ReadonlyMap<number, Print>, from: number, upTo: number): void {
-    const { prints, background } = this.#parts;
-    const generation = this.#generation;
-    const missing = [...found.keys()].filter((rowId) => !this.#origins.has(rowId));
-    const keep = (rows: readonly RowOrigin[]): void => {
-      if (this.#generation === generation) for (const row of rows) this.#origins.set(row.rowId, row);
-    };
-    if (missing.length > 0 && missing.length < 100) {
-      keep(prints.origins(Math.min(...missing), upTo));
-    } else if (missing.length > 0) {
-      // chat.db being away is told elsewhere; then a removed row is told without them.
-      background.origins(from, upTo).then(keep, () => undefined);
-    }
-    if (this.#origins.size <= 2 * this.#limits.windowRows) return;
-    for (const rowId of this.#origins.keys()) if (rowId < from) this.#origins.delete(rowId);
   }
 
   #sweepIfDoubtful(): void {

@@ -68,8 +68,7 @@ export class Sweep {
       block = this.#next(block, slice.next);
       if (!(await pause()) || store.generation() !== generation) return false;
     }
-    this.#flush();
-    return true;
+    return this.#flush();
   }
 
   /** Blocks that hold neither rows nor prints are passed over: row ids may have wide gaps. */
@@ -108,18 +107,21 @@ export class Sweep {
       }
     }
     if (this.#held.size > 0) this.#blocksHeld += 1;
-    if (this.#blocksHeld >= this.#limits.blocksHeld) this.#flush();
-    return true;
+    return this.#blocksHeld < this.#limits.blocksHeld || this.#flush();
   }
 
-  /** One summary of what is held, without the rows that a pass has told meanwhile. */
-  #flush(): void {
-    if (this.#held.size === 0) return;
-    const stored = new StoredPrints(this.#parts.store);
+  /** One summary of what is held, without the rows that a pass has told meanwhile. False when chat.db was replaced. */
+  #flush(): boolean {
+    if (this.#held.size === 0) return true;
+    const { store, prints, cursor, record } = this.#parts;
+    const at = cursor();
+    if (at === undefined || isReplaced(at, prints.rows(at.offset, []).identity)) return false;
+    const stored = new StoredPrints(store);
     const still = [...this.#held].filter(([rowId, { old }]) => stored.of(rowId) === old);
     const many = summary(still.flatMap(([, { change }]) => change ?? []));
-    this.#parts.record(many === undefined ? [] : [many], new Map(still.map(([rowId, { now }]) => [rowId, now])));
+    record(many === undefined ? [] : [many], new Map(still.map(([rowId, { now }]) => [rowId, now])));
     this.#held.clear();
     this.#blocksHeld = 0;
+    return true;
   }
 }

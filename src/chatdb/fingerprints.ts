@@ -1,6 +1,13 @@
-import { CONTENT_BITS, FLAGS, NO_PRINT, type Print, printOf, REACTION_PRINT } from '../domain/fingerprint.ts';
+import { additionOf, CONTENT_BITS, FLAGS, NO_PRINT, type Print, REACTION_PRINT } from '../domain/fingerprint.ts';
 import type { Offset } from '../domain/offset.ts';
-import type { PrintReader, PrintsRead, RowOrigin } from '../domain/ports/changes.ts';
+import type {
+  DifferingPrints,
+  KnownPrints,
+  PrintReader,
+  PrintsRead,
+  RowOrigin,
+  RowRange,
+} from '../domain/ports/changes.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
@@ -11,6 +18,8 @@ import type { Snapshot } from './snapshot.ts';
 /** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
+  /** The watched sets of the last time, by their SQL. */
+  readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -18,41 +27,61 @@ export class Fingerprints implements PrintReader {
 
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number } {
     return this.#read(at, (snapshot) => {
-      const { database } = snapshot;
-      const from = Number(database.get(printQueriesOf(snapshot).newest, upTo, count - 1)?.[0] ?? 1);
+      const from = firstOf(snapshot, upTo, count);
       return { prints: printsBetween(snapshot, from, upTo), from };
+    });
+  }
+
+  differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints {
+    return this.#read(at, (snapshot) => {
+      const from = firstOf(snapshot, upTo, count);
+      const ranges =
+        upTo - from > MAX_GAPS * count ? [[from, upTo] as const] : rangesThatDiffer(snapshot, from, upTo, known);
+      const prints = new Map<number, Print>();
+      for (const [first, last] of ranges) {
+        for (const [rowId, print] of printsBetween(snapshot, first, last)) prints.set(rowId, print);
+      }
+      return { prints, from, ranges };
     });
   }
 
   rows(at: Offset, rowIds: readonly number[]): PrintsRead {
     return this.#read(at, (snapshot) => {
-      return { prints: printsOf(snapshot.database, printQueriesOf(snapshot).list, [JSON.stringify(rowIds)]) };
+      return {
+        prints: printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).list, [JSON.stringify(rowIds)]),
+      };
     });
   }
 
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined } {
     return this.#read(at, (snapshot) => {
-      const next = snapshot.database.get(printQueriesOf(snapshot).next, to)?.[0] ?? null;
+      const next = snapshot.database.get(printQueriesFor(snapshot.database.schema).next, to)?.[0] ?? null;
       return { prints: printsBetween(snapshot, from, to), next: next === null ? undefined : Number(next) };
     });
   }
 
   watched(): readonly (readonly number[])[] {
     return this.#connection.read((snapshot) =>
-      printQueriesOf(snapshot).watched.map((sql) => snapshot.database.all(sql).map(([rowId]) => Number(rowId))),
+      printQueriesFor(snapshot.database.schema).watched.map((sql) => {
+        const text = toText(snapshot.database.get(sql)?.[0]);
+        const before = this.#watched.get(sql);
+        if (before?.text === text) return before.rowIds;
+        this.#watched.set(sql, { text, rowIds: text === '' ? [] : text.split(',').map(Number) });
+        return this.#watched.get(sql)?.rowIds ?? [];
+      }),
     );
   }
 
   deletions(): number {
-    return this.#connection.read((snapshot) => {
-      const { deletions } = printQueriesOf(snapshot);
-      return deletions === undefined ? 0 : Number(snapshot.database.get(deletions)?.[0] ?? 0);
+    return this.#connection.read(({ database }) => {
+      const { deletions } = printQueriesFor(database.schema);
+      return deletions === undefined ? 0 : Number(database.get(deletions)?.[0] ?? 0);
     });
   }
 
   origins(from: number, to: number): readonly RowOrigin[] {
     return this.#connection.read((snapshot) =>
-      snapshot.database.all(printQueriesOf(snapshot).origins, from, to).map(([rowId, guid, chat]) => ({
+      snapshot.database.all(printQueriesFor(snapshot.database.schema).origins, from, to).map(([rowId, guid, chat]) => ({
         rowId: Number(rowId),
         guid: toText(guid),
         conversationId: toText(chat),
@@ -68,17 +97,28 @@ export class Fingerprints implements PrintReader {
   }
 }
 
+/** The lowest of the newest `count` rows up to `upTo`. */
+function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
+  return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
+}
+
 /** Rows of each indexed set that are watched, newest first. */
 const MAX_WATCHED = 500;
-
 const MAX_DELETED = 5000;
+/** Rows compared by one sum: reading a row by itself costs as much as making its print. */
+const SUMMED_ROWS = 64;
+/** Row ids spread wider than so many times the rows asked for are read one by one. */
+const MAX_GAPS = 4;
 
 /** The SQL of prints. Each takes the row ids from a range (`from`, `to`) or a JSON list. */
 interface PrintQueries {
   readonly newest: string;
   readonly range: RowQueries;
   readonly list: RowQueries;
+  /** Prints of a range, without attachments and deletions, each times its place in the range. */
+  readonly sum: string;
   readonly next: string;
+  /** Row ids as text, with commas. */
   readonly watched: readonly string[];
   readonly deletions: string | undefined;
   readonly origins: string;
@@ -95,32 +135,66 @@ interface RowQueries {
 
 /** Prints of a range of rows, inside a read of the caller. */
 export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
-  return printsOf(snapshot.database, printQueriesOf(snapshot).range, [from, to]);
+  return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
 
-export function printsOf(
+function printsOf(
   database: ChatDatabase,
-  { rows, attachments, deleted }: RowQueries,
+  queries: RowQueries,
   parameters: readonly (number | string)[],
 ): ReadonlyMap<number, Print> {
-  const numbers = (sql: string | undefined): Row[] => (sql === undefined ? [] : database.all(sql, ...parameters));
-  const files = new Map(numbers(attachments).map(([rowId, state]) => [Number(rowId), Number(state)]));
-  const gone = new Set(numbers(deleted).map(([rowId]) => Number(rowId)));
+  const additions = additionsOf(database, queries, parameters);
   const prints = new Map<number, Print>();
-  for (const [rowId, value] of numbers(rows)) {
+  for (const [rowId, value] of database.all(queries.rows, ...parameters)) {
     const id = Number(rowId);
-    const isReaction = value === -1;
-    prints.set(id, isReaction ? REACTION_PRINT : printOf(Number(value ?? NO_PRINT), files.get(id) ?? 0, gone.has(id)));
+    prints.set(id, value === -1 ? REACTION_PRINT : Number(value ?? 0) + (additions.get(id) ?? 0) || 1);
   }
   return prints;
 }
 
-export function printQueriesOf({ database }: Snapshot): PrintQueries {
-  return printQueriesFor(database.schema);
+/** What the attachments and the deletions of some rows add to their prints. */
+function additionsOf(
+  database: ChatDatabase,
+  { attachments, deleted }: RowQueries,
+  parameters: readonly (number | string)[],
+): ReadonlyMap<number, number> {
+  const numbers = (sql: string | undefined): Row[] => (sql === undefined ? [] : database.all(sql, ...parameters));
+  const additions = new Map(numbers(attachments).map(([id, state]) => [Number(id), additionOf(Number(state), false)]));
+  for (const [rowId] of numbers(deleted)) {
+    const id = Number(rowId);
+    additions.set(id, (additions.get(id) ?? 0) + additionOf(0, true));
+  }
+  return additions;
+}
+
+/**
+ * The parts of a range in which a print is not the known one, inside a read of the caller. Sums are compared, weighted so
+ * that two changes do not make up for each other; one that differs by mistake costs reading its rows.
+ */
+function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
+  const { range, sum } = printQueriesFor(snapshot.database.schema);
+  const additions = additionsOf(snapshot.database, range, [from, upTo]);
+  const ranges: RowRange[] = [];
+  for (let first = from; first <= upTo; first += SUMMED_ROWS) {
+    const last = Math.min(first + SUMMED_ROWS - 1, upTo);
+    let expected = 0;
+    for (let rowId = first; rowId <= last; rowId += 1) {
+      expected += withoutAddition(known.of(rowId), additions.get(rowId)) * (rowId - first + 1);
+    }
+    if (Number(snapshot.database.get(sum, first, first, last)?.[0]) !== expected) ranges.push([first, last]);
+  }
+  return ranges;
+}
+
+/** The part of a print that `sum` adds up. */
+function withoutAddition(print: Print, addition = 0): number {
+  return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
 }
 
 const printQueriesFor = perSchema((schema): PrintQueries => {
-  const print = `CASE WHEN ${isNoReaction(schema)} THEN ${flagsSql(schema)} + ${contentSql(schema)} ELSE -1 END`;
+  const content = `${flagsSql(schema)} + ${contentSql(schema)}`;
+  const print = `CASE WHEN ${isNoReaction(schema)} THEN ${content} ELSE -1 END`;
+  const summed = `CASE WHEN ${isNoReaction(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
   const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
   const among = (rowId: string): string => `${rowId} IN (SELECT value FROM json_each(${TEXT_PARAM}))`;
   const of = (isIn: (rowId: string) => string): RowQueries => ({
@@ -130,6 +204,8 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
   });
   return {
     newest: `SELECT ROWID FROM message WHERE ROWID <= ${INT_PARAM} ORDER BY ROWID DESC LIMIT 1 OFFSET ${INT_PARAM}`,
+    sum: `SELECT ifnull(sum((${summed}) * (m.ROWID - (${INT_PARAM}) + 1)), 0)
+      FROM message m WHERE ${between('m.ROWID')}`,
     range: of(between),
     list: of(among),
     next: `SELECT ROWID FROM message WHERE ROWID > ${INT_PARAM} AND ROWID <= ${Number.MAX_SAFE_INTEGER} ORDER BY ROWID LIMIT 1`,
@@ -154,12 +230,9 @@ function flagsSql(schema: SchemaInfo): string {
 }
 
 const BITS_31 = 2 ** 31 - 1;
-
 /** Below 2^31: the product with a length, at most 2^30, and a sum of three of them stay within SQLite's integers. */
 const LENGTH_FACTORS = { text: 2_147_483_629, attributedbody: 1_836_311_903, message_summary_info: 1_610_612_741 };
-
 const DATE_FACTORS = { date_edited: 805_306_457, date_retracted: 1_234_567_891 };
-
 /** Sums of this many bits stay exact. */
 const SUM_BITS = 2 ** 50 - 1;
 
@@ -196,8 +269,11 @@ function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
 }
 
 function watchedSql(schema: SchemaInfo): readonly string[] {
+  // One text costs a third of as many rows.
+  const joined = (rowId: string, newest: string): string =>
+    `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
   const newest = (condition: string): string =>
-    `SELECT ROWID FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`;
+    joined('ROWID', `FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   const sets: string[] = [];
   if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {
@@ -218,7 +294,7 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
     );
   }
   if (schema.hasTable('chat_recoverable_message_join')) {
-    sets.push(`SELECT message_id FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`);
+    sets.push(joined('message_id', `FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`));
   }
   return sets;
 }

@@ -31,9 +31,12 @@ function flag(at: number): number {
 
 /** `attachments` is any number that another state of the attachments changes, best by little. */
 export function printOf(flagsAndContent: number, attachments: number, isDeleted: boolean): Print {
-  if (attachments === 0 && !isDeleted) return flagsAndContent || 1;
-  const bits = (attachments % 2 ** ATTACHMENT_BITS) * 2 ** CONTENT_BITS;
-  return flagsAndContent + bits + (isDeleted ? FLAGS.deleted : 0) || 1;
+  return flagsAndContent + additionOf(attachments, isDeleted) || 1;
+}
+
+/** What attachments and a deletion add to the print of a row. */
+export function additionOf(attachments: number, isDeleted: boolean): number {
+  return (attachments % 2 ** ATTACHMENT_BITS) * 2 ** CONTENT_BITS + (isDeleted ? FLAGS.deleted : 0);
 }
 
 /** What happened to a row between two prints, in the order of `CHANGE_NAMES`; nothing to a reaction. */

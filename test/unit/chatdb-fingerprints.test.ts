@@ -120,6 +120,55 @@ describe.each(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'] as const)('on 
   });
 });
 
+test('only ranges with a change are read row by row, whatever the change is', () => {
+  const { fixture, reader, connection } = watch('macos-26');
+  const chat = fixture.chat('any;-;+15550100');
+  fixture.transaction(() => {
+    for (let n = 0; n < 400; n += 1) {
+      const text = n % 50 === 0 ? null : `text ${n}`;
+      const row = fixture.message({ chat, text, is_read: 0, is_from_me: n % 3 === 0 ? 1 : 0 });
+      if (n % 40 === 0) fixture.attach(row, '/a', { transfer_state: 5 });
+      if (n % 90 === 7) set(row, 'associated_message_type = 2000')(fixture);
+      if (n % 100 !== 9) continue;
+      fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: row, delete_date: 1 });
+      fixture.sqlite.exec(`DELETE FROM chat_message_join WHERE message_id = ${row}`);
+    }
+  });
+  const known = new Map<number, Print>();
+  const at = { of: (rowId: number): Print => known.get(rowId) ?? NO_PRINT };
+  const look = (upTo = 400) => {
+    connection.check();
+    const { prints, ranges, from } = reader.differing(NOWHERE, upTo, 300, at);
+    const looked = ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
+    const rows = looked.filter((rowId) => (prints.get(rowId) ?? NO_PRINT) !== at.of(rowId));
+    for (const rowId of rows) known.set(rowId, prints.get(rowId) ?? NO_PRINT);
+    return { rows, from, looked: looked.length };
+  };
+  expect(look().rows).toHaveLength(300);
+  expect(new Map(reader.newest(NOWHERE, 400, 300).prints)).toEqual(new Map([...known].sort(([a], [b]) => a - b)));
+  expect(look()).toEqual({ rows: [], from: 101, looked: 0 });
+  const changes: readonly (readonly [string, readonly number[]])[] = [
+    ['UPDATE message SET is_read = 1 WHERE ROWID = 103', [103]],
+    ["UPDATE message SET text = 'edited', date_edited = 5 WHERE ROWID IN (164, 165)", [164, 165]],
+    ['UPDATE message SET is_read = 1 - is_read WHERE ROWID IN (103, 104)', [103, 104]],
+    ['UPDATE attachment SET transfer_state = 0 WHERE ROWID = 5', [161]],
+    ['DELETE FROM chat_recoverable_message_join WHERE message_id = 210', [210]],
+    ['DELETE FROM message WHERE ROWID = 300', [300]],
+    ['UPDATE message SET is_read = 1 WHERE ROWID = 98', []],
+  ];
+  for (const [sql, rows] of changes) {
+    fixture.sqlite.exec(sql);
+    const found = look();
+    // For a row that is gone an older one is among the newest.
+    expect(found.rows.filter((rowId) => rowId > 100)).toEqual(rows);
+    expect(found.looked).toBeLessThanOrEqual(64 * found.rows.length);
+  }
+  // Row ids with wide gaps.
+  const far = fixture.message({ ROWID: 1_000_000, chat, text: 'far' });
+  expect(look(far).rows).toEqual([far]);
+  expect(look(far).rows).toEqual([]);
+});
+
 test('the least schema gives prints of the text, and no sets', () => {
   const { fixture, named, reader } = watch('bare');
   const row = fixture.message({ text: 'one' });

@@ -68,17 +68,36 @@ export interface PrintsRead {
 export interface PrintReader {
   /** The newest `count` rows up to `upTo`, and the lowest row id that this covers. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
+  /** The same for those ranges alone in which a row's print is another than the known one, or a row is gone. */
+  differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** These rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
   /** Every row of the range, and the first row behind it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
-  /** Rows in the sets that chat.db has an index of: a row that leaves or joins one has changed. Bounded. */
+  /**
+   * Rows in the sets that chat.db has an index of: a row that leaves or joins one has changed. Bounded; the same array
+   * as before while a set is as it was.
+   */
   watched(): readonly (readonly number[])[];
   /** Moves with every row that is deleted, where the database counts them. */
   deletions(): number;
   /** guid and conversation of the rows of a range, to be told when they are gone. */
   origins(from: number, to: number): readonly RowOrigin[];
 }
+
+export interface DifferingPrints extends PrintsRead {
+  /** The lowest row id that was compared. */
+  readonly from: number;
+  readonly ranges: readonly RowRange[];
+}
+
+export interface KnownPrints {
+  /** `NO_PRINT` of a row that is not known. */
+  of(rowId: number): Print;
+}
+
+/** The first and the last row id. */
+export type RowRange = readonly [first: number, last: number];
 
 export interface RowOrigin {
   readonly rowId: number;

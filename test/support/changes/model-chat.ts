@@ -132,6 +132,10 @@ export class ModelChat implements MessageLog {
       const from = rows.length < count ? 1 : (rows.at(-count)?.rowId ?? 1);
       return { ...this.#prints(at, (rowId) => rowId >= from && rowId <= upTo), from };
     },
+    differing: (at, upTo, count) => {
+      const newest = this.prints.newest(at, upTo, count);
+      return { ...newest, ranges: [[newest.from, upTo]] };
+    },
     rows: (at, rowIds) => {
       this.#read();
       return this.#prints(at, (rowId) => rowIds.includes(rowId));

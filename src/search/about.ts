@@ -34,6 +34,7 @@ export class About {
   readonly #walked: Statement;
   readonly #rewrite: Statement;
   readonly #merged: Statement;
+  readonly #checked: Statement;
 
   constructor(sqlite: Sqlite) {
     this.#select = sqlite.prepare(
@@ -55,6 +56,7 @@ export class About {
       `UPDATE about SET next = NULL, checked_at = 0, again_first = min(ifnull(again_first, ?), ?),
          again_last = max(ifnull(again_last, ?), ?)`,
     );
+    this.#checked = sqlite.prepare('UPDATE about SET checked_at = ? WHERE next IS NULL AND again_first IS NULL');
     this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
   }
 
@@ -98,9 +100,14 @@ export class About {
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
-  /** The last one is done. */
-  walkedAll(nowMs: number): void {
-    this.#walked.run(null, 0, 0, 1, 1, nowMs, null, null);
+  /** The last one is done. What follows is `checked`; a crash before it means another walk. */
+  walkedAll(): void {
+    this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
+  }
+
+  /** Nothing more is to be done today, unless it was told to begin again. */
+  checked(nowMs: number): void {
+    this.#checked.run(nowMs);
   }
 
   /** The walk begins at the newest again and indexes these rows again. */

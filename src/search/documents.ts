@@ -132,9 +132,9 @@ export class Documents {
   }
 
   /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
-  mergeAll(isFirst: boolean): boolean {
+  mergeAll(isFirst: boolean, pages = MERGED_PAGES): boolean {
     const before = this.#changes();
-    this.#merge.run(isFirst ? -MERGED_PAGES : MERGED_PAGES);
+    this.#merge.run(isFirst ? -pages : pages);
     return this.#changes() - before >= 2;
   }
 

@@ -10,7 +10,7 @@ const ADDED_BYTES = 131_072;
 const MAX_BYTES = 4_194_304;
 /** Of which so many are read at once: what more of them hold outlives V8's first look at it. */
 const READ = 50;
-/** How much is merged after it. */
+/** How much is merged after it, and in one step of merging everything. */
 const MERGED_PAGES = 160;
 
 /** Row ids that are indexed again though they are there; null for none. */
@@ -58,7 +58,9 @@ export class IndexWriter {
   /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
-    return sqlite.transaction(() => documents.mergeAll(isFirst));
+    const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, MERGED_PAGES));
+    if (!isMore) this.close(); // what it keeps in memory is not needed until tomorrow
+    return isMore;
   }
 
   close(): void {

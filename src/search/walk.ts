@@ -72,10 +72,13 @@ export class Walk {
     const isToldAgain = now.next !== from || now.again?.first !== again?.first || now.again?.last !== again?.last;
     if (pace.isStopped || isToldAgain) return;
     sqlite.transaction(() => {
-      if (next === undefined) about.walkedAll(clock.now());
+      if (next === undefined) about.walkedAll();
       else about.walked(next, Math.min(oldest, reached ?? oldest));
     });
-    if (next === undefined && about.progress().removed > 0) await this.#merge();
+    if (next !== undefined) return;
+    const walkedAtMs = clock.now();
+    if (about.progress().removed > 0) await this.#merge();
+    if (!pace.isStopped) about.checked(walkedAtMs);
   }
 
   async #list(

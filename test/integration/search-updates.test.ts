@@ -155,6 +155,15 @@ describe('the file of the index', () => {
     expect(readFileSync(path).includes('filler number')).toBe(false);
   });
 
+  test('is merged into one piece when it is complete', async () => {
+    const texts = Array.from({ length: 1200 }, (_, n) => `filler number ${n}`);
+    const { path } = await indexed(...texts);
+    const pieces = 'SELECT count(DISTINCT segid) FROM ft_idx';
+    await eventually(() => {
+      expect(inside(path, (count) => [count('SELECT removed FROM about'), count(pieces)])).toEqual([0, 1]);
+    });
+  });
+
   test('is made again when chat.db is another one', async () => {
     const { path, fixture, close, start, complete, find, log } = await indexed('first database');
     await close();

@@ -37,7 +37,7 @@ function openBook(folder) {
 }
 
 /** People with a number and every second with an address, in the five ways a number is written. */
-function writeAddressBook(folder, known) {
+export function writeAddressBook(folder, known = []) {
   const source = AddressBookSource.open(addressBookFile(folder, 'ACCOUNT'));
   source.transaction(() => {
     for (let n = 0; n < CONTACTS; n += 1) {

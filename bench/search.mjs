@@ -19,6 +19,8 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => sile
 const ASKED = 31;
 const KIT_MS = 60_000;
 /** After the index is complete its pieces are merged; the reader thread ends when nobody asked for a minute. */
+/** Between two looks at how far the index is, which cost processor time too. */
+const LOOK_MS = 1000;
 const MERGED_MS = 20_000;
 const IDLE_MS = 75_000;
 
@@ -141,7 +143,7 @@ async function buildRows(service, ask, path) {
     if (isProbed) await longest();
     else service.child.send('stop');
     const [rows, ms] = [search.indexed_rows, cpuMs(service.pid)];
-    await wait(250);
+    await wait(LOOK_MS);
     ({ search } = await ask('/status'));
     resident = Math.max(resident, residentMiB(service.pid));
     if (isProbed) {

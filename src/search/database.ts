@@ -74,7 +74,7 @@ function open(path: string): Sqlite {
 
 /** Another connection for what is long, to an index that `openIndex` has made. */
 export function openIndexForWriting(path: string): Sqlite {
-  return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -4096`);
+  return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -2048`);
 }
 
 const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';

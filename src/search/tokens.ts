@@ -26,13 +26,26 @@ const PIECES = new RegExp(
   'gu',
 );
 const ASCII = /^[\0-\x7f]*$/;
-const ASCII_WORDS = /[a-z\d]+/gi;
+const ASCII_WORDS = /[a-z\d]+/g;
 
 /** The tokens of a text, in order. The same for what is indexed and for what is asked. */
 export function tokensOf(text: string): readonly Token[] {
+  return ASCII.test(text) ? asciiTokens(text.toLowerCase()) : allTokens(text);
+}
+
+/** The same as the other, in half the time. */
+function asciiTokens(text: string): readonly Token[] {
   const tokens: Token[] = [];
-  const pieces = text.matchAll(ASCII.test(text) ? ASCII_WORDS : PIECES);
-  for (const { 0: piece, index, groups } of pieces) {
+  ASCII_WORDS.lastIndex = 0;
+  for (let found = ASCII_WORDS.exec(text); found !== null; found = ASCII_WORDS.exec(text)) {
+    tokens.push({ text: found[0], start: found.index, end: ASCII_WORDS.lastIndex });
+  }
+  return tokens;
+}
+
+function allTokens(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (const { 0: piece, index, groups } of text.matchAll(PIECES)) {
     const folded = groups?.symbol ?? fold(piece);
     if (folded !== '') tokens.push({ text: folded, start: index, end: index + piece.length });
   }

@@ -4,6 +4,9 @@ import type { Behaviour, SendCommand } from './commands.ts';
 /** How many chats the live list of macOS 27.0 held, however many there were (reported of 27.0, build 26A428). */
 const LIVE_LIST_LENGTH = 200;
 
+/** A telephone number or an e-mail address. For anything else Messages has no participant (decision S5). */
+const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
+
 /** Where a send goes: a chat; a row in no chat; or the number of the error that is raised before anything is sent. */
 export type Target = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
@@ -11,7 +14,7 @@ export type Target = { readonly chat: number; readonly service: string } | 'ghos
 export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): Target {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
-  if (recipient === '' || recipient.includes(';')) return -1728;
+  if (!ADDRESS.test(recipient)) return -1728;
   // `1st account whose … and enabled = true` without such an account is a bad index.
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);

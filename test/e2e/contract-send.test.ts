@@ -115,6 +115,14 @@ describe('a message', () => {
     expect(answer.json).toMatchObject({ conversation_id: 'any;-;new@example.com' });
   });
 
+  test.each(['Garden', 'not a number at all', '12'])(
+    'to what is no address Messages refuses: %s',
+    async (recipient) => {
+      const answer = await send({ recipient, body: 'anybody?' });
+      expect(answer).toMatchObject({ status: 502, json: { code: 'send_failed', messages_error: -1728 } });
+    },
+  );
+
   test.each([
     ['emoji and joiners', 'Grüße 👩‍👩‍👧‍👦 日本語 مرحبا'],
     ['lines', 'one\ntwo\r\nthree\rfour\u2028five'],

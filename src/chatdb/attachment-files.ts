@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
@@ -14,6 +15,7 @@ interface FileIdentity {
 interface OpenFile {
   readonly handle: FileHandle;
   readonly bytes: number;
+  readonly version: string;
 }
 
 /** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
@@ -32,11 +34,12 @@ export class AttachmentFiles implements AttachmentReader {
     if (attachment === undefined) return undefined;
     const file = await this.#open(attachment.path);
     if (file === undefined) return undefined;
-    const { handle, bytes } = file;
+    const { handle, bytes, version } = file;
     return {
       name: attachment.name,
       mimeType: attachment.mime_type,
       bytes,
+      version,
       read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
       close: () => handle.close(),
     };
@@ -70,7 +73,11 @@ export class AttachmentFiles implements AttachmentReader {
 async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
   const handle = await open(path, READ_PLAINLY);
   const opened = await handle.stat();
-  if (opened.dev === dev && opened.ino === ino) return { handle, bytes: opened.size };
+  if (opened.dev === dev && opened.ino === ino) {
+    const { size, mtimeMs, ctimeMs } = opened;
+    const version = hash('sha256', [dev, ino, size, mtimeMs, ctimeMs].join(), 'base64url').slice(0, 22);
+    return { handle, bytes: size, version };
+  }
   await handle.close();
   return undefined;
 }

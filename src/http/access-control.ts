@@ -1,7 +1,8 @@
 import { assertAllowed, type Caller, type Callers } from '../domain/caller.ts';
 import type { Key } from '../domain/key.ts';
 import type { Clock } from '../domain/ports/host.ts';
-import { pathOf, ROUTES } from '../wire/routes.ts';
+import { problem } from '../domain/problems.ts';
+import { API, pathOf, ROUTES, type Route } from '../wire/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
@@ -26,6 +27,11 @@ const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
+/** The paths of operations outside `API`. */
+const OUTSIDE: ReadonlySet<string> = new Set(
+  Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
+);
+
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Preference-Applied';
 
@@ -40,7 +46,7 @@ const PREFLIGHT: Answer = {
   },
 };
 
-/** Decision E3: the guard, then the limit, then the key. */
+/** Decision E3: the guard, then the limit, then the key. Nothing outside the API but what is there (decision S3). */
 export class AccessControl {
   readonly guard: OriginPolicy;
   readonly #limit: RateLimit;
@@ -69,6 +75,7 @@ export class AccessControl {
     if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
     const isReading = method === 'GET' || method === 'HEAD';
     if (isReading && this.#openPaths.has(path)) return undefined;
+    if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
     await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     if (isPreflight && source === 'listed') return PREFLIGHT;
@@ -107,6 +114,11 @@ export class AccessControl {
       throw refusal;
     }
   }
+}
+
+/** A path where there never is anything, for whatever key: uncounted, as the pages are (decision S3). */
+function isNowhere(path: string): boolean {
+  return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }
 
 function allowOrigin(headers: Headers, origin: string): void {

@@ -3,11 +3,11 @@ import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OWNER } from '../domain/audit.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
+import { safeFileName } from '../domain/file-name.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
 import type { Upload } from '../domain/upload.ts';
-import { safeFileName } from '../domain/file-name.ts';
 import { readRecord, recordPath, removeRecord, type UploadRecord, writeRecord } from './records.ts';
 
 // Bounds of decision R1.

@@ -23,11 +23,12 @@ describe('the key', () => {
       LIST,
       '/api/v1/webhooks',
       '/api/v1/ws',
-      '/nothing',
-      '/',
+      '/api/v1/nothing',
+      '/api/v1',
+      '/metrics',
+      '/mcp',
       `${HEALTH}/`,
       `${HEALTH}x`,
-      '/API/v1/health',
     ]) {
       const answer = await gateway.get(path, { key: false });
       expect(answer).toMatchObject({ status: 401, json: { code: 'unauthorized' } });
@@ -77,20 +78,63 @@ describe('the key', () => {
   });
 });
 
+describe('what is outside the API', () => {
+  const PATHS = [
+    '/nothing',
+    '/x/%zz',
+    '/API/v1/health',
+    '/api',
+    '/api/v2/messages',
+    '/api/v1x',
+    '//api/v1/messages',
+    '/%61pi/v1/messages',
+    '/metrics/',
+    '/robots.txt',
+  ];
+
+  test('is 404 with a key and without, in the same words, and is not counted', async () => {
+    const gateway = await open({ settings: { rateLimitPerMinute: 1 } });
+    for (const path of PATHS) {
+      const answers = [await gateway.get(path), await gateway.get(path, { key: false }), await gateway.post(path, {})];
+      for (const answer of answers) expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(answers[0]?.headers.ratelimit).toBeUndefined();
+    }
+    expect((await gateway.get(HEALTH)).status).toBe(200);
+  });
+
+  test('still comes after the check of Host and Origin', async () => {
+    const gateway = await open();
+    expect((await gateway.get('/nothing', { headers: { host: 'evil.example' } })).status).toBe(403);
+    expect((await gateway.get('/', { headers: { origin: 'http://evil.example' } })).status).toBe(403);
+  });
+
+  test('begins with the console, for a browser', async () => {
+    const gateway = await open({ settings: { rateLimitPerMinute: 1 } });
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const browser = await gateway.get('/', { key: false, headers: { accept } });
+    expect(browser).toMatchObject({ status: 302, headers: { location: './console', vary: 'Accept' } });
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      expect((await gateway.get('/', { key: false, headers })).status).toBe(404);
+    }
+    expect((await gateway.get(HEALTH)).status).toBe(200);
+  });
+});
+
 describe('the limit', () => {
   test('counts every request, known or not, with or without a key, and says what is left', async () => {
     const gateway = await open({ settings: { rateLimitPerMinute: 4 } });
     const answers = [
       await gateway.get(HEALTH, { key: false }),
       await gateway.get(LIST, { key: false }),
-      await gateway.get('/nothing'),
-      await gateway.get('/x/%zz'),
+      await gateway.get('/api/v1/nothing'),
+      await gateway.get('/api/v1/%zz'),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 400]);
     expect(answers.map(({ headers }) => headers.ratelimit)).toEqual(
       [3, 2, 1, 0].map((left) => expect.stringMatching(`^"default";r=${left};t=(60|5[0-9])$`)),
     );
-    for (const path of [HEALTH, LIST, '/nothing']) {
+    for (const path of [HEALTH, LIST, '/api/v1/nothing']) {
       const answer = await gateway.get(path);
       expect(answer).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
       expect(answer.headers['ratelimit-policy']).toBe('"default";q=4;w=60');

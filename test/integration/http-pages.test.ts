@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { HttpGateway } from '../support/http-gateway.ts';
 
@@ -7,7 +10,14 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const PATHS = ['/console', '/console/console.js', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'];
+const PATHS = [
+  '/console',
+  '/favicon.ico',
+  '/console/console.js',
+  '/docs',
+  '/docs/swagger-ui-bundle.js',
+  '/openapi.json',
+];
 
 test.each(PATHS)('%s has an ETag, and is not sent again to a client that has it', async (path) => {
   const first = await gateway.get(path, { key: false });
@@ -28,4 +38,46 @@ test('a large page has its whole length, and HEAD has no body', async () => {
   expect(page.headers['content-length']).toBe(String(Buffer.byteLength(page.text)));
   const head = await gateway.call('HEAD', '/docs/swagger-ui-bundle.js', { key: false });
   expect(head).toMatchObject({ status: 200, text: '', headers: { 'content-length': page.headers['content-length'] } });
+});
+
+/** The bytes of an answer, decoded. */
+async function get(path: string, headers: Readonly<Record<string, string>>) {
+  const asked = request(gateway.url + path, { headers, agent: false }).end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const { statusCode: status, headers: answered } = response;
+  const decode = { br: brotliDecompressSync, gzip: gunzipSync }[answered['content-encoding'] ?? ''];
+  return {
+    status,
+    headers: answered,
+    bytes: body.length,
+    text: String(decode === undefined || body.length === 0 ? body : decode(body)),
+  };
+}
+
+test.each(PATHS)('%s is compressed for a client that can read it, and smaller then', async (path) => {
+  const plain = await get(path, {});
+  expect(plain.headers).toMatchObject({ vary: 'Accept-Encoding' });
+  expect(plain.headers['content-encoding']).toBeUndefined();
+  for (const [header, encoding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip, br;q=0', 'gzip'],
+  ] as const) {
+    const answer = await get(path, { 'accept-encoding': header });
+    expect(answer.text).toBe(plain.text);
+    if (plain.bytes < 1024) continue;
+    expect(answer.headers['content-encoding']).toBe(encoding);
+    expect(answer.bytes).toBeLessThan(plain.bytes * 0.7);
+    const { etag = '' } = answer.headers;
+    expect(etag).not.toBe(plain.headers.etag);
+    expect((await get(path, { 'accept-encoding': header, 'if-none-match': etag })).status).toBe(304);
+  }
+  expect((await get(path, { 'accept-encoding': 'br;q=0, gzip;q=0.0' })).headers['content-encoding']).toBeUndefined();
+});
+
+test('an answer of the API is never compressed', async () => {
+  const { headers } = await get('/api/v1/health', { 'accept-encoding': 'br, gzip' });
+  expect(headers['content-encoding']).toBeUndefined();
 });

@@ -81,7 +81,7 @@ class EndlessFile {
       const close = async (): Promise<void> => {
         this.closed += 1;
       };
-      return { name: 'a.bin', mimeType: null, bytes: 1e12, read: () => this.#read(), close };
+      return { name: 'a.bin', mimeType: null, bytes: 1e12, version: '1', read: () => this.#read(), close };
     },
   };
 

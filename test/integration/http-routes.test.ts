@@ -198,6 +198,7 @@ describe('an attachment', () => {
           name: 'a.bin',
           mimeType: null,
           bytes: 10,
+          version: 'v1',
           read: async function* () {
             file.read += 1;
             yield Buffer.alloc(given);
@@ -210,6 +211,28 @@ describe('an attachment', () => {
     });
     return { gateway, file };
   }
+
+  test('is not sent again to a client that has it, and closed', async () => {
+    const { gateway, file } = await openFile(10);
+    const first = await gateway.get(PATH);
+    expect(first.headers).toMatchObject({
+      etag: '"v1"',
+      'cache-control': 'private, max-age=3600',
+      vary: 'X-API-Key, Authorization',
+    });
+    const again = await gateway.get(PATH, { headers: { 'if-none-match': '"v1"' } });
+    expect(again).toMatchObject({ status: 304, text: '', headers: { etag: '"v1"' } });
+    expect(file).toEqual({ closed: 1, read: 1 });
+    expect((await gateway.get(PATH, { headers: { 'if-none-match': '"v0"' } })).status).toBe(200);
+    expect((await gateway.get(PATH, { headers: { 'if-none-match': '"v1"' }, key: false })).status).toBe(401);
+  });
+
+  test('gives the rest of the version that a client has, else the whole', async () => {
+    const { gateway } = await openFile(5);
+    const rest = (version: string) => gateway.get(PATH, { headers: { range: 'bytes=5-', 'if-range': version } });
+    expect((await rest('"v1"')).status).toBe(206);
+    await expect(rest('"v0"')).rejects.toThrow();
+  });
 
   test('is closed when it is not read', async () => {
     const { gateway, file } = await openFile(10);

@@ -223,7 +223,7 @@ describe('a WebSocket handshake', () => {
     const gateway = await open({ acceptWebSocket: welcome });
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
     expect((await gateway.get('/api/v1/messages', { headers })).status).toBe(200);
-    expect((await gateway.get('/nothing', { headers })).status).toBe(404);
+    expect((await gateway.get('/api/v1/nothing', { headers })).status).toBe(404);
     expect((await gateway.call('POST', `/api/v1/ws${key}`, { headers })).status).toBe(405);
     expect((await gateway.get(`/api/v1/ws${key}`, { headers: { ...headers, upgrade: 'h2c' } })).status).toBe(426);
   });

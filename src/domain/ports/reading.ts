@@ -57,6 +57,8 @@ export interface AttachmentFile {
   /** As Messages stored it: anything. */
   readonly mimeType: string | null;
   readonly bytes: number;
+  /** Another one when the file is another or was changed. */
+  readonly version: string;
   /** From byte `start` to byte `end`, both included; closes the file at its end. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;

@@ -1,6 +1,10 @@
 import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
+import { isKnown, vary } from '../conditions.ts';
 import type { Handlers } from '../router.ts';
+
+/** A file of a message hardly ever changes. */
+const MAX_AGE_S = 3600;
 
 /** Streams a file of a message (decision H); a browser saves it and never shows it. */
 export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
@@ -12,9 +16,20 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       if (file === undefined) {
         throw problem('attachment_not_found');
       }
-      // No answer carries a validator, so a condition on one is never met and the whole file follows (RFC 9110,
-      // 13.1.5).
-      const asked = exchange.header('if-range') === undefined ? exchange.header('range') : undefined;
+      const etag = `"${file.version}"`;
+      const caching = {
+        ETag: etag,
+        'Cache-Control': `private, max-age=${MAX_AGE_S}`,
+        // What one key was given is not for another in the same browser.
+        Vary: vary(exchange, 'X-API-Key', 'Authorization'),
+      };
+      if (isKnown(exchange, etag)) {
+        await file.close();
+        return { status: 304, headers: caching };
+      }
+      // A condition on another version is not met: the whole file follows (RFC 9110, 13.1.5).
+      const isSame = [undefined, etag].includes(exchange.header('if-range'));
+      const asked = isSame ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);
       if (range === 'unsatisfiable') {
         await file.close();
@@ -26,6 +41,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
         status: range === undefined ? 200 : 206,
         stream: { bytes: end - start + 1, read: () => file.read(start, end), close: () => file.close() },
         headers: {
+          ...caching,
           'Content-Type': mediaType(file.mimeType),
           'Content-Disposition': disposition(file.name),
           'Accept-Ranges': 'bytes',

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { problem } from '../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
+import { isKnown, vary } from '../conditions.ts';
+import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** Serves one page. */
@@ -74,6 +77,8 @@ const FILES: Readonly<Record<string, string>> = {
   '/console/search.css': 'search.css',
   '/console/access.css': 'access.css',
   '/console/icon.svg': 'icon.svg',
+  // Where browsers look for it by themselves.
+  '/favicon.ico': 'icon.svg',
   ...Object.fromEntries(CONSOLE_MODULES.map((name) => [`/console/${name}.js`, `${name}.js`])),
   '/docs': 'docs.html',
   '/docs/docs.css': 'docs.css',
@@ -91,6 +96,7 @@ export function staticFiles(version: string): ReadonlyMap<string, Page> {
       cached(() => readPage(file)),
     );
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
+  made.set('/', toConsole);
   return made.set(
     '/openapi.json',
     cached(() => makeDocument(version)),
@@ -102,16 +108,48 @@ interface Content {
   readonly bytes: Buffer;
 }
 
-/** Made at the first request and shared by all answers (decision O2). A failure is not kept. */
+interface Sent {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** Made at the first request, in each encoding, and shared by all answers (decision O2). A failure is not kept. */
 function cached(make: () => Promise<Content>): Page {
-  let made: Promise<Content & { readonly etag: string }> | undefined;
+  const content = once(make);
+  const sent = {
+    identity: once(async () => sentAs(await content(), 'identity')),
+    gzip: once(async () => sentAs(await content(), 'gzip')),
+    br: once(async () => sentAs(await content(), 'br')),
+  };
   return async (exchange) => {
-    made ??= make().then((content) => ({ ...content, etag: `"${hash('sha256', content.bytes, 'base64url')}"` }));
+    const { type, bytes } = await content();
+    const encoding = isWorthEncoding(bytes) ? encodingFor(exchange.header('accept-encoding')) : 'identity';
+    const { bytes: text, etag } = await sent[encoding]();
+    const headers = {
+      ...HEADERS,
+      ETag: etag,
+      'Cache-Control': 'no-cache',
+      Vary: vary(exchange, 'Accept-Encoding'),
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    };
+    if (isKnown(exchange, etag)) return { status: 304, headers };
+    return { status: 200, content: { type, text }, headers };
+  };
+}
+
+/** Each encoding has a tag of its own, because its bytes are others. */
+async function sentAs({ bytes }: Content, encoding: Encoding): Promise<Sent> {
+  const ending = encoding === 'identity' ? '' : `-${encoding}`;
+  const etag = `"${hash('sha256', bytes, 'base64url')}${ending}"`;
+  return { bytes: await encoded(bytes, encoding), etag };
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return async () => {
+    made ??= make();
     try {
-      const { type, bytes, etag } = await made;
-      const headers = { ...HEADERS, ETag: etag, 'Cache-Control': 'no-cache' };
-      if (isAmong(exchange.header('if-none-match'), etag)) return { status: 304, headers };
-      return { status: 200, content: { type, text: bytes }, headers };
+      return await made;
     } catch (error) {
       made = undefined;
       throw error;
@@ -119,10 +157,10 @@ function cached(make: () => Promise<Content>): Page {
   };
 }
 
-/** `If-None-Match` (RFC 9110, 13.1.2): a list of tags, compared weakly, or `*`. */
-function isAmong(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+/** A browser that knows only the address is sent to the console; programs find nothing there. */
+function toConsole(exchange: Exchange): Answer {
+  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) throw problem('not_found');
+  return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
 async function readPage(file: string): Promise<Content> {

@@ -1,6 +1,7 @@
 import type { Approval } from '../domain/approval.ts';
 import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
+import type { Message } from '../domain/message.ts';
 import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
@@ -69,6 +70,9 @@ export interface SendOptions {
   readonly attachment_ids?: readonly string[];
   readonly idempotencyKey?: string;
 }
+
+/** `replayed`: the answer to an earlier send with the same `idempotencyKey`. */
+export type SentMessage = Message & { readonly replayed?: true };
 
 /** A send that waits for the owner's decision. */
 export interface HeldSend {

@@ -23,6 +23,7 @@ import type {
   MessageFilter,
   NewWebhookOptions,
   SendOptions,
+  SentMessage,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,
@@ -142,17 +143,19 @@ export class PosternClient {
 
   /**
    * Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. With a limited
-   * key it may be held: then the answer is `{ approval }`, which `approvals.get` tells the end of.
+   * key it may be held: then the answer is `{ approval }`, which `approvals.get` tells the end of. `replayed`: the key
+   * was used before, and nothing was sent now.
    */
-  async send(request: SendOptions): Promise<Message | HeldSend> {
+  async send(request: SendOptions): Promise<SentMessage | HeldSend> {
     const { idempotencyKey, ...message } = request;
-    const { text, status } = await this.#request('POST', 'messages', {
+    const { text, status, header } = await this.#request('POST', 'messages', {
       body: { body: '', ...message },
       idempotencyKey,
     });
     const value = parsed(text);
     if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, this.#place);
-    return value as Message | HeldSend;
+    const isReplayed = header('idempotent-replayed') === 'true';
+    return { ...(value as Message | HeldSend), ...(isReplayed && { replayed: true }) };
   }
 
   /** Says what `send` would do, and sends nothing. */

@@ -33,6 +33,7 @@ export type {
   MessageFilter,
   NewWebhookOptions,
   SendOptions,
+  SentMessage,
   TrackedEvent,
   TrackedOptions,
   TrackedPage,

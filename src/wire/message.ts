@@ -37,7 +37,7 @@ export const sendBody = z
         .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
       body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
       attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
-        .default([])
+        .optional()
         .meta({ description: 'Absolute paths of files on the host.' }),
       attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
         .optional()
@@ -50,7 +50,7 @@ export const sendBody = z
     { error: 'The body must be a JSON object.' },
   )
   .refine(
-    ({ body, attachments, attachment_ids = [] }) => body !== '' || attachments.length + attachment_ids.length > 0,
+    ({ body, attachments = [], attachment_ids = [] }) => body !== '' || attachments.length + attachment_ids.length > 0,
     {
       path: ['body'],
       error: 'There is nothing to send: the body is empty and there are no attachments.',
@@ -61,5 +61,7 @@ export const sendBody = z
   .meta({ id: 'SendRequest' });
 
 function isSendLike(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'attachments' in value && Array.isArray(value.attachments);
+  if (typeof value !== 'object' || value === null) return false;
+  const { attachments = [] } = value as { readonly attachments?: unknown };
+  return Array.isArray(attachments);
 }

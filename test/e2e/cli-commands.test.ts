@@ -138,6 +138,8 @@ describe('sending', () => {
   test('with an idempotency key happens once', async () => {
     const send = ['send', ANA, 'once', '--idempotency-key', 'one'];
     expect((await jsonOf<Message>(send)).id).toBe((await jsonOf<Message>(send)).id);
+    const again = await run(send);
+    expect(again.stdout).toMatch(/^Not sent again: message \d+ of \S+.* had this idempotency key \(\w+\)\.\n$/);
     const { exitCode } = await run(['send', ANA, 'other', '--idempotency-key', 'one']);
     expect(exitCode).toBe(65);
   });

@@ -95,7 +95,7 @@ describe('malformed requests get their 4xx, and the service stays up', () => {
       ['PUT', '/messages', /GET.*POST|POST.*GET/],
       ['DELETE', '/messages/1', /GET/],
       ['POST', '/conversations', /GET/],
-      ['PATCH', '/webhooks/x', /DELETE/],
+      ['PUT', '/webhooks/x', /DELETE/],
       ['POST', '/health', /GET/],
     ] as const) {
       const answer = await service.request(method, path);

@@ -27,8 +27,8 @@ beforeAll(async () => {
   // As a person would: the program in a folder with what it needs installed.
   mkdirSync(join(root, 'node_modules'));
   symlinkSync(join(REPOSITORY, 'node_modules/@modelcontextprotocol'), join(root, 'node_modules/@modelcontextprotocol'));
-  copyFileSync(join(RECIPES, 'agent.ts'), join(root, 'agent.ts'));
-  writeFileSync(join(root, 'package.json'), '{"type": "module"}\n');
+  copyFileSync(join(RECIPES, 'agent.mts'), join(root, 'agent.mts'));
+  writeFileSync(join(root, 'package.json'), '{"type": "commonjs"}\n'); // as npm init -y writes it
 });
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
@@ -41,7 +41,7 @@ afterAll(async () => {
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 const agents = [
   ['Python', hasPython ? 'python3' : undefined, join(RECIPES, 'agent.py')],
-  ['TypeScript', node22, join(root, 'agent.ts')],
+  ['TypeScript', node22, join(root, 'agent.mts')],
 ] as const;
 
 for (const [language, program, script] of agents) {

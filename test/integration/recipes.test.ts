@@ -152,14 +152,14 @@ describe('the auto-reply bot answers, and only what it should', () => {
     // As `npm install /path/to/postern` does it.
     symlinkSync(REPOSITORY, join(folder, 'node_modules/postern'));
     symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
-    writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
-    copyFileSync(join(RECIPES, 'auto-reply.ts'), join(folder, 'auto-reply.ts'));
+    writeFileSync(join(folder, 'package.json'), '{"type": "commonjs"}'); // as npm init -y writes it
+    copyFileSync(join(RECIPES, 'auto-reply.mts'), join(folder, 'auto-reply.mts'));
     const compiler = join(REPOSITORY, 'node_modules/@typescript/native/bin/tsc');
-    const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', 'auto-reply.ts'];
+    const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', 'auto-reply.mts'];
     const compiled = spawnSync(process.execPath, [compiler, ...options], { cwd: folder, encoding: 'utf8' });
     expect(compiled.stdout + compiled.stderr).toBe('');
 
-    start([process.execPath, 'auto-reply.js'], folder);
+    start([process.execPath, 'auto-reply.mjs'], folder);
     await answersPing();
     await service.stop('SIGKILL');
     await receive('ping while nobody is there', 'late@example.com');

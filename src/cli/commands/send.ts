@@ -1,8 +1,9 @@
-import type { HeldSend } from '../../client/postern-client.ts';
-import type { Message } from '../../domain/message.ts';
+import type { HeldSend, SentMessage } from '../../client/types.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { upload } from '../files.ts';
 import { json, oneLine, printable } from '../output/text.ts';
+import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
@@ -50,8 +51,11 @@ function held({ approval: { id } }: HeldSend, recipient: string): string {
   return `Held for ${oneLine(recipient)}: the owner decides (approval ${id}).`;
 }
 
-function outcome({ id, status }: Message, recipient: string): string {
+function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: string): string {
   const to = oneLine(recipient);
+  if (replayed === true) {
+    return `Not sent again: message ${id === '' ? '' : `${id} `}of ${shownTime(timestamp, systemClock.now())} had this idempotency key (${status}).`;
+  }
   return id === ''
     ? `Handed to Messages for ${to}. It is not in the database yet; message.sent follows.`
     : `Sent to ${to} as message ${id} (${status}).`;

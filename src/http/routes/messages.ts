@@ -105,8 +105,8 @@ async function readSend(exchange: Exchange, body: unknown, sender: CallerSender)
   const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {
-    const { dry_run: dryRun = false, ...message } = checked.value;
-    return { ...message, ...(dryRun && { dryRun }) };
+    const { dry_run: dryRun = false, attachments = [], ...message } = checked.value;
+    return { ...message, attachments, ...(dryRun && { dryRun }) };
   }
   const inBody = checked.ok ? [] : checked.mistakes;
   throw invalidRequest([...inHeader, ...inBody, ...(await attachmentMistakes(body, sender))]);

@@ -33,11 +33,11 @@ export const messagesSend = tool({
   async run({ to, text, idempotency_key: idempotencyKey, dry_run: dryRun }, { caller, counters, requestId }) {
     const checked = checkBody(sendBody, { recipient: to, body: text });
     if (!checked.ok) throw invalidRequest(checked.mistakes);
-    const { recipient, body, attachments } = checked.value;
+    const { recipient, body } = checked.value;
     const request = {
       recipient,
       body,
-      attachments,
+      attachments: [],
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(dryRun && { dryRun }),

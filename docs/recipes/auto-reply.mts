@@ -1,4 +1,4 @@
-// An auto-reply bot with the typed client. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt node auto-reply.ts
+// An auto-reply bot with the typed client. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=key.txt node auto-reply.mts
 // (Node 22.18 or newer runs TypeScript as it is; npm install /path/to/postern ws)
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// An agent loop with the official MCP client. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=agent.key node agent.ts
+// An agent loop with the official MCP client. Usage: POSTERN_URL=http://127.0.0.1:3001 POSTERN_KEY_FILE=agent.key node agent.mts
 // (Node 22.18 or newer runs TypeScript as it is; npm install @modelcontextprotocol/client)
 import { readFileSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';

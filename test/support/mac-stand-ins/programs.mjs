@@ -5,9 +5,44 @@ import { basename, join } from 'node:path';
 import { codesign } from './codesign.mjs';
 import { launchctl } from './launchctl.mjs';
 import { log, lsregister, tccutil } from './tcc.mjs';
-import { csrutil, osacompile, plutil, sdef, xattr } from './tools.mjs';
+import {
+  csrutil,
+  defaults,
+  lsof,
+  open,
+  osacompile,
+  osascript,
+  otool,
+  pgrep,
+  plutil,
+  sdef,
+  swVers,
+  sysctl,
+  xattr,
+  xcodeSelect,
+} from './tools.mjs';
 
-const PROGRAMS = { codesign, csrutil, launchctl, log, lsregister, osacompile, plutil, sdef, tccutil, xattr };
+const PROGRAMS = {
+  codesign,
+  csrutil,
+  defaults,
+  launchctl,
+  log,
+  lsof,
+  lsregister,
+  open,
+  osacompile,
+  osascript,
+  otool,
+  pgrep,
+  plutil,
+  sdef,
+  sw_vers: swVers,
+  sysctl,
+  tccutil,
+  xattr,
+  'xcode-select': xcodeSelect,
+};
 
 /** What a program is called by here: LaunchServices' tool is started by its full path. */
 export function nameOf(command) {

@@ -1,7 +1,7 @@
 // Small programs of macOS.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { clearFlag, readPlist, readText } from './state.mjs';
+import { clearFlag, hasFlag, readJson, readPlist, readText } from './state.mjs';
 
 const OPENS =
   /^(tell\b(?!.*\bto\b)|try\b|repeat\b|if\b.*\bthen$|on\b(?! error)|using terms\b|with timeout\b|considering\b|ignoring\b)/;
@@ -73,4 +73,60 @@ export function sdef([app], environment) {
       ...element('enumerator', ['iMessage', 'SMS', 'RCS']),
     ].join('\n'),
   };
+}
+
+export function sysctl() {
+  return { code: 0, stdout: '1' };
+}
+
+export function swVers(_, environment) {
+  return { code: 0, stdout: readText(environment, 'macos-version') || '15.6.1' };
+}
+
+/** SwiftBar's folder of plugins is all that anybody asks for. */
+export function defaults(_, environment) {
+  const folder = readText(environment, 'swiftbar-folder');
+  return { code: folder === '' ? 1 : 0, stdout: folder };
+}
+
+/** Without developer tools it ends with 2 and this sentence (xcode-select(1), macOS 13 to 26), without a dialog. */
+export function xcodeSelect(_, environment) {
+  if (!hasFlag(environment, 'no-compiler')) return { code: 0, stdout: '/Library/Developer/CommandLineTools' };
+  const sentence =
+    'xcode-select: error: unable to get active developer directory, use `xcode-select --switch` to set one';
+  return { code: 2, stderr: sentence };
+}
+
+/** On a Mac without developer tools this opens a dialog and waits for the person. */
+export function otool() {
+  return { code: 72 };
+}
+
+export function pgrep(_, environment) {
+  return hasFlag(environment, 'messages-closed') ? { code: 1 } : { code: 0, stdout: '4711' };
+}
+
+export function open() {
+  return { code: 0 };
+}
+
+export function osascript() {
+  return { code: 0 };
+}
+
+/** Without root it lists the processes of this user alone: here, what a test keeps, or else the agent. */
+export function lsof(args, environment) {
+  if (hasFlag(environment, 'lsof')) return { code: 0, stdout: readText(environment, 'lsof') };
+  const pid = Number(readText(environment, 'ready'));
+  const { port } = readJson(environment, 'gateway.json', {});
+  if (!isAlive(pid) || !args.includes(`-iTCP:${port}`)) return { code: 1 };
+  return { code: 0, stdout: `p${pid}\ncPostern\nn127.0.0.1:${port}` };
+}
+
+function isAlive(pid) {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { StoredKey } from '../domain/ports/access.ts';
 import type { Cancel } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
+
+/** WebSockets and streams together. MCP subscriptions have the same limit of their own. */
+const MAX_STREAMS = 16;
 
 /** A key in use. What is made for it, such as its caller, stays the same while its settings change. */
 export class LimitedKey {
@@ -8,6 +12,7 @@ export class LimitedKey {
   #parsed: Parsed;
   #isRevoked = false;
   readonly #onEnd = new Set<() => void>();
+  #streams = 0;
 
   constructor(stored: StoredKey) {
     this.#stored = stored;
@@ -38,6 +43,18 @@ export class LimitedKey {
     const isPresent = timingSafeEqual(hash, present);
     const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
     return isPresent || isPrevious;
+  }
+
+  assertRoomForStream(): void {
+    if (this.#streams >= MAX_STREAMS) throw problem('too_many_streams', { max: MAX_STREAMS });
+  }
+
+  /** Counts one that is open, until what it gives is called. */
+  noteStream(): Cancel {
+    this.#streams += 1;
+    return () => {
+      this.#streams -= 1;
+    };
   }
 
   /** Calls `run` once when the key is revoked or has expired. */

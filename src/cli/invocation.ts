@@ -18,7 +18,9 @@ export interface Invocation {
 /** `name` against the service that these options mean. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
-  const url = options.url ?? env.POSTERN_URL;
+  // A configuration that is named means its service, whatever the environment says.
+  const isNamed = options.demo === true || options.configDir !== undefined;
+  const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
   const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;
   const args = [
     script(),

@@ -89,6 +89,12 @@ export const ACCESS_PROBLEMS = {
     hint: 'Nothing was sent. The owner of Postern decides how much a key may send.',
     example: { window: 'in a minute', seconds: 42 },
   },
+  too_many_streams: {
+    status: 429,
+    detail: 'This key keeps {max} WebSockets and streams of events open already.',
+    hint: 'Close one that is no longer needed.',
+    example: { max: 16 },
+  },
   too_many_held: {
     status: 429,
     detail: 'As many as {max} messages of this key are waiting for a decision.',

@@ -33,6 +33,8 @@ export interface Caller extends SearchNames {
   readonly admits?: (entry: LogEntry) => boolean;
   /** Of a limited key: whether it may write to this address or conversation. */
   readonly canSend?: (recipient: string) => SendRight;
+  /** Of a limited key: how many WebSockets and streams it keeps open. */
+  readonly streams?: StreamCount;
   /** Of a limited key: notes in the audit log that a route refused it. */
   readonly onRefused?: (code: string) => void;
   /** Of a limited key: throws when it was revoked or has expired since it was let in. */
@@ -41,6 +43,14 @@ export interface Caller extends SearchNames {
   readonly onEnd?: (run: () => void) => Cancel;
   /** Of a limited key: what it may see of an event. */
   readonly eventView?: () => EventView;
+}
+
+/** The WebSockets and streams that one limited key keeps open. */
+export interface StreamCount {
+  /** Throws `too_many_streams`. */
+  assertRoom(): void;
+  /** Counts one, until what it gives is called once. */
+  opened(): Cancel;
 }
 
 /** What a limited key may see of the events that it is shown. */

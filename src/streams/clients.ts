@@ -76,6 +76,7 @@ export class Clients {
   /** Throws an AppError while nothing has been answered yet (decision G3). */
   prepare({ after, changes, include, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
+    caller.streams?.assertRoom();
     const { feed } = this.#parts;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
     // After resolving, which begins the log for the first who asks.
@@ -112,12 +113,14 @@ export class Clients {
     });
     this.#clients.add(client);
     const cancel = caller.onEnd?.(() => socket.close('key_ended'));
+    const closed = caller.streams?.opened();
     this.#wake(client);
     this.#cancelPing ??= clock.after(pingEveryMs, () => this.#pingAll());
     return {
       client,
       leave: () => {
         cancel?.();
+        closed?.();
         this.#leave(client);
       },
     };

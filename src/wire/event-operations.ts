@@ -43,7 +43,7 @@ export const EVENT_OPERATIONS = {
         headers: { Link: '`<…>; rel="next"`, always; not with a stream.' },
       },
     },
-    problems: ['changes_disabled', 'after_unknown', 'offset_expired', ...CHAT_DB],
+    problems: ['too_many_streams', 'changes_disabled', 'after_unknown', 'offset_expired', ...CHAT_DB],
     mistakes: [
       {
         pointer: '?after',
@@ -66,6 +66,7 @@ export const EVENT_OPERATIONS = {
     }),
     answers: { 101: { description: 'Switched to WebSocket.' } },
     problems: [
+      'too_many_streams',
       'bad_handshake',
       'changes_disabled',
       'after_unknown',

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import WebSocket from 'ws';
 import type { Message } from '../../src/domain/message.ts';
 import { AccessFixture, ANA, BEN, GARDEN } from '../support/access-fixture.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
+import { KEY } from '../support/service.ts';
 
 let fixture: AccessFixture;
 beforeAll(async () => {
@@ -123,6 +126,57 @@ test('a test of its webhook tells a limited key nothing that another program of 
   } finally {
     await receiver.close();
   }
+});
+
+describe('a key that opens one stream after the other', () => {
+  const open = (key: string) =>
+    new WebSocket(`ws://127.0.0.1:${fixture.service.port}/api/v1/ws?api_key=${encodeURIComponent(key)}`);
+  /** Status of the answer; 101 when it is open. */
+  const statusOf = (socket: WebSocket): Promise<number> =>
+    new Promise((resolve) => {
+      socket.on('open', () => resolve(101));
+      socket.on('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+    });
+
+  test('has 16 of both kinds, and room again when one ends', async () => {
+    const { record, get } = await fixture.key({ preset: 'reader', read: [ANA] });
+    const { record: other } = await fixture.key({ preset: 'reader', read: [ANA] });
+    const sockets = Array.from({ length: 15 }, () => open(record.key));
+    expect(new Set(await Promise.all(sockets.map(statusOf)))).toEqual(new Set([101]));
+    const headers = { 'x-api-key': record.key, accept: 'text/event-stream' };
+    const stream = request(`${fixture.service.url}/events`, { headers }).end();
+    const [answer] = (await once(stream, 'response')) as [{ statusCode: number }];
+    expect(answer.statusCode).toBe(200);
+    expect(await statusOf(open(record.key))).toBe(429);
+    expect((await fixture.service.get('/events', headers)).json).toMatchObject({
+      code: 'too_many_streams',
+      detail: 'This key keeps 16 WebSockets and streams of events open already.',
+    });
+    expect((await get('/events?after=0')).status).toBe(200);
+    const others = [open(other.key), open(KEY)];
+    expect(await Promise.all(others.map(statusOf))).toEqual([101, 101]);
+    sockets[0]?.close();
+    const next = await waitFor(async () => {
+      const socket = open(record.key);
+      return (await statusOf(socket)) === 101 ? socket : undefined;
+    });
+    expect(await statusOf(open(record.key))).toBe(429);
+    for (const socket of [...sockets, ...others, next]) socket.close();
+    stream.destroy();
+  });
+});
+
+test('what a route refuses is in the audit log, once a minute with a count', async () => {
+  const { record, get, post } = await fixture.key({ preset: 'reader', read: [ANA] });
+  for (const path of ['/keys', '/audit', '/self-chat']) expect((await get(path)).status).toBe(403);
+  expect((await post('/messages', { recipient: ANA, body: 'Hi' })).status).toBe(403);
+  await eventually(async () => {
+    const lines = await fixture.audit(`?key=${record.id}`);
+    expect(new Set(lines.map(({ action, outcome }) => `${action} ${outcome}`))).toEqual(
+      new Set(['refused scope_missing']),
+    );
+    expect(lines.reduce((sum, { count }) => sum + count, 0)).toBe(4);
+  });
 });
 
 test('an agent in a loop, refused for a minute, leaves the owner his requests', async () => {

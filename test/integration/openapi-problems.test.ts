@@ -31,6 +31,7 @@ const NOT_PROVOKED_HERE = [
   '409 approval_changed',
   '410 approval_expired',
   '429 cap_reached',
+  '429 too_many_streams',
   '429 too_many_held',
   '507 storage_full',
   '503 too_many_uploads',

@@ -115,9 +115,11 @@ describe('in the self-chat that was proved', () => {
       }));
 
     test('a tapback on another message', () =>
-      decidesNothing(async () => {
+      decidesNothing(async ({ id }) => {
         await self.tapback({ on: self.guidOf('a note') });
         await self.tapback({ on: self.guidOf('is the code of this conversation') });
+        const about = self.service.chats.message({ chat: self.chatId(SELF_CHAT), is_from_me: 1, text: `see ${id}` });
+        await self.tapback({ on: self.service.chats.guid(about) });
       }));
 
     test('a tapback on a message of another chat that looks like the request', () =>
@@ -166,6 +168,7 @@ describe('in the self-chat that was proved', () => {
         const row = { chat: self.chatId(SELF_CHAT), is_from_me: 1, associated_message_guid: `p:0/${guid}` };
         self.service.chats.message({ ...row, associated_message_type: UP });
         self.service.chats.message({ ...row, associated_message_type: 3001 });
+        await self.published();
         self.service.chats.message({ ...row, associated_message_type: UP });
         self.service.chats.message({ ...row, associated_message_type: 2000 });
         await self.published();
@@ -236,7 +239,9 @@ describe('in the self-chat that was proved', () => {
 
   test('no list opens it, not even *', async () => {
     const caller = self.service.caller({ scopes: ['read', 'events', 'send'], read: '*', send: '*' });
-    for (const recipient of [ME, 'Me@Example.com', SELF_CHAT, `iMessage;-;${ME}`, `SMS;-;${ME}`]) {
+    const alone = 'any;+;chat99';
+    self.service.chats.chat(alone, [ME]);
+    for (const recipient of [alone, ME, 'Me@Example.com', SELF_CHAT, `iMessage;-;${ME}`, `SMS;-;${ME}`]) {
       expect(await codeOf(self.service.send(caller, { recipient }))).toBe('recipient_not_allowed');
       expect(caller.canSend?.(recipient)).toBe('no');
     }

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { limitedKey } from '../support/limited-key.ts';
 import { postern } from '../support/postern.ts';
-import { KEY, Service } from '../support/service.ts';
+import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -13,10 +14,12 @@ const root = temporaryFolder();
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
+let key: string;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });
+  service = await Service.start({ chatDbPath: mac.chatDbPath });
+  ({ key } = await limitedKey(service, { preset: 'reader', read: '*' }));
 });
 afterAll(async () => {
   await service.dispose();
@@ -42,7 +45,7 @@ describe('postern mcp', () => {
 
   test('answers what is asked before its input ends, and ends with it', async () => {
     const keyFile = join(root, 'agent.key');
-    writeFileSync(keyFile, `${KEY}\n`);
+    writeFileSync(keyFile, `${key}\n`);
     chmodSync(keyFile, 0o600);
     const batch = [
       LIST,
@@ -78,7 +81,7 @@ describe('postern mcp', () => {
     const { port } = silent.address() as AddressInfo;
     await new Promise((resolve) => void silent.close(resolve));
     const url = `http://127.0.0.1:${port}`;
-    const { exitCode, stdout } = await pipe([LIST, { ...LIST, id: 8 }], ['--url', url], { POSTERN_API_KEY: KEY });
+    const { exitCode, stdout } = await pipe([LIST, { ...LIST, id: 8 }], ['--url', url], { POSTERN_API_KEY: key });
     expect(exitCode).toBe(0);
     const error = { message: `Postern does not answer at ${url} (ECONNREFUSED): is it running?` };
     for (const id of [7, 8])
@@ -86,7 +89,7 @@ describe('postern mcp', () => {
   });
 
   test('answers what is no JSON as the protocol does', async () => {
-    const { stdout } = await pipe(['{"jsonrpc":', '[]'], [], { POSTERN_API_KEY: KEY });
+    const { stdout } = await pipe(['{"jsonrpc":', '[]'], [], { POSTERN_API_KEY: key });
     expect(answers(stdout)).toContainEqual(
       expect.objectContaining({ error: expect.objectContaining({ code: -32_700 }) }),
     );

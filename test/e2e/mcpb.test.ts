@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { KEY, Service } from '../support/service.ts';
+import { limitedKey } from '../support/limited-key.ts';
+import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -26,7 +27,7 @@ let service: Service;
 
 beforeAll(async () => {
   mac = await simulatedMac();
-  service = await Service.start({ chatDbPath: mac.chatDbPath, settings: { mcp: { allow_owner_key: true } } });
+  service = await Service.start({ chatDbPath: mac.chatDbPath });
 });
 afterAll(async () => {
   await service.dispose();
@@ -49,7 +50,7 @@ withPython('the MCPB bundle runs as its manifest says, from another folder', asy
   const { command, args, env } = manifest.server.mcp_config;
   const given: Readonly<Record<string, string>> = {
     __dirname: folder,
-    'user_config.api_key': KEY,
+    'user_config.api_key': (await limitedKey(service, { preset: 'reader', read: '*' })).key,
     'user_config.url': service.url.replace('/api/v1', ''),
   };
   const filled = (text: string): string => text.replaceAll(/\$\{([\w.]+)\}/g, (_, name: string) => given[name] ?? '');

@@ -57,7 +57,7 @@ const { spawn } = require('node:child_process');
 const steps = JSON.parse(readFileSync(__filename + '.steps', 'utf8'));
 const step = steps.shift() ?? {};
 writeFileSync(__filename + '.steps', JSON.stringify(steps));
-const child = step.hang ? spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' }) : undefined;
+const child = step.hang ? spawn('/bin/sleep', ['600'], { stdio: 'inherit' }) : undefined;
 appendFileSync(__filename + '.runs', JSON.stringify({
   pid: process.pid, childPid: child?.pid, argv: process.argv.slice(2), env: process.env,
   stdinIsEmpty: readFileSync(0).length === 0,

@@ -17,6 +17,8 @@ const isLong = process.env.FAULTS === 'long';
 const KILLS = isLong ? 200 : 4;
 const MESSAGES = isLong ? 100_000 : 4000;
 const WORDS = isLong ? 60 : 8;
+/** Of the disk that is full until the filler is removed. */
+const DISK_BYTES = (isLong ? 128 : 12) * 2 ** 20;
 const WITHIN_MS = isLong ? 900_000 : 120_000;
 
 let isMounted = false;
@@ -38,7 +40,7 @@ beforeAll(() => {
   fillLarge(database, { messages: MESSAGES, conversations: 50, busiest: MESSAGES / 3, seed: newSeed('texts') });
   database.close();
   mkdirSync(disk, { mode: 0o700 });
-  isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m,mode=700', 'tmpfs', disk]).status === 0;
+  isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES},mode=700`, 'tmpfs', disk]).status === 0;
 });
 
 async function statusOf(running: Service): Promise<NonNullable<StatusReport['search']>> {
@@ -129,7 +131,7 @@ test(
     service = await Service.start({ ...options, settings: { search: { enabled: false } } });
     const running = service;
     await running.stop('SIGTERM');
-    writeFileSync(join(disk, 'filler'), Buffer.alloc(11_900_000));
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(DISK_BYTES - 700_000));
     running.configure(options.settings);
     writeFileSync(join(disk, 'config.toml'), running.stateFile('config.toml'), { mode: 0o600 });
     rmSync(running.configFolder, { recursive: true });

@@ -117,9 +117,10 @@ export class ChangeStream {
     return { entries: logged.flatMap((one) => this.#changeEntry(one, rowId)), upTo: { rowId, change: newest } };
   }
 
-  /** A reader behind the oldest kept change is told to read everything again. */
+  /** A reader behind the oldest kept change is told to read everything again: also rows that it has from a list alone. */
   #forgotten(offset: Offset, count: number): FeedPage {
-    const { rowId, change } = offset;
+    const { change } = offset;
+    const rowId = Math.max(offset.rowId, this.lastRowId);
     const event: ChangeEvent = {
       type: 'messages.changed',
       data: { first_id: '1', last_id: String(rowId), count },

@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo install uninstall build mcpb test test-faults lint typecheck check bench bench-quick clean
+.PHONY: help run demo install uninstall build release mcpb test test-faults lint typecheck check bench bench-quick clean
 
 PACKAGES := node_modules/.package-lock.json
 NODE_22 := test/support/node-22/node_modules/.package-lock.json
@@ -24,6 +24,9 @@ uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 	@node $(PROGRAM) uninstall $(ARGS)
 
 build: $(PROGRAM) ## compile into dist/
+
+release: $(PROGRAM) ## pack release/postern-VERSION.tgz, which npm installs without a compiler
+	@node installer/packages/release.mjs
 
 mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundles
 	@node installer/mcpb/build.mjs

@@ -1,12 +1,18 @@
-import { basename, resolve } from 'node:path';
+import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { type Context, quoted } from './context.ts';
 import type { ConnectionOptions } from './service-connection.ts';
 
 /** This program as a shell in any folder starts it. */
-export function programText(): string {
+export function programText({ environment }: Context): string {
+  const path = script();
+  if (basename(path) === 'postern') {
+    // The folder that npx adds to PATH is not on that of another terminal.
+    const isOnPath = (environment.env.PATH ?? '').split(delimiter).includes(dirname(path));
+    return isOnPath && !path.includes(`${sep}_npx${sep}`) ? 'postern' : quoted(path);
+  }
   const runtime = basename(process.execPath);
-  const isOnPath = runtime === 'node' || runtime === 'bun';
-  return `${isOnPath ? runtime : quoted(process.execPath)} ${quoted(script())}`;
+  const isUsual = runtime === 'node' || runtime === 'bun';
+  return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
 /** A command of this program, for one that starts it without a shell and maybe without a PATH. */

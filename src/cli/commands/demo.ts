@@ -51,7 +51,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         homeFolder: mac.homeFolder,
         // The Mac of a demo that runs already is left alone.
         onLocked: () => mac.start(),
-        onStart: (url) => context.stdout(...introduction(url, folder, placeOf(config, options, context), config)),
+        onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
     } finally {
       await mac.stop();
@@ -72,26 +72,28 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
 }
 
 /** What to try. The key is in no line that is printed. */
-function introduction(url: string, folder: string, place: string, config: Config): readonly string[] {
+function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
+  const place = placeOf(config, options, context);
   // Without a socket the commands need the address.
   const where = 'path' in socketOf(config) ? place : `${place} --url ${url}`;
+  const program = programText(context);
   return [
     '',
-    `This is a simulated Mac in ${folder}. No real message is read or sent.`,
+    `This is a simulated Mac in ${config.dir}. No real message is read or sent.`,
     'A few simulated people write, react, and answer what you send them.',
     '',
     'In another terminal, watch the events (the first arrives within seconds):',
-    `  ${programText()} tail ${where}`,
+    `  ${program} tail ${where}`,
     '',
     'In a third terminal, over plain HTTP:',
-    `  KEY=$(${programText()} config key ${place})`,
+    `  KEY=$(${program} config key ${place})`,
     `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
     '',
     'Send a message; the reply arrives as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
     '',
     'In a browser, signed in:',
-    `  ${programText()} open ${where}`,
+    `  ${program} open ${where}`,
     '',
     `The API reference, with Try it out: ${url}/docs`,
     '',

@@ -1,0 +1,72 @@
+// Packs dist/ into one file that npm installs without a compiler and without asking for anything else:
+// release/postern-VERSION.tgz. The native library of SQLite is that of this machine; elsewhere Node's own takes its place.
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const project = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+
+/** What `postern install` copies, and the program itself. */
+const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', 'installer/menubar'];
+/** Of each package that is not in the bundle, what is loaded. */
+const PACKAGES = {
+  'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
+  'better-sqlite3': ['lib', 'LICENSE', 'build/Release/better_sqlite3.node'],
+  bindings: ['bindings.js', 'LICENSE.md'],
+  'file-uri-to-path': ['index.js', 'LICENSE'],
+};
+/** Types for programs in TypeScript, and what only a debugger reads. */
+const LEFT_OUT = /\.(?:tgz|mcpb|map)$|(?<!\/client\/[^/]*|\/domain\/.*)\.d\.ts$/;
+
+const stage = mkdtempSync(join(tmpdir(), 'postern-release-'));
+try {
+  const folder = join(stage, 'package');
+  for (const part of PARTS) copy(join(root, part), join(folder, 'project', part));
+  for (const file of ['LICENSE', 'README.md']) copy(join(root, file), join(folder, file));
+  const bundled = Object.keys(PACKAGES).filter((name) => copyPackage(name, folder));
+  writeJson(join(folder, 'package.json'), {
+    name: project.name,
+    version: project.version,
+    description: project.description,
+    license: project.license,
+    bin: { postern: 'project/dist/main.js' },
+    exports: {
+      './client': {
+        types: './project/dist/src/client/postern-client.d.ts',
+        default: './project/dist/src/client/postern-client.js',
+      },
+    },
+    engines: project.engines,
+    dependencies: Object.fromEntries(bundled.map((name) => [name, '*'])),
+    bundleDependencies: bundled,
+  });
+  const file = `${root}release/${project.name}-${project.version}.tgz`;
+  mkdirSync(`${root}release`, { recursive: true });
+  execFileSync('tar', ['-czf', file, '-C', stage, 'package']);
+  console.log(`${file}: ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
+} finally {
+  rmSync(stage, { recursive: true, force: true });
+}
+
+function copy(from, to) {
+  mkdirSync(dirname(to), { recursive: true });
+  cpSync(from, to, { recursive: true, filter: (path) => !LEFT_OUT.test(path) });
+}
+
+/** False for a package that is not there, as the native one where it could not be built. */
+function copyPackage(name, folder) {
+  const from = join(root, 'node_modules', name);
+  if (!PACKAGES[name].every((part) => existsSync(join(from, part)))) return false;
+  for (const part of PACKAGES[name]) copy(join(from, part), join(folder, 'node_modules', name, part));
+  const { version, license, main } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
+  // Without its scripts and dependencies: nothing is built or fetched when it is installed.
+  writeJson(join(folder, 'node_modules', name, 'package.json'), { name, version, license, main });
+  return true;
+}
+
+function writeJson(path, value) {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}

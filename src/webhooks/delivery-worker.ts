@@ -10,7 +10,7 @@ import { type HeldDelivery, type StoredWebhook, type WebhookEventType, wantsChan
 import type { EventJson } from '../wire/event-json.ts';
 import type { PostResult } from './delivery-attempts.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, postRecord } from './delivery-record.ts';
-import { eventFilter } from './event-filter.ts';
+import { eventFilter, subscribedTypes } from './event-filter.ts';
 import type { Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
 
@@ -57,7 +57,7 @@ export class DeliveryWorker {
   constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.#parts = parts;
     this.#webhook = webhook;
-    this.#types = typesOf(webhook);
+    this.#types = subscribedTypes(webhook);
     this.#matches = eventFilter(webhook.filter);
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
@@ -118,12 +118,13 @@ export class DeliveryWorker {
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
     this.#webhook = webhook;
-    this.#types = typesOf(webhook);
+    this.#types = subscribedTypes(webhook);
     this.#matches = eventFilter(webhook.filter);
     const changes = wantsChanges(webhook);
     // After a pause the rows are read again, as they are now.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
+      if (!isResumed && this.#held !== null) this.#hold(null);
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
@@ -142,6 +143,8 @@ export class DeliveryWorker {
   /** Delivers what was dropped again, before the next event (decision P6). */
   replayDropped(): void {
     this.#isReplaying = true;
+    // Not after what is being held just now.
+    this.#endWait?.();
     this.#consumer.wake();
   }
 
@@ -172,15 +175,16 @@ export class DeliveryWorker {
     }
     const { id: webhookId, include } = webhook;
     const { type } = entry.event;
-    if (!this.#types.has(type) || !this.#matches(entry)) return { isDone: true };
+    if (!this.#types.has(type) || !this.#matches(entry)) return this.#skip();
     const { poster, json, ready, clock } = this.#parts;
     await ready(include);
     if (this.#isStopped) return { isDone: false };
     const caller = this.#caller();
     // What the key may not read counts as not subscribed.
-    if (caller?.admits?.(entry) === false) return { isDone: true };
+    if (caller?.admits?.(entry) === false) return this.#skip();
     const id = deliveryId(webhookId, deliveryName(entry));
-    const held = this.#held?.id === id ? this.#held : null;
+    if (this.#held !== null && this.#held.id !== id) this.#hold(null);
+    const held = this.#held;
     const now = held === null ? entry : this.#asItIsNow(entry);
     if (now === undefined) {
       this.#hold(null);
@@ -207,6 +211,12 @@ export class DeliveryWorker {
     const record = postRecord(id, type, entry.rowId, result, clock);
     if (result.outcome === 'delivered') return { isDone: true, record };
     return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
+  }
+
+  /** What was held is not to be delivered any more, where it was this. */
+  #skip(): Handled<EndedDelivery> {
+    if (this.#held !== null) this.#hold(null);
+    return { isDone: true };
   }
 
   /** Notes a failed attempt and waits until the next one is due. */
@@ -285,9 +295,4 @@ export class DeliveryWorker {
     if (caller === undefined) throw problem('unauthorized');
     return caller;
   }
-}
-
-/** A range of changed messages comes with either of the other two (decision I3). */
-function typesOf(webhook: StoredWebhook): ReadonlySet<WebhookEventType> {
-  return new Set([...webhook.events, ...(wantsChanges(webhook) ? (['messages.changed'] as const) : [])]);
 }

@@ -1,6 +1,11 @@
 import { chatIdentity, memberKey } from '../domain/address.ts';
 import type { LogEntry } from '../domain/event.ts';
-import type { WebhookFilter } from '../domain/webhook.ts';
+import { type StoredWebhook, type WebhookEventType, type WebhookFilter, wantsChanges } from '../domain/webhook.ts';
+
+/** A range of changed messages comes with either of the other two (decision I3). */
+export function subscribedTypes(webhook: StoredWebhook): ReadonlySet<WebhookEventType> {
+  return new Set([...webhook.events, ...(wantsChanges(webhook) ? (['messages.changed'] as const) : [])]);
+}
 
 /**
  * Whether events match a filter (decision P4). What an event does not say is not looked at: a removed message has no

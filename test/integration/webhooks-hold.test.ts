@@ -111,6 +111,24 @@ describe('a webhook that holds', () => {
     expect(rowsAt(receiver).slice(-4)).toEqual([2, 2, 2, 4]);
   });
 
+  test('is done with an event that is filtered out meanwhile, and delivers what was dropped before one that waits', async () => {
+    const { fixture } = held();
+    const receiver = await newReceiver((response) => void response.writeHead(503).end());
+    const { id } = fixture.dispatcher.add(hook(receiver.url));
+    fixture.publish(1, 1);
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'failing', dropped: 1 }));
+    fixture.dispatcher.change(id, { on_failure: 'hold' });
+    fixture.publish(2, 2);
+    await eventually(() => expect(fixture.dispatcher.status(id).held).toMatchObject({ row_id: 2 }));
+    receiver.answerWith((response, { event }) => void response.writeHead(event.data.id === '1' ? 204 : 503).end());
+    fixture.dispatcher.replay(id, 'dropped');
+    await eventually(() => expect(fixture.dispatcher.status(id)).toMatchObject({ dropped: 0, held: { row_id: 2 } }));
+    fixture.dispatcher.change(id, { filter: { is_from_me: true } });
+    await eventually(() =>
+      expect(fixture.dispatcher.status(id)).toMatchObject({ state: 'healthy', held: null, behind: 0 }),
+    );
+  });
+
   test('can be removed and closed while it waits', async () => {
     const { fixture } = held();
     const receiver = await newReceiver((response) => void response.writeHead(503).end());

@@ -13,5 +13,6 @@ export default {
   globalTeardown: '<rootDir>/test/support/suite/end.mjs',
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   testTimeout: 30_000,
-  maxWorkers: 2,
+  // The tests wait half of their time, so three of them keep two cores busy.
+  maxWorkers: 3,
 };

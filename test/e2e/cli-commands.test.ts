@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -337,64 +337,5 @@ describe('finding the service', () => {
   test('the key is in no argument, no output and no log', async () => {
     const { stdout } = await run(['status', '--json']);
     expect(stdout + service.output).not.toContain(KEY);
-  });
-});
-
-describe('the configuration', () => {
-  test('path says where it is', async () => {
-    expect((await run(['config', 'path'])).stdout).toBe(`${join(service.configFolder, 'config.toml')}\n`);
-  });
-
-  test('check says every mistake and warning, with 78 when it cannot be used', async () => {
-    const folder = join(root, 'mistaken');
-    mkdirSync(folder);
-    const path = join(folder, 'config.toml');
-    writeFileSync(path, '[server]\nport = -1\nprot = 1\n[auth]\napi_key = ""\n');
-    chmodSync(path, 0o644);
-    const checked = await postern(['config', 'check', '--config-dir', folder]);
-    expect(checked.exitCode).toBe(78);
-    for (const part of ['cannot be used', 'server.port is -1', 'auth.api_key', 'server.prot', 'chmod 600']) {
-      expect(checked.stdout).toContain(part);
-    }
-    expect(await jsonOf(['config', 'check'])).toMatchObject({ state: 'usable', mistakes: [] });
-    expect((await run(['config', 'check'])).stdout).toBe(`${join(service.configFolder, 'config.toml')} can be used.\n`);
-    expect((await postern(['config', 'check', '--config-dir', join(root, 'none')])).exitCode).toBe(78);
-  });
-
-  test('a demo that is away is found out by doctor --demo, which says how to start it', async () => {
-    const folder = join(root, 'postern-demo');
-    mkdirSync(folder, { mode: 0o700 });
-    const port = await freePort();
-    writeFileSync(join(folder, 'config.toml'), `[server]\nport = ${port}\n[auth]\napi_key = "k"\n`, { mode: 0o600 });
-    const place = ['--demo', '--config-dir', folder];
-    expect(await postern(['status', ...place])).toMatchObject({
-      exitCode: 69,
-      stderr: expect.stringContaining('postern doctor --demo finds out'),
-    });
-    const { exitCode, stdout } = await postern(['doctor', ...place], { env: { HOME: root } });
-    expect(exitCode).toBe(1);
-    expect(stdout).toContain(`Nothing answers at ${join(folder, 'postern.sock')}.\n    Start it: postern demo\n`);
-    expect(stdout).toMatch(/\d [GM]iB are free/);
-  });
-
-  test('rotate-key counts from the next start on', async () => {
-    const other = await Service.start({ chatDbPath: mac.chatDbPath });
-    try {
-      const rotated = await postern(['config', 'rotate-key', '--config-dir', other.configFolder]);
-      expect(rotated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('until the service restarts') });
-      const status = ['status', '--config-dir', other.configFolder];
-      expect(await postern(status)).toMatchObject({
-        exitCode: 77,
-        stderr: expect.stringContaining('only when it starts'),
-      });
-      await other.stop();
-      const launched = other.launch();
-      await launched;
-      expect((await postern(status)).exitCode).toBe(0);
-      const key = /api_key = "(.*)"/.exec(other.stateFile('config.toml').toString())?.[1] ?? '';
-      expect(rotated.stdout).not.toContain(key);
-    } finally {
-      await other.dispose();
-    }
   });
 });

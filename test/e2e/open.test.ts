@@ -76,8 +76,3 @@ test('nothing is written while no service answers', async () => {
   expect(exitCode).toBe(69);
   expect(pages()).toEqual([]);
 });
-
-test('config key prints the key alone', async () => {
-  const { exitCode, stdout } = await postern(['--config-dir', service.configFolder, 'config', 'key']);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${KEY}\n` });
-});

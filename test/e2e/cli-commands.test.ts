@@ -7,9 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
-import { waitFor } from '../support/eventually.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
-import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -161,70 +159,6 @@ describe('sending', () => {
     await mac.command({ do: 'scenario', name: 'not_permitted', times: 1 });
     const refused = await run(['send', ANA, 'x']);
     expect(refused).toMatchObject({ exitCode: 69, stderr: expect.stringContaining('Automation') });
-  });
-});
-
-describe('webhooks', () => {
-  test('are added, listed, tested, looked after, replayed and removed', async () => {
-    const receiver = await Receiver.start();
-    try {
-      const secretFile = join(root, 'secret.txt');
-      writeFileSync(secretFile, 'shared secret\n');
-      const added = await run([
-        'webhooks',
-        'add',
-        receiver.url,
-        '--event',
-        'message.received',
-        '--secret-file',
-        secretFile,
-      ]);
-      const id = /Webhook (\S+) registered/.exec(added.stdout)?.[1] ?? '';
-      const beginning = id.slice(0, 8);
-      expect((await run(['webhooks', 'list'])).stdout).toMatch(
-        new RegExp(`^ID .*\n${id} +healthy +\\S+ +message.received\n$`),
-      );
-      expect(await jsonOf(['webhooks', 'list'])).toEqual([expect.objectContaining({ id, url: receiver.url })]);
-
-      expect(await run(['webhooks', 'test', beginning])).toMatchObject({
-        exitCode: 0,
-        stdout: expect.stringContaining('204'),
-      });
-      expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
-
-      expect((await run(['webhooks', 'replay', beginning, '--after', '0'])).exitCode).toBe(0);
-      await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === '3'));
-      const { stdout } = await run(['webhooks', 'deliveries', beginning]);
-      expect(stdout).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
-
-      expect((await run(['webhooks', 'remove', beginning])).exitCode).toBe(0);
-      expect(await jsonOf(['webhooks', 'list'])).toEqual([]);
-    } finally {
-      await receiver.close();
-    }
-  });
-
-  test('that do not answer fail their test with 1, and say why', async () => {
-    const url = `http://127.0.0.1:${await freePort()}/hook`;
-    const { id } = await jsonOf<{ id: string }>(['webhooks', 'add', url]);
-    const { exitCode, stdout } = await run(['webhooks', 'test', id]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining('refused') });
-    await run(['webhooks', 'remove', id]);
-  });
-
-  test.each([
-    [['add', 'not-an-address'], 65, 'http or https'],
-    [['remove', 'nothing'], 65, 'There is no webhook nothing.'],
-    [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
-    [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
-    [['replay', 'x'], 64, '--after ROW'],
-    [['nothing'], 64, 'unexpected argument nothing'],
-    [['replay', 'x', '--dropped', '--latest'], 64, 'one of --after ROW, --dropped and --latest'],
-    [['edit', 'x'], 64, 'nothing to change'],
-  ])('are refused in a sentence: %j', async (args, code, words) => {
-    const { exitCode, stderr } = await run(['webhooks', ...args]);
-    expect(exitCode).toBe(code);
-    expect(stderr).toContain(words);
   });
 });
 

@@ -7,7 +7,7 @@ import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
-import { Service } from '../support/service.ts';
+import { freePort, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
@@ -49,6 +49,28 @@ async function registered(): Promise<readonly Webhook[]> {
 }
 
 describe('postern webhooks', () => {
+  test('registers, lists, tests, looks after, replays and removes one', async () => {
+    const receiver = await Receiver.start();
+    try {
+      receive('to be replayed');
+      const secret = file('shared.txt', 'shared secret\n');
+      const added = await said('add', receiver.url, '--event', 'message.received', '--secret-file', secret);
+      const id = /Webhook (\S+) registered/.exec(added)?.[1] ?? '';
+      const beginning = id.slice(0, 8);
+      expect(await said('list')).toMatch(new RegExp(`^ID .*\n${id} +healthy +\\S+ +message.received\n$`));
+      expect(JSON.parse(await said('list', '--json'))).toEqual([expect.objectContaining({ id, url: receiver.url })]);
+      expect(await said('test', beginning)).toContain('204');
+      expect(receiver.deliveries[0]?.headers['x-webhook-signature']).toMatch(/^sha256=[\da-f]{64}$/);
+      await said('replay', beginning, '--after', '0');
+      await waitFor(() => receiver.deliveries.find(({ event }) => event.data.body === 'to be replayed'));
+      expect(await said('deliveries', beginning)).toMatch(/^ENDED .*\n.* message\.received +\d+ +delivered +1 +204\n/);
+      await said('remove', beginning);
+      expect(await registered()).toEqual([]);
+    } finally {
+      await receiver.close();
+    }
+  });
+
   test('adds one with everything, shows it, changes it, pauses it and goes on', async () => {
     const [receiver, other] = [await Receiver.start(), await Receiver.start()];
     try {
@@ -61,9 +83,9 @@ describe('postern webhooks', () => {
       expect(await said()).toMatch(new RegExp(`^ID .*NAME .*\n${id} +paused +n8n +\\S+ +all\n$`));
       await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));
       expect(await said('show', id)).toMatch(
-        /Only +any;-;\+15550100, messages of others\nIncludes +details\nSignature +yes\nHeaders +Authorization, X-Trace\nOn failure +hold, .*\nState +paused\nPosition +row 0, 1 behind/,
+        /Only +any;-;\+15550100, messages of others\nIncludes +details\nSignature +yes\nHeaders +Authorization, X-Trace\nOn failure +hold, .*\nState +paused\nPosition +row \d+, 1 behind/,
       );
-      expect(await said('resume', id)).toContain('resumed. It goes on after row 0.');
+      expect(await said('resume', id)).toContain(`resumed. It goes on after row ${Number(first) - 1}.`);
       await waitFor(() => receiver.deliveries.find(({ event }) => event.data.id === first));
       expect(receiver.deliveries[0]?.headers).toMatchObject({ authorization: 'Bearer sesame', 'x-trace': 'on' });
       expect(receiver.deliveries[0]?.event.data).toHaveProperty('details');
@@ -81,10 +103,10 @@ describe('postern webhooks', () => {
       });
       expect(sent?.headers.authorization).toBeUndefined();
 
-      expect(await said('pause', id)).toContain('paused. It goes on after row 2');
-      receive('skipped');
+      expect(await said('pause', id)).toContain(`paused. It goes on after row ${second}`);
+      const skipped = receive('skipped');
       await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ behind: 1 }));
-      expect(await said('replay', id, '--latest')).toContain('goes on with the next event, after row 3');
+      expect(await said('replay', id, '--latest')).toContain(`goes on with the next event, after row ${skipped}`);
       expect(await said('resume', id)).toContain('It missed nothing.');
       expect(await said('remove', id)).toContain('removed');
       expect(service.output).not.toContain('sesame');
@@ -103,6 +125,29 @@ describe('postern webhooks', () => {
     expect([refused.exitCode, refused.stderr]).toEqual([65, expect.stringContaining('The header Host is set by')]);
     expect(stderr + refused.stderr).not.toContain('sesame');
     expect(await registered()).toEqual([]);
+  });
+
+  test('that do not answer fail their test with 1, and say why', async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hook`;
+    const { id } = JSON.parse(await said('add', url, '--json')) as { id: string };
+    const { exitCode, stdout } = await run('test', id);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: expect.stringContaining('refused') });
+    await run('remove', id);
+  });
+
+  test.each([
+    [['add', 'not-an-address'], 65, 'http or https'],
+    [['remove', 'nothing'], 65, 'There is no webhook nothing.'],
+    [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
+    [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
+    [['replay', 'x'], 64, '--after ROW'],
+    [['nothing'], 64, 'unexpected argument nothing'],
+    [['replay', 'x', '--dropped', '--latest'], 64, 'one of --after ROW, --dropped and --latest'],
+    [['edit', 'x'], 64, 'nothing to change'],
+  ])('are refused in a sentence: %j', async (args, code, words) => {
+    const { exitCode, stderr } = await run(...args);
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain(words);
   });
 });
 

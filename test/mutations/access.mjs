@@ -16,14 +16,14 @@ const MUTATIONS = [
   ['a route asks nobody for a scope', 'src/http/router.ts', 'assertAllowed(exchange.caller, access);', '', END_TO_END],
   [
     'any address is canonical',
-    'src/access/address.ts',
+    'src/domain/address.ts',
     'if (NUMBER.test(number)) return number;',
     'if (number !== "") return number;',
     UNIT,
   ],
   [
     'letters that look alike are letters',
-    'src/access/address.ts',
+    'src/domain/address.ts',
     'if (!/^[\\x21-\\x7e]+$/.test(text)) return undefined;',
     '',
     UNIT,
@@ -52,8 +52,8 @@ const MUTATIONS = [
   [
     'a group without known members is open',
     'src/access/policy.ts',
-    'if (chats.some(({ members }) => members.length === 0)) return undefined;',
-    '',
+    'members.length === 0 || isClosed',
+    'isClosed',
     UNIT,
   ],
   [

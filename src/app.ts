@@ -97,7 +97,6 @@ export interface RunningApp {
 
 /** Creates every module and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
 export async function startApp(config: Config, host: Host): Promise<RunningApp> {
-  preferLittleMemory();
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
   try {
@@ -361,6 +360,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     webhooks.start();
     await access.loaded?.start();
     search.start();
+    // Not before, because V8 would collect in the middle of the start.
+    preferLittleMemory();
     return { url, close: () => closers.close() };
   } catch (error) {
     await closers.close();

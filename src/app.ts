@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LazyAccess } from './access/lazy-access.ts';
 import { ChangeDetection } from './changes/detection.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
@@ -32,6 +32,7 @@ import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { LazyMcpService } from './mcp/service.ts';
+import { Conversions } from './media/conversions.ts';
 import type { ThreadMethods } from './reader-worker.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { localTimeZone } from './runtime/clock.ts';
@@ -81,6 +82,8 @@ export interface Host {
   /** As Node names it, or `simulated`. */
   readonly platform: string;
   readonly homeFolder: string;
+  /** For what can be made again. */
+  readonly cacheFolder: string;
   /** Programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
   /** Called once the configuration folder is this process's alone, before anything else is opened. */
@@ -274,10 +277,20 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       log,
       onKeyChange: (keyId) => webhooks.refresh(keyId),
     }));
+    const attachments = new Conversions({
+      files: new AttachmentFiles(connection),
+      cacheFolder: host.cacheFolder,
+      // On a Mac they are where osascript is.
+      toolFolder: dirname(osascriptPath),
+      run: host.run,
+      clock,
+      log,
+    });
+    closers.add('conversions', () => attachments.close());
     const owner: Caller = {
       key: undefined,
       reader: new NamedReader(messages, contacts),
-      attachments: new AttachmentFiles(connection),
+      attachments,
       feed,
       sender: access.ownerSender(sender),
       uploads: uploads.of(OWNER),

@@ -104,8 +104,8 @@ export class LimitedReader implements MessageReader {
 /** The files of messages that are there. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
-    async open(rowId, n): Promise<AttachmentFile | undefined> {
-      return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n);
+    async open(rowId, n, form): Promise<AttachmentFile | undefined> {
+      return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n, form);
     },
   };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
+import type { AttachmentState } from '../domain/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
@@ -43,6 +44,11 @@ export class AttachmentFiles implements AttachmentReader {
       read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
       close: () => handle.close(),
     };
+  }
+
+  /** Where it is; undefined when there is no such attachment. */
+  state(rowId: number, n: number): AttachmentState | undefined {
+    return this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]?.state);
   }
 
   /** undefined for a file that is missing, not a regular file, or outside the folder. */

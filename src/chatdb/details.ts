@@ -1,13 +1,16 @@
+import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Conversation } from '../domain/conversation.ts';
 import {
   type AttachmentDetails,
+  type AttachmentState,
   brief,
   type ConversationDetails,
   type MessageDetails,
   type MessageKind,
   type RepliedMessage,
   TRANSFER_STATES,
+  type TransferState,
 } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reaction } from '../domain/reaction.ts';
@@ -40,6 +43,7 @@ const BALLOONS: readonly (readonly [string, MessageKind])[] = [
   ['com.apple.DigitalTouch', 'digital_touch'],
 ];
 
+const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
 /** How far the two rows of a message to oneself are apart. */
 const MIRROR_ROWS = 50;
 
@@ -114,16 +118,29 @@ export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly Attac
     const path = snapshot.absolutePath(toText(row[at.filename]));
     if (path === undefined) return [];
     const bytes = row[at.bytes];
+    const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
     return [
       {
         name: toText(row[at.transferName]) || basename(path),
         mime_type: toText(row[at.mediaType]) || null,
         bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
-        transfer: TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null,
+        transfer,
+        state: stateOf(path, transfer),
         path,
       },
     ];
   });
+}
+
+/** Where its file is. Only asked about: opening one that is in iCloud alone would wait for its download. */
+function stateOf(path: string, transfer: TransferState | null): AttachmentState {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
+  } catch {
+    return 'missing';
+  }
+  if (transfer === 'waiting' || transfer === 'archiving') return 'in_cloud';
+  return transfer !== null && ARRIVING.has(transfer) ? 'downloading' : 'missing';
 }
 
 /** What people think of it now: of each the last tapback, unless it was taken back; stickers add up. */

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import type { RunningApp } from '../app.ts';
-import { logLevel } from '../config/environment.ts';
+import { cacheFolder, logLevel } from '../config/environment.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
@@ -54,6 +55,7 @@ export async function runService(
       platform,
       homeFolder,
       ...(onLocked && { onLocked }),
+      cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
       run: commandRunner(context.environment.env),
       restart: () => ending.want(EXIT.startAgain),
     });

@@ -50,6 +50,13 @@ export function configFolder(option: string | undefined, environment: Environmen
   return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
 }
 
+/** The folder of what can be made again. */
+export function cacheFolder({ env, platform, homeFolder }: Environment): string {
+  if (platform === 'darwin') return join(homeFolder, 'Library/Caches/Postern');
+  const cacheHome = env.XDG_CACHE_HOME ?? '';
+  return join(isAbsolute(cacheHome) ? cacheHome : join(homeFolder, '.cache'), 'postern');
+}
+
 /** The folder of the demo: the one that was named, else beside the real configuration, never in it. */
 export function demoFolder(option: string | undefined, environment: Environment): string {
   if (option !== undefined) return resolve(option);

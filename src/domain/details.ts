@@ -32,12 +32,17 @@ export const TRANSFER_STATES = [
 ] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];
 
+/** Where the file of an attachment is (decision K4). */
+export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missing'] as const;
+export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
+
 export interface AttachmentDetails {
   readonly name: string;
   readonly mime_type: string | null;
   readonly bytes: number | null;
   /** null for a state that this version does not know. */
   readonly transfer: TransferState | null;
+  readonly state: AttachmentState;
   readonly path: string;
 }
 

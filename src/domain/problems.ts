@@ -1,4 +1,5 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
+import { ATTACHMENT_PROBLEMS } from './attachment-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import type { ProblemText } from './problem-text.ts';
 import { UPLOAD_PROBLEMS } from './upload-problems.ts';
@@ -17,6 +18,7 @@ const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...UPLOAD_PROBLEMS,
+  ...ATTACHMENT_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',

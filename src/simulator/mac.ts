@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { writeAddressBook } from './address-book.ts';
 import type { MacosVersion } from './chat-database.ts';
 import type { Command } from './commands.ts';
+import { CONVERTERS } from './converters.ts';
 import type { ProcessSettings } from './messages-process.ts';
 
 export interface MacOptions {
@@ -75,6 +76,7 @@ export class SimulatedMac {
     if (this.#options.hasPeople === true && !existsSync(this.addressBookPath)) writeAddressBook(this.addressBookPath);
     this.#install('osascript');
     this.#install('open');
+    for (const [name, script] of Object.entries(CONVERTERS)) this.#write(name, script);
     const settings: ProcessSettings = {
       home: this.homeFolder,
       socketPath: this.#socketPath,
@@ -137,8 +139,6 @@ export class SimulatedMac {
 
   /** The program is started with next to no environment, so everything is written into it, with absolute paths. */
   #install(tool: 'osascript' | 'open'): void {
-    const path = join(this.#options.dir, 'bin', tool);
-    mkdirSync(join(this.#options.dir, 'bin'), { recursive: true });
     const words = [
       process.execPath,
       join(this.#moduleFolder, 'osascript.js'),
@@ -147,7 +147,13 @@ export class SimulatedMac {
       this.#recordPath,
     ];
     const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-    writeFileSync(path, `#!/bin/sh\nexec ${quoted} "$@"\n`);
+    this.#write(tool, `#!/bin/sh\nexec ${quoted} "$@"\n`);
+  }
+
+  #write(tool: string, script: string): void {
+    const path = join(this.#options.dir, 'bin', tool);
+    mkdirSync(join(this.#options.dir, 'bin'), { recursive: true });
+    writeFileSync(path, script);
     chmodSync(path, 0o755);
   }
 }

@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import { type ConversationDetails, MESSAGE_KINDS, type MessageDetails, TRANSFER_STATES } from '../domain/details.ts';
+import {
+  ATTACHMENT_STATES,
+  type ConversationDetails,
+  MESSAGE_KINDS,
+  type MessageDetails,
+  TRANSFER_STATES,
+} from '../domain/details.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
@@ -64,6 +70,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
             mime_type: z.string().nullable(),
             bytes: z.int().nullable(),
             transfer: z.enum(TRANSFER_STATES).nullable(),
+            state: z.enum(ATTACHMENT_STATES).meta({ description: 'Where the file is now.' }),
             path: z.string(),
           }),
         )

@@ -1,4 +1,5 @@
 import { accessExamples } from './access-examples.ts';
+import { attachmentQuery } from './attachment.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
@@ -134,11 +135,23 @@ export const MESSAGE_OPERATIONS = {
   getAttachment: {
     tag: 'Messages',
     summary: 'The bytes of an attachment, counted from 0; ranges work',
+    description:
+      'With `as` it is converted, once: what a browser does not show or play. 409 when the file is only in iCloud, 501 where there is no ' +
+      'converter for it. Without `as` it is 404 when the file is not on this machine.',
+    query: attachmentQuery,
     headers: [RANGE],
     answers: {
       200: { description: 'The whole file, in its own type.', type: '*/*' },
       206: { description: 'The requested range.', type: '*/*' },
     },
-    problems: ['attachment_not_found', 'range_not_satisfiable', ...CHAT_DB],
+    problems: [
+      'attachment_not_found',
+      'not_on_this_mac',
+      'range_not_satisfiable',
+      'conversion_unavailable',
+      'conversion_busy',
+      ...CHAT_DB,
+    ],
+    mistakes: [{ pointer: '?as', message: 'The parameter as must be jpeg or m4a.' }],
   },
 } as const satisfies Record<string, Operation>;

@@ -59,6 +59,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   422: 'The Idempotency-Key was used for another request.',
   426: 'This path accepts WebSocket connections only.',
   429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
+  501: 'There is no converter for this file here.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
   507: 'There is no room for more uploads or held files.',
@@ -67,6 +68,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 const CONTENT_TYPE = 'application/problem+json';
 const SCHEMA = { $ref: '#/components/schemas/Problem' };
+const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set(['send_queue_full', 'too_many_uploads', 'conversion_busy']);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** The problems of an operation, by status, each with the codes it can have. */
@@ -110,7 +112,7 @@ function exampleOf(name: ProblemName): Problem {
 
 function responseOf(status: number, names: readonly ProblemName[], mistakes: Operation['mistakes']): Json {
   const codes = [...new Set(names.map((name) => exampleOf(name).code))];
-  const hasToWait = status === 429 || names.includes('send_queue_full') || names.includes('too_many_uploads');
+  const hasToWait = status === 429 || names.some((name) => WITH_RETRY_AFTER.has(name));
   return {
     description: `${MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
     ...(hasToWait && { headers: RETRY_AFTER }),

@@ -110,9 +110,10 @@ describe('include=details', () => {
       mime_type: 'text/plain',
       bytes: 10,
       transfer: 'finished',
+      state: 'available',
       path: join(folder, NAME),
     });
-    expect(listed[GONE]).toMatchObject({ name: 'gone.heic', bytes: 0, transfer: 'waiting' });
+    expect(listed[GONE]).toMatchObject({ name: 'gone.heic', bytes: 0, transfer: 'waiting', state: 'in_cloud' });
   });
 
   test('works on lists and stays in the link to the next page; without it there are none', async () => {

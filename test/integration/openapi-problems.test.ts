@@ -35,6 +35,8 @@ const NOT_PROVOKED_HERE = [
   '429 too_many_held',
   '507 storage_full',
   '503 too_many_uploads',
+  '409 not_on_this_mac',
+  '503 conversion_busy',
   '400 incomplete_body',
   '400 attachment_changed',
   '404 changes_disabled',
@@ -136,6 +138,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['getStatus', '/status?as=me'],
       ['listMessages', '/messages?limit=0&include=all'],
       ['getMessage', '/messages/1?include=all'],
+      ['getAttachment', '/messages/1/attachments/0?as=png'],
       ['listConversations', '/conversations?limit=0&include=all'],
       ['getConversation', '/conversations/x?include=all'],
       ['listContacts', '/contacts?limit=0'],
@@ -180,6 +183,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('attachment_not_found', 'getAttachment', await service.get(`/messages/${row}/attachments/7`));
     const file = `/messages/${row}/attachments/0`;
     await eventually(async () => expect((await service.get(file)).status).toBe(200));
+    expectProblem('conversion_unavailable', 'getAttachment', await service.get(`${file}?as=m4a`));
     expectProblem('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
     expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
     expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));

@@ -1,4 +1,6 @@
 import { problem } from '../../domain/problems.ts';
+import { attachmentQuery, formOf } from '../../wire/attachment.ts';
+import { readQuery } from '../../wire/query.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import type { Handlers } from '../router.ts';
@@ -12,7 +14,8 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
     async getAttachment(exchange): Promise<Answer> {
       const [id, n] = [exchange.param('id'), exchange.param('n')];
       const isPlace = /^[1-9]\d{0,14}$/.test(id) && /^\d{1,4}$/.test(n);
-      const file = isPlace ? await exchange.caller.attachments.open(Number(id), Number(n)) : undefined;
+      const form = formOf(readQuery(attachmentQuery, exchange.query));
+      const file = isPlace ? await exchange.caller.attachments.open(Number(id), Number(n), form) : undefined;
       if (file === undefined) {
         throw problem('attachment_not_found');
       }

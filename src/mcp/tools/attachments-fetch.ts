@@ -7,19 +7,24 @@ import { tool } from './tool.ts';
 
 /** A model reads it all: what is larger is for the REST API. */
 const MAX_BYTES = 1024 * 1024;
+/** No model looks at more pixels than these. */
+const MAX_PIXELS = 1568;
+const FORMS = { original: undefined, jpeg: { as: 'jpeg', max: MAX_PIXELS }, m4a: { as: 'm4a' } } as const;
 
 export const attachmentsFetch = tool({
   name: 'attachments_fetch',
   title: 'Fetch an attachment',
-  description: 'The n-th file of a message, counted from 0, of at most 1 MiB.',
+  description:
+    'The n-th file of a message, counted from 0, of at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
   scope: 'read',
   input: z.object({
     message_id: z.string().max(20),
     n: z.int().min(0).max(9999).default(0),
-    variant: z.enum(['original']).default('original'),
+    variant: z.enum(['original', 'jpeg', 'm4a']).default('original'),
   }),
-  async run({ message_id: id, n }, { caller }) {
-    const file = /^[1-9]\d{0,14}$/.test(id) ? await caller.attachments.open(Number(id), n) : undefined;
+  async run({ message_id: id, n, variant }, { caller }) {
+    const form = FORMS[variant];
+    const file = /^[1-9]\d{0,14}$/.test(id) ? await caller.attachments.open(Number(id), n, form) : undefined;
     if (file === undefined) throw problem('attachment_not_found');
     if (file.bytes > MAX_BYTES) {
       await file.close();

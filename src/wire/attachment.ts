@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import type { AttachmentForm } from '../domain/ports/reading.ts';
+
+const MIN_PIXELS = 16;
+const MAX_PIXELS = 10_000;
+
+/** Parameters of `GET /messages/{id}/attachments/{n}` (decision K4). */
+export const attachmentQuery = z.object({
+  as: z
+    .enum(['jpeg', 'm4a'], { error: 'The parameter as must be jpeg or m4a.' })
+    .optional()
+    .meta({ description: 'A picture as JPEG, or a recording as M4A (AAC). Without it the file as it is.' }),
+  max: z
+    .string()
+    .transform((text, context) => {
+      const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+      if (value >= MIN_PIXELS && value <= MAX_PIXELS) return value;
+      const message = `The parameter max must be a whole number from ${MIN_PIXELS} to ${MAX_PIXELS}.`;
+      context.issues.push({ code: 'custom', input: text, message });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({
+      type: 'integer',
+      minimum: MIN_PIXELS,
+      maximum: MAX_PIXELS,
+      description: 'With as=jpeg: pixels of the longer side.',
+    }),
+});
+
+/** In which form it is wanted; undefined as it is. */
+export function formOf({ as, max }: z.output<typeof attachmentQuery>): AttachmentForm | undefined {
+  if (as === undefined) return undefined;
+  return as === 'jpeg' ? { as, max } : { as };
+}

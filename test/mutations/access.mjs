@@ -362,8 +362,8 @@ const MUTATIONS = [
   [
     'one conversation can be read by its id',
     'src/access/limited-reader.ts',
-    'return conversation !== undefined && chats.has(conversation.id) ? conversation : undefined;',
-    'return conversation;',
+    'if (conversation === undefined || !chats.has(conversation.id)) return undefined;',
+    'if (conversation === undefined) return undefined;',
     END_TO_END,
   ],
   [

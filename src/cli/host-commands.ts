@@ -1,23 +1,25 @@
 import { Argument, type Command } from 'commander';
-import { type Context, EXIT } from './context.ts';
+import { type ClientContext, type Context, EXIT } from './context.ts';
 import { examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
+import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 
 /** The commands that serve, and those that look after the machine. */
-export function declareHostCommands(program: Command, context: Context, runs: Runs): void {
+export function declareHostCommands(program: Command, context: ClientContext, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', examples('postern serve --config-dir ~/postern'))
     .action(runs(async (command) => (await import('./commands/serve.ts')).serve(command.optsWithGlobals(), context)));
-  program
+  const demo = program
     .command('demo')
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
     .addHelpText('after', examples('postern demo --port 3002'))
     .action(runs(async (command) => (await import('./commands/demo.ts')).demo(command.optsWithGlobals(), context)));
+  declareDemoCommands(demo, context, runs);
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')

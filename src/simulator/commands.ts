@@ -78,8 +78,13 @@ export type Command =
       readonly dateMs?: number;
       /** How long after the row its chat join appears; 0 is in one transaction. */
       readonly joinAfterMs?: number;
-      /** A file of so many bytes, with its row so long after the message. */
-      readonly attachment?: { readonly name: string; readonly bytes: number; readonly afterMs?: number };
+      /** A file of so many bytes, or with those of the file at `path`, with its row so long after the message. */
+      readonly attachment?: {
+        readonly name: string;
+        readonly bytes: number;
+        readonly path?: string;
+        readonly afterMs?: number;
+      };
     }
   /** The person writes on another device. */
   | { readonly do: 'write'; readonly to: string; readonly text: string }

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
@@ -28,6 +28,8 @@ export interface MessagesOptions {
   /** Told of every text that was sent, so that somebody can answer. */
   readonly onSent?: (chat: number, row: number, text: string) => void;
 }
+
+type IncomingFile = NonNullable<Extract<Command, { do: 'receive' }>['attachment']>;
 
 /** The simulated Messages: keeps a chat.db as the real one would, and obeys what osascript asks of it. */
 export class Messages {
@@ -258,12 +260,13 @@ export class Messages {
   }
 
   /** An incoming file: first its row without a name, then the name, when the bytes are there. */
-  #attachLater(row: number, { name, bytes, afterMs = 0 }: { name: string; bytes: number; afterMs?: number }): void {
+  #attachLater(row: number, { name, bytes, path, afterMs = 0 }: IncomingFile): void {
     const database = this.#database;
     const arrive = (): void => {
       const attachment = database.attach(row, { filename: null, name, transferState: 0 });
       const finish = (): void => {
-        const file = this.#folder.write(Buffer.alloc(bytes, 'postern '), name, row, database.guid(row));
+        const content = path === undefined ? Buffer.alloc(bytes, 'postern ') : readFileSync(path);
+        const file = this.#folder.write(content, name, row, database.guid(row));
         database.update('attachment', attachment, { filename: file.name, transfer_state: 5, total_bytes: file.bytes });
       };
       if (afterMs === 0) finish();

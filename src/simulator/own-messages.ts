@@ -3,7 +3,9 @@ import type { Behaviour } from './commands.ts';
 
 /** What the person writes on another device comes as one complete row. */
 export function writeElsewhere(database: ChatDatabase, to: string, text: string, dateMs: number): number {
-  return database.joinedMessage(database.directChat(to), { text, dateMs, columns: { is_sent: 1, is_delivered: 1 } });
+  const chat = to.includes(';') ? database.findChat(to) : database.directChat(to);
+  if (chat === undefined) throw new Error(`there is no chat ${to}`);
+  return database.joinedMessage(chat, { text, dateMs, columns: { is_sent: 1, is_delivered: 1 } });
 }
 
 /** Whether it is the conversation with oneself. */

@@ -39,6 +39,13 @@ const ANSWERS = [
   'Yes. And how did you send that?',
 ];
 
+/** What they always answer alike, so that a program can be tried. */
+const KEYWORDS: Readonly<Record<string, string | undefined>> = {
+  ping: 'pong',
+  hello: 'Hello! How are you?',
+  thanks: 'Any time.',
+};
+
 /** A few simulated people: they have written before, write now and then, and answer what they are sent. */
 export class People {
   readonly #messages: Messages;
@@ -70,15 +77,19 @@ export class People {
       .prepare('SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id WHERE j.chat_id = ? LIMIT 1')
       .get(chat)?.[0];
     if (typeof address !== 'string') return;
-    const answer = text.trim().endsWith('?')
-      ? 'Good question. I would say yes.'
-      : (ANSWERS[this.#answers % ANSWERS.length] ?? '');
+    const answer = this.#answerTo(text.trim());
     this.#answers += 1;
     const now = (): { from: string; dateMs: number } => ({ from: address, dateMs: this.#clock.now() });
     this.#messages.later(REACT_AFTER_MS, row, () =>
       database.reaction(chat, row, { ...now(), type: 2000 + (this.#answers % 4) }),
     );
     this.#messages.later(ANSWER_AFTER_MS, row, () => database.joinedMessage(chat, { ...now(), text: answer }));
+  }
+
+  #answerTo(text: string): string {
+    const known = KEYWORDS[text.toLowerCase()];
+    if (known !== undefined) return known;
+    return text.endsWith('?') ? 'Good question. I would say yes.' : (ANSWERS[this.#answers % ANSWERS.length] ?? '');
   }
 
   #write(): void {

@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { demoFolder } from '../../config/environment.ts';
+import { readConfig } from '../../config/file.ts';
+import type { Command } from '../../simulator/commands.ts';
+import { SimulatedMac } from '../../simulator/mac.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { json } from '../output/text.ts';
+import { conversationIdOf, recipientOf } from '../recipient.ts';
+import { type ConnectionOptions, Refusal, reportRefusal, withService } from '../service-connection.ts';
+import type { DemoOptions } from './demo.ts';
+
+/** What a simulated person may answer a message with, and its number in chat.db (facts: associated_message_type). */
+export const REACTIONS = {
+  love: 2000,
+  like: 2001,
+  dislike: 2002,
+  laugh: 2003,
+  emphasize: 2004,
+  question: 2005,
+} as const;
+const EMOJI = 2006;
+const REMOVED = 1000;
+
+interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir' | 'demo'> {
+  readonly in?: string;
+  readonly attach?: string;
+  readonly from?: string;
+  readonly takeBack?: boolean;
+}
+
+/** `postern demo say`: one of the people writes, or with `me` the owner on another device. */
+export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return withService(placeOf(options, context), context, async ({ client }) => {
+    const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
+    if (who === 'me') {
+      if (chat === undefined) throw new Refusal(EXIT.usage, 'Where do you write? Name the conversation with --in.');
+      return tell(options, context, { do: 'write', to: chat, text });
+    }
+    const { id: from } = await recipientOf(client, who);
+    const attachment = options.attach === undefined ? undefined : attachmentOf(options.attach);
+    return tell(options, context, {
+      do: 'receive',
+      from,
+      text,
+      ...(chat !== undefined && { chat }),
+      ...(attachment !== undefined && { attachment }),
+    });
+  });
+}
+
+/** `postern demo react`: one of the people reacts to a message, or without --from the owner on another device. */
+export function react(row: string, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return withService(placeOf(options, context), context, async ({ client }) => {
+    const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
+    const known = Object.hasOwn(REACTIONS, reaction) ? REACTIONS[reaction as keyof typeof REACTIONS] : undefined;
+    return tell(options, context, {
+      do: 'react',
+      to: Number(row),
+      type: (known ?? EMOJI) + (options.takeBack === true ? REMOVED : 0),
+      ...(known === undefined && { emoji: reaction }),
+      ...(from !== undefined && { from }),
+    });
+  });
+}
+
+/** `postern demo edit|unsend|delete|read`: what happens to a message after it was written. */
+export function change(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
+}
+
+/** `postern demo reset`: the next demo begins anew, with the same key. It must not run. */
+export function reset(options: PeopleOptions, context: ClientContext): Promise<number> {
+  const place = placeOf(options, context);
+  return reportRefusal(place, context, async () => {
+    const folder = place.configDir;
+    const { homeFolder } = new SimulatedMac({ dir: folder });
+    if (readConfig(folder, context.environment).state === 'absent' || !existsSync(homeFolder)) {
+      throw new Refusal(EXIT.config, `There is no demo in ${folder}.`, 'Start it once: postern demo');
+    }
+    if (await isRunning(folder)) {
+      throw new Refusal(EXIT.unavailable, 'The demo is running: stop it first, with Ctrl+C where it was started.');
+    }
+    for (const name of ['home', 'bin', 'osascript-calls.jsonl', 'state.db', 'search.db']) {
+      for (const side of ['', '-wal', '-shm']) rmSync(join(folder, name + side), { recursive: true, force: true });
+    }
+    // A folder without it is taken for no demo's.
+    mkdirSync(homeFolder, { mode: 0o700 });
+    context.stdout(`The next demo in ${folder} begins anew, with the same key.`);
+    return EXIT.ok;
+  });
+}
+
+async function isRunning(folder: string): Promise<boolean> {
+  return new SimulatedMac({ dir: folder }).command({ do: 'probe' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function tell(options: PeopleOptions, context: ClientContext, command: Command): Promise<number> {
+  const { configDir: dir } = placeOf(options, context);
+  try {
+    const result = await new SimulatedMac({ dir }).command<{ readonly row?: number } | undefined>(command);
+    if (options.json === true) context.stdout(json(result ?? {}, 2));
+    else context.stdout(result?.row === undefined ? 'Done.' : `Done: message ${result.row}.`);
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const isAway = 'code' in error;
+    throw isAway
+      ? new Refusal(EXIT.unavailable, `No demo is running in ${dir}.`, 'Start it in another terminal: postern demo')
+      : new Refusal(EXIT.refusedInput, `The simulated Messages cannot do that: ${error.message}`);
+  }
+}
+
+/** The folder is that of the demo, as `postern demo` takes it. */
+function placeOf({ dir, configDir }: DemoOptions, { environment }: ClientContext): { readonly configDir: string } {
+  return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir) };
+}
+
+function attachmentOf(given: string): { readonly name: string; readonly bytes: number; readonly path: string } {
+  const path = resolve(given);
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file?.isFile() !== true) throw new Refusal(EXIT.refusedInput, `The file ${path} is not there.`);
+  return { name: basename(path), bytes: file.size, path };
+}

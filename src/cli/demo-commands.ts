@@ -1,0 +1,98 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { ClientContext } from './context.ts';
+import { count, examples, nonEmpty, type Runs } from './declaration.ts';
+
+/** The commands that make something happen on the simulated Mac of a running demo. */
+export function declareDemoCommands(demo: Command, context: ClientContext, runs: Runs): void {
+  const people = () => import('./commands/demo-people.ts');
+  demo
+    .command('say')
+    .description('One of the people writes to you; as me, you write on another device.')
+    .argument('<person>', 'an address or a name, or me', nonEmpty)
+    .argument('<text>', 'the text', nonEmpty)
+    .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
+    .option('--attach <file>', 'a file that comes with it', nonEmpty)
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      examples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden"),
+    )
+    .action(
+      runs(async (command) => {
+        const [person = '', text = ''] = command.args;
+        return (await people()).say(person, text, command.optsWithGlobals(), context);
+      }),
+    );
+  demo
+    .command('react')
+    .description('One of the people reacts to a message; without --from, you do on another device.')
+    .argument('<message>', 'its id', count)
+    .argument('<reaction>', 'love, like, dislike, laugh, emphasize, question, or an emoji', nonEmpty)
+    .option('--from <person>', 'an address or a name', nonEmpty)
+    .option('--take-back', 'takes the reaction away again')
+    .option('--json', 'as JSON')
+    .addHelpText('after', examples('postern demo react 12 love --from +15550100'))
+    .action(
+      runs(async (command) => {
+        const [row = '', reaction = ''] = command.args;
+        return (await people()).react(row, reaction, command.optsWithGlobals(), context);
+      }),
+    );
+  demo
+    .command('edit')
+    .description('The text of a message is changed.')
+    .argument('<message>', 'its id', count)
+    .argument('<text>', 'the new text', nonEmpty)
+    .option('--json', 'as JSON')
+    .addHelpText('after', examples("postern demo edit 12 'I meant Saturday'"))
+    .action(
+      runs(async (command) => {
+        const [row = '', text = ''] = command.args;
+        const edit = { do: 'edit', row: Number(row), text } as const;
+        return (await people()).change(edit, command.optsWithGlobals(), context);
+      }),
+    );
+  const CHANGES = {
+    unsend: 'A message is taken back by who wrote it.',
+    delete: 'A message is deleted from this Mac.',
+    read: 'A message is read.',
+  } as const;
+  for (const [name, description] of Object.entries(CHANGES) as [keyof typeof CHANGES, string][]) {
+    demo
+      .command(name)
+      .description(description)
+      .argument('<message>', 'its id', count)
+      .option('--json', 'as JSON')
+      .addHelpText('after', examples(`postern demo ${name} 12`))
+      .action(
+        runs(async (command) =>
+          (await people()).change({ do: name, row: Number(command.args[0]) }, command.optsWithGlobals(), context),
+        ),
+      );
+  }
+  demo
+    .command('fail')
+    .description('The next sends are not delivered.')
+    .argument('[times]', 'how many (1)', atMost(100), 1)
+    .option('--json', 'as JSON')
+    .addHelpText('after', examples('postern demo fail', 'postern demo fail 3'))
+    .action(
+      runs(async (command) => {
+        const fail = { do: 'scenario', name: 'error_22', times: Number(command.args[0] ?? 1) } as const;
+        return (await people()).change(fail, command.optsWithGlobals(), context);
+      }),
+    );
+  demo
+    .command('reset')
+    .description('Forget all that happened; the demo must not run.')
+    .addHelpText('after', examples('postern demo reset'))
+    .action(runs(async (command) => (await people()).reset(command.optsWithGlobals(), context)));
+}
+
+function atMost(limit: number): (value: string) => number {
+  return (value) => {
+    const number = count(value);
+    if (number > limit) throw new InvalidArgumentError(`It must be at most ${limit}.`);
+    return number;
+  };
+}

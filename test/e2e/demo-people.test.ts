@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Message } from '../../src/domain/message.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Ended, MAIN, postern } from '../support/postern.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const folder = join(root, 'demo');
+let demo: ReturnType<typeof start>;
+
+function start() {
+  const child = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env.PATH ?? '', HOME: root },
+  });
+  const running = { child, output: '' };
+  child.stdout.on('data', (chunk: Buffer) => (running.output += chunk.toString()));
+  return running;
+}
+
+async function stop(): Promise<void> {
+  if (demo.child.exitCode !== null) return;
+  demo.child.kill('SIGTERM');
+  await once(demo.child, 'exit');
+}
+
+const on = (...args: readonly string[]): Promise<Ended> => postern(['demo', ...args, '--dir', folder], { cwd: root });
+
+async function messages(): Promise<readonly Message[]> {
+  const { stdout } = await postern(['messages', '--config-dir', folder, '--json', '--limit', '20']);
+  return JSON.parse(stdout) as Message[];
+}
+
+async function done(...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await on(...args, '--json');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return String((JSON.parse(stdout) as { row?: number }).row);
+}
+
+beforeAll(async () => {
+  demo = start();
+  await eventually(() => expect(demo.output).toContain('"msg":"serving"'));
+});
+afterAll(stop);
+
+describe('the people of the demo', () => {
+  test('write what they are told, in a conversation and with a file', async () => {
+    writeFileSync(join(root, 'plan.txt'), 'the plan');
+    const id = await done('say', '+15550101', 'Who is in?', '--in', 'Garden', '--attach', 'plan.txt');
+    await eventually(async () => {
+      const message = (await messages()).find((one) => one.id === id);
+      expect(message).toMatchObject({ sender: '+15550101', conversation_id: 'any;+;chat424242' });
+      expect(message?.attachments).toEqual([expect.stringMatching(/plan\.txt$/)]);
+    });
+    const own = await done('say', 'me', 'I am', '--in', 'Garden');
+    await eventually(async () =>
+      expect((await messages()).find((one) => one.id === own)).toMatchObject({ is_from_me: true, body: 'I am' }),
+    );
+  });
+
+  test('react, edit, unsend and delete', async () => {
+    const id = await done('say', 'Ana Silva', 'wright');
+    await done('edit', id, 'right');
+    expect((await messages()).find((one) => one.id === id)?.body).toBe('right');
+    await done('react', id, '🎉', '--from', '+15550100');
+    await done('react', id, 'love');
+    await done('unsend', id);
+    await done('delete', id);
+    expect((await messages()).map((one) => one.id)).not.toContain(id);
+  });
+
+  test('answer ping, and let a message fail when they are told to', async () => {
+    const send = (text: string) => postern(['send', '+15550100', text, '--config-dir', folder]);
+    await done('fail');
+    await send('lost');
+    await eventually(async () => expect((await messages()).find(({ body }) => body === 'lost')?.status).toBe('failed'));
+    await send('ping');
+    await eventually(async () => expect((await messages()).map(({ body }) => body)).toContain('pong'));
+  });
+
+  test.each([
+    ['somebody nobody knows', ['say', 'Nobody', 'x'], 65, 'Nobody'],
+    ['a message that is not there', ['react', '9999', 'love'], 65, 'there is no row 9999'],
+    ['no message', ['edit', 'x', 'y'], 64, 'whole number'],
+    ['a file that is not there', ['say', '+15550100', 'x', '--attach', 'none.txt'], 65, 'is not there'],
+    ['me nowhere', ['say', 'me', 'x'], 64, '--in'],
+    ['a reset while it runs', ['reset'], 69, 'is running'],
+  ])('say what is wrong with %s', async (_what, args, exitCode, words) => {
+    const ended = await on(...args);
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+    expect(ended.stderr).toContain(words);
+  });
+
+  test('begin anew after a reset, with the same key, and say when no demo runs', async () => {
+    const key = (await postern(['config', 'key', '--config-dir', folder])).stdout;
+    await stop();
+    expect(await on('edit', '1', 'x')).toMatchObject({
+      exitCode: 69,
+      stderr: expect.stringContaining('No demo is running'),
+    });
+    expect((await on('reset')).exitCode).toBe(0);
+    demo = start();
+    await eventually(() => expect(demo.output).toContain('"msg":"serving"'));
+    expect((await messages()).map(({ body }) => body)).not.toContain('Who is in?');
+    expect((await postern(['config', 'key', '--config-dir', folder])).stdout).toBe(key);
+  });
+});

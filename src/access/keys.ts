@@ -1,15 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
-import { canonicalAddress, memberKey } from '../domain/address.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
-import { isAppError, type Mistake } from '../domain/errors.ts';
+import { isAppError } from '../domain/errors.ts';
 import {
   type AccessList,
   DEFAULT_CAPS,
   type Key,
   type KeyCheck,
   type KeyRecord,
-  type ListEntry,
   PRESETS,
   type Remaining,
   SCOPES,
@@ -18,6 +16,7 @@ import {
 import type { ChatDirectory, KeyChanges, KeyStore, Keys, NewKey, StoredKey } from '../domain/ports/access.ts';
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
+import { readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
 import { resolve } from './rights.ts';
@@ -93,7 +92,7 @@ export class KeyRing implements Keys {
     const scopes = SCOPES.filter((scope) => (given ?? [...defaults.scopes]).includes(scope));
     const mistake = mistakeIn(scopes);
     if (mistake !== undefined) throw invalidRequest([{ pointer: '/scopes', message: mistake }]);
-    const lists = this.#lists(settings);
+    const lists = readLists(this.#parts.directory, settings);
     const nowMs = clock.now();
     let id = newId();
     while (this.#keys.has(id)) id = newId();
@@ -123,7 +122,7 @@ export class KeyRing implements Keys {
   change(id: string, changes: KeyChanges): KeyRecord {
     const key = this.#existing(id);
     const { caps, read: _read, send: _send, ...others } = changes;
-    const lists = this.#lists(changes);
+    const lists = readLists(this.#parts.directory, changes);
     this.#update(key, { ...key.stored, ...others, ...lists, caps: { ...key.stored.caps, ...caps } }, 'changed');
     return this.#record(key.stored);
   }
@@ -188,8 +187,8 @@ export class KeyRing implements Keys {
   #record({ hash: _hash, previous: _previous, ...key }: StoredKey | (Key & Partial<StoredKey>)): KeyRecord {
     return {
       ...key,
-      read: shown(key.read),
-      send: shown(key.send),
+      read: shownList(key.read),
+      send: shownList(key.send),
       remaining: this.#parts.remaining(key),
       closed: this.#closed(key.send),
     };
@@ -203,42 +202,6 @@ export class KeyRing implements Keys {
       if (isAppError(error) && error.code === 'chat_db_unavailable') return [];
       throw error;
     }
-  }
-
-  /** What the lists mean. Throws naming every entry that is nobody. */
-  #lists({ read, send }: KeyChanges): { readonly read?: AccessList; readonly send?: AccessList } {
-    const mistakes: Mistake[] = [];
-    const entriesOf = (name: 'read' | 'send', given: '*' | readonly string[]): AccessList => {
-      if (given === '*') return '*';
-      const entries = given.map((text, index) => {
-        const entry = this.#entry(text);
-        if (typeof entry === 'string') mistakes.push({ pointer: `/${name}/${index}`, message: entry });
-        return entry;
-      });
-      return distinct(entries.filter((entry) => typeof entry !== 'string'));
-    };
-    const lists = {
-      ...(read !== undefined && { read: entriesOf('read', read) }),
-      ...(send !== undefined && { send: entriesOf('send', send) }),
-    };
-    if (mistakes.length > 0) throw invalidRequest(mistakes);
-    return lists;
-  }
-
-  /** The person or the group, or what is wrong with the text. A one-to-one chat stands for its one member. */
-  #entry(text: string): ListEntry | string {
-    const address = canonicalAddress(text);
-    if (address !== undefined) return { address };
-    const [best, ...others] = text.includes(';') ? this.#parts.directory.meant(text) : [];
-    if (best === undefined) {
-      return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of a conversation that is there.';
-    }
-    const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
-    if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
-    if (best.isGroup) return { group: best.guid, members };
-    const [only, ...more] = members.map(canonicalAddress);
-    if (only !== undefined && more.length === 0) return { address: only };
-    return 'This conversation is not with one person of a complete number or an e-mail address.';
   }
 
   /** Ends what runs under keys that have expired, and looks again when the next one does. */
@@ -284,14 +247,6 @@ function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';
   if (scopes.includes('webhooks') && !scopes.includes('events')) return 'The scope webhooks needs the scope events.';
   return undefined;
-}
-
-function shown(list: AccessList): '*' | readonly string[] {
-  return list === '*' ? '*' : list.map((entry) => ('address' in entry ? entry.address : entry.group));
-}
-
-function distinct(entries: readonly ListEntry[]): readonly ListEntry[] {
-  return [...new Map(entries.map((entry) => ['address' in entry ? entry.address : entry.group, entry])).values()];
 }
 
 function newId(): string {

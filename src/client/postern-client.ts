@@ -10,7 +10,7 @@ import type { SearchHit } from '../domain/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../domain/webhook.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { type AccessTransport, ApprovalsApi, KeysApi } from './access-api.ts';
+import { ApprovalsApi, KeysApi } from './access-api.ts';
 import { AttachmentsApi } from './attachments-api.ts';
 import { eventLines } from './event-lines.ts';
 import { eventSocket, type SocketEvent } from './event-socket.ts';
@@ -29,10 +29,10 @@ import type {
   TrackedPage,
   WebhookEdits,
 } from './options.ts';
-import { has, isPosternError, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
-import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, type RequestOptions, slowAnswerMs } from './request.ts';
+import { has, isPosternError, notPostern, PosternError, parsed } from './postern-error.ts';
+import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, Requests } from './request.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
-import { fetchTransport, headerValue, socketTransport, type Transport, type TransportResponse } from './transport.ts';
+import { fetchTransport, socketTransport } from './transport.ts';
 
 export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
@@ -60,8 +60,7 @@ export class PosternClient {
   readonly #socketPath: string | undefined;
   /** What errors name. */
   readonly #place: string;
-  readonly #transport: Transport;
-  readonly #timeoutMs: number;
+  readonly #requests: Requests;
   readonly #key: string;
   readonly #clock: Clock;
 
@@ -76,69 +75,69 @@ export class PosternClient {
     this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
     this.#socketPath = socketPath;
     this.#place = socketPath ?? this.#base.origin;
-    this.#transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
-    this.#timeoutMs = timeoutMs;
+    const transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
+    this.#requests = new Requests({ base: this.#base, place: this.#place, transport, timeoutMs, key });
     this.#key = key;
     this.#clock = clock;
   }
 
   /** Keys beside the owner's, and the audit log. */
   get keys(): KeysApi {
-    return new KeysApi(this.#access);
+    return new KeysApi(this.#requests);
   }
 
   /** Sends that wait for a decision. */
   get approvals(): ApprovalsApi {
-    return new ApprovalsApi(this.#access);
+    return new ApprovalsApi(this.#requests);
   }
 
   /** Files to send, and files of messages. */
   get attachments(): AttachmentsApi {
     return new AttachmentsApi({
       place: this.#place,
-      request: (method, path, { headers, body: bytes }) => this.#answer(method, path, { headers, bytes }),
+      request: (method, path, { headers, body: bytes }) => this.#requests.answer(method, path, { headers, bytes }),
     });
   }
 
   health(): Promise<{ readonly status: 'ok'; readonly backend: BackendHealth }> {
-    return this.#one('GET', 'health', 'backend');
+    return this.#requests.one('GET', 'health', 'backend');
   }
 
   conversations(page: ConversationPage = {}): Promise<Conversation[]> {
-    return this.#list(`conversations${queryOf(page)}`, 'participants');
+    return this.#requests.list(`conversations${queryOf(page)}`, 'participants');
   }
 
   conversation(id: string, included: Included = {}): Promise<Conversation> {
-    return this.#one('GET', `conversations/${encodeURIComponent(id)}${queryOf(included)}`, 'participants');
+    return this.#requests.one('GET', `conversations/${encodeURIComponent(id)}${queryOf(included)}`, 'participants');
   }
 
   /** People of the Address Book in whom each word of `q` occurs. */
   contacts(filter: { readonly q?: string; readonly limit?: number } = {}): Promise<Contact[]> {
-    return this.#list(`contacts${queryOf(filter)}`, 'addresses');
+    return this.#requests.list(`contacts${queryOf(filter)}`, 'addresses');
   }
 
   messages(filter: MessageFilter = {}): Promise<Message[]> {
-    return this.#list(`messages${queryOf(filter)}`, 'guid');
+    return this.#requests.list(`messages${queryOf(filter)}`, 'guid');
   }
 
   message(id: string, included: Included = {}): Promise<Message> {
-    return this.#one('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`, 'guid');
+    return this.#requests.one('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`, 'guid');
   }
 
   /** Every message that fits, page after page; deep pages are as fast as the first. */
   async *allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
     let next: string | undefined = `messages${queryOf({ limit: 200, ...filter })}`;
     while (next !== undefined) {
-      const page = await this.#request('GET', next);
-      yield* this.#listed<Message>(page, 'guid');
+      const page = await this.#requests.request('GET', next);
+      yield* this.#requests.listed<Message>(page, 'guid');
       next = page.next;
     }
   }
 
   /** One page of what is found, newest first; the `cursor` of a page leads to the next one. */
   async search(q: string, filter: SearchFilter = {}): Promise<SearchResults> {
-    const page = await this.#request('GET', `search${queryOf({ q, ...filter })}`);
-    return searchResults(this.#listed<SearchHit>(page, 'highlights'), page);
+    const page = await this.#requests.request('GET', `search${queryOf({ q, ...filter })}`);
+    return searchResults(this.#requests.listed<SearchHit>(page, 'highlights'), page);
   }
 
   /**
@@ -148,7 +147,7 @@ export class PosternClient {
    */
   async send(request: SendOptions): Promise<SentMessage | HeldSend> {
     const { idempotencyKey, ...message } = request;
-    const { text, status, header } = await this.#request('POST', 'messages', {
+    const { text, status, header } = await this.#requests.request('POST', 'messages', {
       body: { body: '', ...message },
       idempotencyKey,
     });
@@ -160,36 +159,36 @@ export class PosternClient {
 
   /** Says what `send` would do, and sends nothing. */
   dryRun({ idempotencyKey: _idempotencyKey, ...message }: SendOptions): Promise<DryRun> {
-    return this.#one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
+    return this.#requests.one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
 
   webhooks(): Promise<Webhook[]> {
-    return this.#list('webhooks', 'url');
+    return this.#requests.list('webhooks', 'url');
   }
 
   webhook(id: string): Promise<Webhook & WebhookStatus> {
-    return this.#one('GET', `webhooks/${encodeURIComponent(id)}`, 'url');
+    return this.#requests.one('GET', `webhooks/${encodeURIComponent(id)}`, 'url');
   }
 
   addWebhook(webhook: NewWebhookOptions): Promise<Webhook> {
-    return this.#one('POST', 'webhooks', 'url', webhook);
+    return this.#requests.one('POST', 'webhooks', 'url', webhook);
   }
 
   /** What is not given stays, and so do its position and its history. */
   changeWebhook(id: string, changes: WebhookEdits): Promise<Webhook & WebhookStatus> {
-    return this.#one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
+    return this.#requests.one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
   }
 
   async removeWebhook(id: string): Promise<void> {
-    await this.#request('DELETE', `webhooks/${encodeURIComponent(id)}`);
+    await this.#requests.request('DELETE', `webhooks/${encodeURIComponent(id)}`);
   }
 
   deliveries(id: string): Promise<DeliveryRecord[]> {
-    return this.#list(`webhooks/${encodeURIComponent(id)}/deliveries`, 'outcome');
+    return this.#requests.list(`webhooks/${encodeURIComponent(id)}/deliveries`, 'outcome');
   }
 
   testWebhook(id: string): Promise<WebhookTestResult> {
-    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
+    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
   /**
@@ -197,19 +196,19 @@ export class PosternClient {
    * are not delivered yet.
    */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
-    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
+    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
       after: isOffset(after) || after === 'latest' ? after : Number(after),
     });
   }
 
   /** What it dropped is delivered again, before the next event. */
   replayDropped(id: string): Promise<Webhook & WebhookStatus> {
-    return this.#one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
+    return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
   /** Events after a row id, oldest first, at most `limit` (1000); with `wait` as soon as there is one. */
   events(after: number, limit = 100, page: EventPage = {}): Promise<Event[]> {
-    return this.#list(`events${queryOf({ after, limit, ...page })}`, 'data');
+    return this.#requests.list(`events${queryOf({ after, limit, ...page })}`, 'data');
   }
 
   /**
@@ -217,25 +216,25 @@ export class PosternClient {
    * events, and the present offset. Throws 410 when the offset is too old; `problem.latest` is the one to begin with.
    */
   async trackedEvents({ after, limit, include }: TrackedOptions = {}): Promise<TrackedPage> {
-    const answer = await this.#request('GET', `events${queryOf({ changes: true, after, limit, include })}`);
+    const answer = await this.#requests.request('GET', `events${queryOf({ changes: true, after, limit, include })}`);
     const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
     if (offset === null) throw notPostern(answer.status, this.#place);
-    return { events: this.#listed<TrackedEvent>(answer, 'data'), offset };
+    return { events: this.#requests.listed<TrackedEvent>(answer, 'data'), offset };
   }
 
   /** The service's own account of itself. */
   status(): Promise<StatusReport> {
-    return this.#one('GET', 'status', 'newest_event');
+    return this.#requests.one('GET', 'status', 'newest_event');
   }
 
   /** The service itself looks for its permissions; macOS may ask the person. */
   checkPermissions(): Promise<PermissionsAnswer> {
-    return this.#one('POST', 'permissions/check', 'permissions');
+    return this.#requests.one('POST', 'permissions/check', 'permissions');
   }
 
   /** Watches chat.db for some seconds; with `ask` Messages is asked too, and macOS may ask the person. */
   diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
-    return this.#one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
+    return this.#requests.one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
   }
 
   /**
@@ -276,16 +275,8 @@ export class PosternClient {
       const waitMs = Math.max(leastMs, RECONNECT_MS[Math.min(attempt, RECONNECT_MS.length - 1)] ?? 0);
       attempt += 1;
       onReconnect?.(reason, waitMs);
-      await this.#wait(waitMs, signal);
+      await pause(this.#clock, waitMs, signal);
     }
-  }
-
-  get #access(): AccessTransport {
-    return {
-      one: (method, path, member, body) => this.#one(method, path, member, body),
-      list: (path, member) => this.#list(path, member),
-      none: async (method, path) => void (await this.#request(method, path)),
-    };
   }
 
   /** One connection, until it ends. */
@@ -298,82 +289,5 @@ export class PosternClient {
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);
     return eventSocket(to, this.#clock, signal);
-  }
-
-  /** `member` is one that every such answer has: without it, it is somebody else's. */
-  async #one<Result>(
-    method: string,
-    path: string,
-    member: keyof Result & string,
-    body?: unknown,
-    idempotencyKey?: string,
-  ): Promise<Result> {
-    const { text, status } = await this.#request(method, path, { body, idempotencyKey });
-    const value = parsed(text);
-    if (!has(value, member)) throw notPostern(status, this.#place);
-    return value as Result;
-  }
-
-  async #list<Item>(path: string, member: keyof Item & string): Promise<Item[]> {
-    return this.#listed<Item>(await this.#request('GET', path), member);
-  }
-
-  #listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
-    const value = parsed(text);
-    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw notPostern(status, this.#place);
-    return value as Item[];
-  }
-
-  /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
-  async #request(method: string, path: string, options: RequestOptions = {}) {
-    const response = await this.#answer(method, path, options);
-    const text = await this.#textOf(response);
-    const { status, header } = response;
-    return { status, text, header, next: /<([^>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
-  }
-
-  async #answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {
-    const headers: Record<string, string> = {
-      'X-API-Key': headerValue(this.#key),
-      // A mistake in what is asked is named, where it would be ignored otherwise (decision S1).
-      Prefer: 'handling=strict',
-      ...more,
-    };
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
-    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
-    const isSend = method === 'POST' && path === 'messages';
-    const request = {
-      method,
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(bytes !== undefined && { body: bytes }),
-      ...(!isSend && { signal: AbortSignal.timeout(slowAnswerMs(path) ?? this.#timeoutMs) }),
-    };
-    const response = await this.#transport(new URL(path, this.#base), request).catch((error: unknown) => {
-      throw noAnswer(error, this.#place);
-    });
-    const { status, header } = response;
-    if (status >= 200 && status <= 299) return response;
-    throw refusal(status, await this.#textOf(response), header('retry-after'), this.#place);
-  }
-
-  async #textOf(response: TransportResponse): Promise<string> {
-    try {
-      return await response.text();
-    } catch (error) {
-      throw noAnswer(error, this.#place);
-    }
-  }
-
-  #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        cancel();
-        signal?.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = this.#clock.after(ms, end);
-      signal?.addEventListener('abort', end);
-    });
   }
 }

@@ -1,5 +1,7 @@
-import type { PosternError } from './postern-error.ts';
-import type { TransportRequest } from './transport.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { AccessTransport } from './access-api.ts';
+import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
+import { headerValue, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** A decision is waited for up to 50 s. */
@@ -41,4 +43,105 @@ export function queryOf(parameters: object): string {
   return given.length === 0
     ? ''
     : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
+}
+
+/** Waits, at most until `signal` is aborted. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal?.addEventListener('abort', end);
+  });
+}
+
+interface RequestsParts {
+  readonly base: URL;
+  /** What errors name. */
+  readonly place: string;
+  readonly transport: Transport;
+  readonly timeoutMs: number;
+  readonly key: string;
+}
+
+/** Requests to the API and their answers, checked to be the service's. Every method throws PosternError. */
+export class Requests implements AccessTransport {
+  readonly #parts: RequestsParts;
+
+  constructor(parts: RequestsParts) {
+    this.#parts = parts;
+  }
+
+  /** `member` is one that every such answer has: without it, it is somebody else's. */
+  async one<Result>(
+    method: string,
+    path: string,
+    member: keyof Result & string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ): Promise<Result> {
+    const { text, status } = await this.request(method, path, { body, idempotencyKey });
+    const value = parsed(text);
+    if (!has(value, member)) throw notPostern(status, this.#parts.place);
+    return value as Result;
+  }
+
+  async list<Item>(path: string, member: keyof Item & string): Promise<Item[]> {
+    return this.listed<Item>(await this.request('GET', path), member);
+  }
+
+  listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
+    const value = parsed(text);
+    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw notPostern(status, this.#parts.place);
+    return value as Item[];
+  }
+
+  /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
+  async request(method: string, path: string, options: RequestOptions = {}) {
+    const response = await this.answer(method, path, options);
+    const text = await this.#textOf(response);
+    const { status, header } = response;
+    return { status, text, header, next: /<([^>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
+  }
+
+  async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {
+    const headers: Record<string, string> = {
+      'X-API-Key': headerValue(this.#parts.key),
+      // A mistake in what is asked is named, where it would be ignored otherwise (decision S1).
+      Prefer: 'handling=strict',
+      ...more,
+    };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
+    const isSend = method === 'POST' && path === 'messages';
+    const request = {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(bytes !== undefined && { body: bytes }),
+      ...(!isSend && { signal: AbortSignal.timeout(slowAnswerMs(path) ?? this.#parts.timeoutMs) }),
+    };
+    const response = await this.#parts.transport(new URL(path, this.#parts.base), request).catch((error: unknown) => {
+      throw noAnswer(error, this.#parts.place);
+    });
+    const { status, header } = response;
+    if (status >= 200 && status <= 299) return response;
+    throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.place);
+  }
+
+  async #textOf(response: TransportResponse): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      throw noAnswer(error, this.#parts.place);
+    }
+  }
+
+  /** For what has no answer but its status. */
+  async none(method: string, path: string): Promise<void> {
+    await this.request(method, path);
+  }
 }

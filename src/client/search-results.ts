@@ -1,5 +1,5 @@
 import type { SearchHit } from '../domain/search.ts';
-import type { Included } from './postern-client.ts';
+import type { Included } from './options.ts';
 
 export interface SearchFilter extends Included {
   readonly conversation_id?: string;

@@ -1,6 +1,7 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { ATTACHMENT_PROBLEMS } from './attachment-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
+import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { UPLOAD_PROBLEMS } from './upload-problems.ts';
 
@@ -11,8 +12,6 @@ const UNKNOWN_OUTCOME = {
   detail: 'It is not known whether the message was sent.',
   hint: 'Check in Messages before sending it again.',
 } as const;
-const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
-const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
 
 /** Every problem that the API answers (decision E2), by name: thrown from here and documented from here. */
 export const PROBLEMS = {
@@ -188,91 +187,7 @@ export const PROBLEMS = {
     detail: 'Internal error.',
     hint: 'The log of the service has the cause, under the X-Request-Id of this answer.',
   },
-  send_failed: {
-    status: 502,
-    detail: 'Messages refused to send{number}.',
-    hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
-    example: { number: ' (error -10000)' },
-    extra: { messages_error: -10000 },
-  },
-  attachment_not_copied: {
-    status: 502,
-    code: 'send_failed',
-    detail: 'An attachment could not be copied ({reason}).',
-    hint: 'Nothing was sent. Check that there is room on the disk.',
-    example: { reason: 'ENOSPC' },
-  },
-  chat_db_missing: {
-    ...CHAT_DB,
-    detail: 'There is no Messages database at the configured path.',
-    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
-  },
-  chat_db_not_permitted: {
-    ...CHAT_DB,
-    detail: 'Postern has no permission to open the Messages database.',
-    hint: 'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern, then start it again.',
-  },
-  chat_db_locked: {
-    ...CHAT_DB,
-    detail: 'The Messages database is locked by another program.',
-    hint: 'Postern continues by itself as soon as the lock is gone.',
-  },
-  chat_db_damaged: {
-    ...CHAT_DB,
-    detail: 'The file at backend.chat_db_path is damaged or not an SQLite database.',
-    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations.',
-  },
-  chat_db_is_pipe: {
-    ...CHAT_DB,
-    detail: 'backend.chat_db_path is a named pipe, not a file.',
-    hint: 'Set backend.chat_db_path to the chat.db of Messages.',
-  },
-  chat_db_empty: {
-    ...CHAT_DB,
-    detail: 'The file at backend.chat_db_path is empty.',
-    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
-  },
-  chat_db_incomplete: {
-    ...CHAT_DB,
-    detail: 'The Messages database has no {what}.',
-    hint: 'Check that backend.chat_db_path is the chat.db of Messages.',
-    example: { what: 'table chat' },
-  },
-  chat_db_unreadable: {
-    ...CHAT_DB,
-    detail: 'The Messages database cannot be read ({code}).',
-    hint: 'Postern keeps trying.',
-    example: { code: 'SQLITE_IOERR' },
-  },
-  automation_not_allowed: {
-    ...MESSAGES,
-    detail: 'Postern is not allowed to control Messages.',
-    hint: 'In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
-    extra: { messages_error: -1743 },
-  },
-  automation_pending: {
-    ...MESSAGES,
-    detail: 'Nothing can be sent while macOS is asking on the screen whether Postern may control Messages.',
-    hint: 'Click Allow (or OK), then send it again.',
-  },
-  messages_not_running: {
-    ...MESSAGES,
-    detail: 'Messages cannot be started.',
-    hint: 'Log in at the Mac, open Messages and sign in.',
-    extra: { messages_error: -600 },
-  },
-  staging_not_permitted: {
-    ...MESSAGES,
-    detail: 'Postern has no permission to copy an attachment to {folder}.',
-    hint: 'Nothing was sent. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
-    example: { folder: '~/Library/Messages/Attachments/Postern' },
-  },
-  osascript_not_started: {
-    ...MESSAGES,
-    detail: 'The program osascript could not be started ({reason}).',
-    hint: 'Check backend.osascript_path in config.toml.',
-    example: { reason: 'ENOENT' },
-  },
+  ...MESSAGES_PROBLEMS,
   send_queue_full: {
     status: 503,
     detail: 'More than {max} sends are waiting already.',

@@ -1,0 +1,53 @@
+import { canonicalAddress, memberKey } from '../domain/address.ts';
+import type { Mistake } from '../domain/errors.ts';
+import type { AccessList, ListEntry } from '../domain/key.ts';
+import type { ChatDirectory, KeyChanges } from '../domain/ports/access.ts';
+import { invalidRequest } from '../domain/problems.ts';
+
+/** What the lists of a key mean. Throws naming every entry that is nobody. */
+export function readLists(
+  directory: ChatDirectory,
+  { read, send }: KeyChanges,
+): { readonly read?: AccessList; readonly send?: AccessList } {
+  const mistakes: Mistake[] = [];
+  const entriesOf = (name: 'read' | 'send', given: '*' | readonly string[]): AccessList => {
+    if (given === '*') return '*';
+    const entries = given.map((text, index) => {
+      const entry = entryOf(directory, text);
+      if (typeof entry === 'string') mistakes.push({ pointer: `/${name}/${index}`, message: entry });
+      return entry;
+    });
+    return distinct(entries.filter((entry) => typeof entry !== 'string'));
+  };
+  const lists = {
+    ...(read !== undefined && { read: entriesOf('read', read) }),
+    ...(send !== undefined && { send: entriesOf('send', send) }),
+  };
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  return lists;
+}
+
+/** The person or the group, or what is wrong with the text. A one-to-one chat stands for its one member. */
+function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
+  const address = canonicalAddress(text);
+  if (address !== undefined) return { address };
+  const [best, ...others] = text.includes(';') ? directory.meant(text) : [];
+  if (best === undefined) {
+    return 'An entry must be a complete number such as +15550100, an e-mail address in plain letters, or the id of a conversation that is there.';
+  }
+  const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
+  if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
+  if (best.isGroup) return { group: best.guid, members };
+  const [only, ...more] = members.map(canonicalAddress);
+  if (only !== undefined && more.length === 0) return { address: only };
+  return 'This conversation is not with one person of a complete number or an e-mail address.';
+}
+
+/** A list as it is shown: addresses and conversation ids. */
+export function shownList(list: AccessList): '*' | readonly string[] {
+  return list === '*' ? '*' : list.map((entry) => ('address' in entry ? entry.address : entry.group));
+}
+
+function distinct(entries: readonly ListEntry[]): readonly ListEntry[] {
+  return [...new Map(entries.map((entry) => ['address' in entry ? entry.address : entry.group, entry])).values()];
+}

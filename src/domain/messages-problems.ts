@@ -1,0 +1,93 @@
+import type { ProblemText } from './problem-text.ts';
+
+const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
+const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
+
+/** Problems of Messages, of its database and of osascript, which drives it. */
+export const MESSAGES_PROBLEMS = {
+  send_failed: {
+    status: 502,
+    detail: 'Messages refused to send{number}.',
+    hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
+    example: { number: ' (error -10000)' },
+    extra: { messages_error: -10000 },
+  },
+  attachment_not_copied: {
+    status: 502,
+    code: 'send_failed',
+    detail: 'An attachment could not be copied ({reason}).',
+    hint: 'Nothing was sent. Check that there is room on the disk.',
+    example: { reason: 'ENOSPC' },
+  },
+  chat_db_missing: {
+    ...CHAT_DB,
+    detail: 'There is no Messages database at the configured path.',
+    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
+  },
+  chat_db_not_permitted: {
+    ...CHAT_DB,
+    detail: 'Postern has no permission to open the Messages database.',
+    hint: 'On a Mac, open System Settings > Privacy & Security > Full Disk Access, switch on Postern, then start it again.',
+  },
+  chat_db_locked: {
+    ...CHAT_DB,
+    detail: 'The Messages database is locked by another program.',
+    hint: 'Postern continues by itself as soon as the lock is gone.',
+  },
+  chat_db_damaged: {
+    ...CHAT_DB,
+    detail: 'The file at backend.chat_db_path is damaged or not an SQLite database.',
+    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations.',
+  },
+  chat_db_is_pipe: {
+    ...CHAT_DB,
+    detail: 'backend.chat_db_path is a named pipe, not a file.',
+    hint: 'Set backend.chat_db_path to the chat.db of Messages.',
+  },
+  chat_db_empty: {
+    ...CHAT_DB,
+    detail: 'The file at backend.chat_db_path is empty.',
+    hint: 'Open Messages and sign in once, or set backend.chat_db_path.',
+  },
+  chat_db_incomplete: {
+    ...CHAT_DB,
+    detail: 'The Messages database has no {what}.',
+    hint: 'Check that backend.chat_db_path is the chat.db of Messages.',
+    example: { what: 'table chat' },
+  },
+  chat_db_unreadable: {
+    ...CHAT_DB,
+    detail: 'The Messages database cannot be read ({code}).',
+    hint: 'Postern keeps trying.',
+    example: { code: 'SQLITE_IOERR' },
+  },
+  automation_not_allowed: {
+    ...MESSAGES,
+    detail: 'Postern is not allowed to control Messages.',
+    hint: 'In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.',
+    extra: { messages_error: -1743 },
+  },
+  automation_pending: {
+    ...MESSAGES,
+    detail: 'Nothing can be sent while macOS is asking on the screen whether Postern may control Messages.',
+    hint: 'Click Allow (or OK), then send it again.',
+  },
+  messages_not_running: {
+    ...MESSAGES,
+    detail: 'Messages cannot be started.',
+    hint: 'Log in at the Mac, open Messages and sign in.',
+    extra: { messages_error: -600 },
+  },
+  staging_not_permitted: {
+    ...MESSAGES,
+    detail: 'Postern has no permission to copy an attachment to {folder}.',
+    hint: 'Nothing was sent. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
+    example: { folder: '~/Library/Messages/Attachments/Postern' },
+  },
+  osascript_not_started: {
+    ...MESSAGES,
+    detail: 'The program osascript could not be started ({reason}).',
+    hint: 'Check backend.osascript_path in config.toml.',
+    example: { reason: 'ENOENT' },
+  },
+} as const satisfies Readonly<Record<string, ProblemText>>;

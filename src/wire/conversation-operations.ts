@@ -9,6 +9,9 @@ export const CONVERSATION_OPERATIONS = {
   listConversations: {
     tag: 'Conversations',
     summary: 'Conversations, most recent first',
+    description:
+      'One-to-one conversations and groups, those with the newest message first; `Link` has the URL of the next page. ' +
+      '`include=details` adds the unread count and the last message, `include=contacts` the names of people.',
     query: conversationQuery,
     answers: {
       200: {
@@ -25,6 +28,9 @@ export const CONVERSATION_OPERATIONS = {
   getConversation: {
     tag: 'Conversations',
     summary: 'One conversation, by any variant of its id',
+    description:
+      'One conversation with its name and its participants. ' +
+      'Any variant of the chat guid works as the id, such as `iMessage;-;+15550100` for `any;-;+15550100`.',
     query: singleConversationQuery,
     answers: { 200: { description: 'The conversation.', schema: 'Conversation', example: examples.conversation } },
     problems: ['conversation_not_found', ...CHAT_DB],
@@ -33,7 +39,9 @@ export const CONVERSATION_OPERATIONS = {
   listContacts: {
     tag: 'Contacts',
     summary: 'People of the Address Book, by name',
-    description: 'A send takes an address or a conversation id, never a name: choose one of the addresses.',
+    description:
+      'People in whom each word of `q` occurs, by name. ' +
+      'A send takes an address or a conversation id, never a name: choose one of the addresses.',
     query: contactQuery,
     answers: {
       200: { description: 'Those that match.', schema: 'Contact', isList: true, example: [examples.contact] },

@@ -33,6 +33,10 @@ export const MESSAGE_OPERATIONS = {
   listMessages: {
     tag: 'Messages',
     summary: 'Messages, newest first',
+    description:
+      'All messages, or those of one conversation with `conversation_id`, newest first; `Link` has the URL of the next page. ' +
+      '`since` keeps those after an instant, and `order=asc` begins with the oldest. ' +
+      'Reactions are not messages: they are events, and in `details` of the message they are on.',
     query: messageQuery,
     answers: {
       200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
@@ -127,6 +131,10 @@ export const MESSAGE_OPERATIONS = {
   getMessage: {
     tag: 'Messages',
     summary: 'One message',
+    description:
+      'One message by its row id, the `id` of a list or an event. ' +
+      '`include=details` adds receipts, edits, the message it replies to, and its reactions. ' +
+      'The id of a reaction is 404.',
     query: singleMessageQuery,
     answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
     problems: ['message_not_found', ...CHAT_DB],
@@ -136,8 +144,9 @@ export const MESSAGE_OPERATIONS = {
     tag: 'Messages',
     summary: 'The bytes of an attachment, counted from 0; ranges work',
     description:
-      'With `as` it is converted, once: what a browser does not show or play. 409 when the file is only in iCloud, 501 where there is no ' +
-      'converter for it. Without `as` it is 404 when the file is not on this machine.',
+      'Streams the n-th file of `attachments`, counted from 0; one `Range` at a time works. ' +
+      'With `as` it is converted, once: what a browser does not show or play; 501 where there is no converter for it. ' +
+      'What is in iCloud alone is 404, and 409 with `as`: open the conversation in Messages to have it downloaded.',
     query: attachmentQuery,
     headers: [RANGE],
     answers: {

@@ -1,8 +1,9 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { CHANGE_EVENT_TYPES } from '../domain/event.ts';
 import type { WebhookEventType } from '../domain/webhook.ts';
 import { acceptedSendSchema, approvalSchema, approveBody, dryRunSchema, heldSendSchema } from './approval.ts';
 import { auditSchema } from './audit.ts';
+import { codeSamples } from './code-samples.ts';
 import { contactSchema } from './contacts.ts';
 import { conversationSchema } from './conversation-schema.ts';
 import { conversationDetailsSchema, messageDetailsSchema } from './details.ts';
@@ -10,6 +11,7 @@ import { diagnosticsSchema } from './diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from './event-schema.ts';
 import { examples } from './examples.ts';
 import { healthSchema } from './health.ts';
+import { type Json, jsonSchema } from './json-schema.ts';
 import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from './key.ts';
 import { sendBody } from './message.ts';
 import { messageSchema } from './message-schema.ts';
@@ -25,8 +27,6 @@ import { permissionsSchema, statusSchema } from './status-schema.ts';
 import { uploadSchema } from './upload.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from './webhook.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from './webhook-schema.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMAS = {
   AcceptedSend: acceptedSendSchema,
@@ -84,16 +84,17 @@ export function openApi(version: string): Json {
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
+    // In this order the reference page shows them.
     tags: [
-      { name: 'Service', description: 'The service itself' },
       { name: 'Messages', description: 'Reading and sending' },
-      { name: 'Conversations', description: 'One-to-one and groups' },
-      { name: 'Contacts', description: 'Who an address belongs to' },
       { name: 'Events', description: 'Live or resumed' },
       { name: 'Webhooks', description: 'Events delivered to you' },
+      { name: 'Conversations', description: 'One-to-one and groups' },
+      { name: 'Contacts', description: 'Who an address belongs to' },
       { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
       { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
       { name: 'Agents', description: 'For programs that a model drives' },
+      { name: 'Service', description: 'The service itself' },
     ],
     paths: paths(),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
@@ -128,7 +129,8 @@ function operationOf(id: RouteId, path: string): Json {
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: operation.description }),
+    description: operation.description,
+    'x-codeSamples': codeSamples(id),
     ...(isOpen ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation),
@@ -229,24 +231,4 @@ function queryParameters(schema: z.ZodObject): Json[] {
     ...(description === undefined ? {} : { description }),
     schema: property,
   }));
-}
-
-/** A schema as it looks from outside, with references to the shared ones; whole when it is `ownName` itself. */
-function jsonSchema(schema: z.ZodType, ownName?: string): Json {
-  const {
-    $schema: _schema,
-    $defs = {},
-    id: _id,
-    ...rest
-  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
-  const isShared = schema.meta()?.id !== undefined && ownName === undefined;
-  if (isShared) return { $ref: `#/components/schemas/${schema.meta()?.id}` };
-  const own = ownName !== undefined && rest.$ref === `#/$defs/${ownName}` ? $defs[ownName] : rest;
-  return JSON.parse(
-    JSON.stringify(own, (name, value: unknown) => {
-      // Of TypeScript it says that nobody changes the array; of OpenAPI it would say that nobody may send it.
-      if (name === 'readOnly') return undefined;
-      return name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value;
-    }),
-  ) as Json;
 }

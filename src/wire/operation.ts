@@ -15,7 +15,8 @@ export interface Operation {
     | 'Approvals'
     | 'Agents';
   readonly summary: string;
-  readonly description?: string;
+  /** Two to four sentences. */
+  readonly description: string;
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };

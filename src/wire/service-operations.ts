@@ -9,11 +9,17 @@ export const SERVICE_OPERATIONS = {
   getHealth: {
     tag: 'Service',
     summary: 'Whether chat.db can be read, and if not, why',
+    description:
+      'Needs no key, for uptime monitors. ' +
+      'The answer is 200 while the service runs: `backend.connected` says whether chat.db can be read, and `backend.message` why not.',
     answers: { 200: { description: 'The Health record.', schema: 'Health', example: examples.health } },
   },
   getStatus: {
     tag: 'Service',
     summary: 'Version, newest row and event, webhooks, permissions',
+    description:
+      'What the service knows about itself, for monitoring: how far it has read, its webhooks, its permissions and its index of search. ' +
+      'With `as=swiftbar` or `as=xbar` the answer is the text that these menu bar programs show.',
     query: statusQuery,
     answers: {
       200: { description: 'State of the service.', schema: 'Status', example: examples.status, type: 'text/plain' },
@@ -23,6 +29,9 @@ export const SERVICE_OPERATIONS = {
   checkPermissions: {
     tag: 'Service',
     summary: 'Check the permissions in the agent itself; macOS may show a dialog',
+    description:
+      'The service itself looks, because macOS gives permissions to programs and not to people. ' +
+      'What is missing is asked for in a dialog on the Mac’s screen; the answer comes within 20 seconds, whether or not somebody has clicked.',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
   },
   runDiagnostics: {
@@ -40,6 +49,9 @@ export const SERVICE_OPERATIONS = {
   getMetrics: {
     tag: 'Service',
     summary: 'Metrics for Prometheus',
+    description:
+      'Counters and states of requests, sends, events and webhooks, in the text format that Prometheus reads. ' +
+      'No label holds an address.',
     answers: { 200: { description: 'The text format.', type: 'text/plain' } },
   },
   callMcp: {

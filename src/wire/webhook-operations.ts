@@ -8,14 +8,17 @@ export const WEBHOOK_OPERATIONS = {
   listWebhooks: {
     tag: 'Webhooks',
     summary: 'Registered webhooks',
+    description:
+      'Every webhook with its URL and the events it gets. ' +
+      '`GET /webhooks/{id}` has the settings, the state and the position of one.',
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
   },
   registerWebhook: {
     tag: 'Webhooks',
     summary: 'Register a webhook',
     description:
-      '`message.updated` and `message.removed` are changes of messages that were there before. With either the webhook ' +
-      'also gets `messages.changed`, and its events have an `offset`.',
+      'From now on each event of these types is sent to the URL by POST, signed when there is a `secret`. ' +
+      '`message.updated` and `message.removed` are changes of messages that were there before: with either the webhook also gets `messages.changed`, and its events have an `offset`.',
     body: { schema: webhookBody, example: examples.registration },
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
     problems: [
@@ -34,6 +37,9 @@ export const WEBHOOK_OPERATIONS = {
   getWebhook: {
     tag: 'Webhooks',
     summary: 'One webhook, its state and position',
+    description:
+      'Its settings, whether its receiver takes what is sent, and how far it has got. ' +
+      '`state` is `held` while a delivery is attempted until it succeeds, and `behind` counts what is still to be delivered.',
     answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
     problems: ['webhook_not_found'],
   },
@@ -64,18 +70,27 @@ export const WEBHOOK_OPERATIONS = {
   deleteWebhook: {
     tag: 'Webhooks',
     summary: 'Remove a webhook; nothing is sent after the answer',
+    description:
+      'Nothing is sent after the answer, and its position and history are gone. ' +
+      'To stop it for a while, change `enabled` to false instead.',
     answers: { 204: { description: 'Removed.' } },
     problems: ['webhook_not_found', ...STATE_DB],
   },
   listDeliveries: {
     tag: 'Webhooks',
     summary: 'The last 100 deliveries, newest first, without bodies',
+    description:
+      'What was sent and when, how often it was attempted, and what the receiver answered, newest first. ' +
+      'Bodies are not kept: `row_id` leads to the message.',
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],
   },
   testWebhook: {
     tag: 'Webhooks',
     summary: 'Send one `webhook.test` event and return the receiver’s response',
+    description:
+      'Sends `{"type": "webhook.test"}` once, signed like an event, and waits for the answer of the receiver. ' +
+      'It is not retried, and it does not move the position of the webhook.',
     answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
     problems: ['webhook_not_found', 'test_in_progress', 'shutting_down'],
   },

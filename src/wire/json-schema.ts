@@ -1,0 +1,30 @@
+import * as z from 'zod';
+
+/** A part of a document. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A schema as it looks from outside, with references to the shared ones; whole when it is `ownName` itself. */
+export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
+  const {
+    $schema: _schema,
+    $defs = {},
+    id: _id,
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
+  const isShared = schema.meta()?.id !== undefined && ownName === undefined;
+  if (isShared) return { $ref: `#/components/schemas/${schema.meta()?.id}` };
+  const own = ownName !== undefined && rest.$ref === `#/$defs/${ownName}` ? $defs[ownName] : rest;
+  return JSON.parse(JSON.stringify(own, published)) as Json;
+}
+
+function published(name: string, value: unknown): unknown {
+  // Of TypeScript it says that nobody changes the array; of OpenAPI it would say that nobody may send it.
+  if (name === 'readOnly') return undefined;
+  if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
+  return isInstant(value) ? { ...value, pattern: undefined } : value;
+}
+
+/** The format says what its pattern of 240 characters does. */
+function isInstant(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';
+}

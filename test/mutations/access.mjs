@@ -369,8 +369,8 @@ const MUTATIONS = [
   [
     'files of any message can be read',
     'src/access/limited-reader.ts',
-    'return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n);',
-    'return reader === undefined ? undefined : attachments.open(rowId, n);',
+    'return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n, form);',
+    'return reader === undefined ? undefined : attachments.open(rowId, n, form);',
     END_TO_END,
   ],
   [
@@ -397,7 +397,7 @@ const MUTATIONS = [
   [
     'webhooks go anywhere',
     'src/access/limited-webhooks.ts',
-    "if (!isOnThisMachine(webhook.url)) throw problem('webhook_not_allowed');",
+    "if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');",
     '',
     END_TO_END,
   ],
@@ -411,17 +411,17 @@ const MUTATIONS = [
   ],
   [
     'a WebSocket outlives the key',
-    'src/ws/hub.ts',
-    "const cancel = caller.onEnd?.(() => client.socket.close(POLICY_VIOLATION, 'The key is no longer valid.'));",
+    'src/streams/clients.ts',
+    "const cancel = caller.onEnd?.(() => socket.close('key_ended'));",
     'const cancel = caller.onEnd?.(() => undefined);',
     END_TO_END,
   ],
   [
     'agents use up the whole limit',
     'src/http/access-control.ts',
-    'if (caller.key !== undefined) this.#keyLimit.count(caller.key.id, headers);\n    exchange.caller',
-    'exchange.caller',
-    END_TO_END,
+    'this.#keyLimit.count(key.id, headers);',
+    'void [key, headers];',
+    ATTACKS,
   ],
   [
     'two different keys are one',

@@ -1,62 +1,44 @@
 import { dirname, join } from 'node:path';
 import { LazyAccess } from './access/lazy-access.ts';
-import { ChangeDetection } from './changes/detection.ts';
+import { openEventLog } from './app/event-log.ts';
+import type { Host } from './app/host.ts';
+import { openChatDb, openContacts } from './app/inputs.ts';
+import { listenOnSocket } from './app/socket.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
-import { Connection } from './chatdb/connection.ts';
-import { Fingerprints } from './chatdb/fingerprints.ts';
 import { ChatIndexSource } from './chatdb/index-source.ts';
-import { ChatDbNames, ChatSendLookup, MessagesDirectory } from './chatdb/lookups.ts';
+import { ChatDbNames, ChatSendLookup } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
-import { ChatDbOwner, ownNumber } from './chatdb/owner.ts';
 import { ChatReader } from './chatdb/reader.ts';
-import { socketOf } from './config/address.ts';
 import type { Config } from './config.ts';
-import { AddressBook } from './contacts/address-book.ts';
-import { callingCodeOf } from './contacts/canonical-address.ts';
 import { NamedReader } from './contacts/named-reader.ts';
-import { noContacts } from './contacts/no-contacts.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import { OWNER } from './domain/audit.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
 import { rowOffset } from './domain/offset.ts';
-import type { Clock, Log } from './domain/ports/host.ts';
-import { ChangeStream } from './events/change-stream.ts';
-import { Channel } from './events/channel.ts';
-import { Feed } from './events/feed.ts';
 import { untilPublished } from './events/published.ts';
-import { Publisher } from './events/publisher.ts';
 import { HttpServer } from './http/server.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { LazyMcpService } from './mcp/service.ts';
 import { Conversions } from './media/conversions.ts';
-import type { ThreadMethods } from './reader-worker.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { localTimeZone } from './runtime/clock.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
-import type { RunCommand } from './runtime/command.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
-import { ReaderThread } from './runtime/reader-thread.ts';
 import { openSearch } from './search/open.ts';
 import { UPLOADS } from './sender/attachments.ts';
-import { HeldCopies } from './sender/held-files.ts';
 import { OriginReader } from './sender/origins.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
-import { approvalStore } from './state/approvals.ts';
-import { auditStore } from './state/audit.ts';
 import { assertRestored } from './state/backup.ts';
-import { changeStore } from './state/changes.ts';
-import { cursorStore } from './state/cursor.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
-import { hasKeys, keyStore } from './state/keys.ts';
+import { hasKeys } from './state/keys.ts';
 import { lockFolder } from './state/lock.ts';
-import { selfChatStore } from './state/self-chat.ts';
 import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
@@ -71,26 +53,6 @@ import { Hub } from './ws/hub.ts';
 const REQUESTS_END_WITHIN_MS = 8700;
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
-
-/** The machine the service runs on. */
-export interface Host {
-  readonly clock: Clock;
-  readonly log: Log;
-  /** launchd watches over this process (decisions A3, C6). */
-  readonly supervised: boolean;
-  readonly version: string;
-  /** As Node names it, or `simulated`. */
-  readonly platform: string;
-  readonly homeFolder: string;
-  /** For what can be made again. */
-  readonly cacheFolder: string;
-  /** Programs of this machine, looked up on PATH. */
-  readonly run: RunCommand;
-  /** Called once the configuration folder is this process's alone, before anything else is opened. */
-  readonly onLocked?: () => Promise<void>;
-  /** Asks to be stopped and started again (exit code 75). */
-  restart(): void;
-}
 
 export interface RunningApp {
   /** Base address, without a path. */
@@ -110,45 +72,19 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('state', () => state.close());
 
     const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
-    const connection = new Connection({ path: chatDbPath, home: host.homeFolder, log });
-    closers.add('chat.db', () => connection.close());
-    const thread = ReaderThread.isSupported
-      ? new ReaderThread<ThreadMethods>({ path: chatDbPath, home: host.homeFolder, clock, log })
-      : undefined;
-    closers.add('reader thread', () => thread?.close());
+    const { connection, thread } = openChatDb({ config, host, closers });
     const reader = new ChatReader(connection, thread);
     const chatLog = new ChatLog(connection);
 
-    const channel = new Channel();
-    const changeLog = changeStore(state);
-    const stream = new ChangeStream({ log: changeLog, messages: chatLog });
-    const publisher: Publisher = new Publisher({
-      messages: chatLog,
-      channel,
-      cursor: cursorStore(state),
-      changes: { stream, printsUpTo: (at) => detection.printsUpTo(at) },
-      clock,
-      log,
+    const { channel, publisher, detection, feed } = openEventLog({
+      config,
+      host,
+      closers,
+      state,
+      connection,
+      thread,
+      chatLog,
     });
-    closers.add('publisher', () => publisher.close());
-    const prints = new Fingerprints(connection);
-    const detection: ChangeDetection = new ChangeDetection({
-      // The index of search is kept up to date by changes.
-      mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
-      store: changeLog,
-      prints,
-      background: {
-        range: async (...range) => thread?.call('range', ...range) ?? prints.range(...range),
-        origins: async (...range) => thread?.call('origins', ...range) ?? prints.origins(...range),
-      },
-      cursor: () => publisher.cursor,
-      stream,
-      publish: () => publisher.publishPending(),
-      clock,
-      log,
-    });
-    closers.add('detection of changes', () => detection.close());
-    const feed = new Feed({ channel, changes: { stream, control: detection }, messages: chatLog, clock, log });
 
     const permissions = new MacPermissions({
       platform: host.platform,
@@ -190,17 +126,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
-    const { addressBookPath, callingCode } = config.contacts;
-    const book = new AddressBook({
-      folder: addressBookPath,
-      // What opens chat.db opens these files too; without that permission macOS would ask the person.
-      isAllowed: () => connection.access === 'granted',
-      callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
-      clock,
-      log,
-    });
-    closers.add('Address Book', () => book.close());
-    const contacts = config.contacts.isEnabled ? book : noContacts;
+    const contacts = openContacts({ config, host, closers, connection });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const messages = new OriginReader(reader, sender.origins);
     const json = eventSerializer({ details: (message) => messages.details(message), names: () => contacts.names });
@@ -255,28 +181,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       heldBytes: () => access.loaded?.heldBytes() ?? 0,
     });
     closers.add('uploads', () => uploads.close());
-    const access: LazyAccess = new LazyAccess(() => ({
-      stores: {
-        keys: keyStore(state),
-        approvals: approvalStore(state),
-        audit: auditStore(state),
-        idempotency,
-        selfChat: selfChatStore(state),
-      },
-      directory: new MessagesDirectory(connection),
-      owner: () => owner,
-      reader: messages,
-      named: (plain, own) => new NamedReader(plain, own),
-      sender,
-      files: new HeldCopies({ rules: attachmentRules, log }),
-      uploads,
-      attachmentRoots: config.send.attachmentRoots,
-      selfAddress: config.approval.selfAddress,
-      ownerInChatDb: new ChatDbOwner(connection),
-      clock,
-      log,
-      onKeyChange: (keyId) => webhooks.refresh(keyId),
-    }));
+    const access: LazyAccess = new LazyAccess(async () => {
+      const { accessParts } = await import('./app/limited-access.ts');
+      return accessParts({
+        ...{ config, host, state, connection, idempotency, attachmentRules, messages, sender, uploads },
+        owner: () => owner,
+        onKeyChange: (keyId) => webhooks.refresh(keyId),
+      });
+    });
     const attachments = new Conversions({
       files: new AttachmentFiles(connection),
       cacheFolder: host.cacheFolder,
@@ -379,18 +291,5 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   } catch (error) {
     await closers.close();
     throw error;
-  }
-}
-
-/** Without the socket (decision O1) the port serves all the same, so whatever is in the way is one warning. */
-async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {
-  if (!config.server.socket) return;
-  const socket = socketOf(config);
-  try {
-    if ('reason' in socket) throw new Error(socket.reason);
-    await http.listenOnSocket(socket.path);
-  } catch (error) {
-    const reason = (error as Error).message;
-    log.warn('there is no Unix socket: the command line needs --url, and the menu shows no state', { reason });
   }
 }

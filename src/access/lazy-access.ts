@@ -5,11 +5,11 @@ import type { Access, AccessParts } from './access.ts';
 
 /** Loads `Access` when it is first needed: a service without limited keys does without it. */
 export class LazyAccess {
-  readonly #parts: () => AccessParts;
+  readonly #parts: () => Promise<AccessParts>;
   #loading: Promise<Access> | undefined;
   #loaded: Access | undefined;
 
-  constructor(parts: () => AccessParts) {
+  constructor(parts: () => Promise<AccessParts>) {
     this.#parts = parts;
   }
 
@@ -65,7 +65,7 @@ export class LazyAccess {
 
   async #load(): Promise<Access> {
     const { Access } = await import('./access.ts');
-    this.#loaded = new Access(this.#parts());
+    this.#loaded = new Access(await this.#parts());
     return this.#loaded;
   }
 }

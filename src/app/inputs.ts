@@ -1,0 +1,43 @@
+import { Connection } from '../chatdb/connection.ts';
+import { ownNumber } from '../chatdb/owner.ts';
+import type { Config } from '../config.ts';
+import { AddressBook } from '../contacts/address-book.ts';
+import { callingCodeOf } from '../contacts/canonical-address.ts';
+import { noContacts } from '../contacts/no-contacts.ts';
+import type { ThreadMethods } from '../reader-worker.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { ReaderThread } from '../runtime/reader-thread.ts';
+import type { Host } from './host.ts';
+
+interface InputParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly closers: Cleanup;
+}
+
+/** Opens chat.db; the thread begins with its first use. */
+export function openChatDb({ config, host, closers }: InputParts) {
+  const { clock, log, homeFolder: home } = host;
+  const path = config.backend.chatDbPath;
+  const connection = new Connection({ path, home, log });
+  closers.add('chat.db', () => connection.close());
+  const thread = ReaderThread.isSupported ? new ReaderThread<ThreadMethods>({ path, home, clock, log }) : undefined;
+  closers.add('reader thread', () => thread?.close());
+  return { connection, thread };
+}
+
+/** The Address Book, which is opened when somebody asks for names. */
+export function openContacts({ config, host, closers, connection }: InputParts & { readonly connection: Connection }) {
+  const { clock, log } = host;
+  const { addressBookPath, callingCode, isEnabled } = config.contacts;
+  const book = new AddressBook({
+    folder: addressBookPath,
+    // What opens chat.db opens these files too; without that permission macOS would ask the person.
+    isAllowed: () => connection.access === 'granted',
+    callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
+    clock,
+    log,
+  });
+  closers.add('Address Book', () => book.close());
+  return isEnabled ? book : noContacts;
+}

@@ -1,0 +1,56 @@
+import type { AccessParts } from '../access/access.ts';
+import type { Connection } from '../chatdb/connection.ts';
+import { MessagesDirectory } from '../chatdb/lookups.ts';
+import { ChatDbOwner } from '../chatdb/owner.ts';
+import type { Config } from '../config.ts';
+import { NamedReader } from '../contacts/named-reader.ts';
+import type { MessageReader } from '../domain/ports/reading.ts';
+import type { IdempotencyStore } from '../domain/ports/sending.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import type { AttachmentRules } from '../sender/attachments.ts';
+import { HeldCopies } from '../sender/held-files.ts';
+import { approvalStore } from '../state/approvals.ts';
+import { auditStore } from '../state/audit.ts';
+import { keyStore } from '../state/keys.ts';
+import { selfChatStore } from '../state/self-chat.ts';
+import type { Host } from './host.ts';
+
+interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'sender' | 'uploads' | 'onKeyChange'> {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly connection: Connection;
+  readonly idempotency: IdempotencyStore;
+  readonly attachmentRules: AttachmentRules;
+  /** The service's reader without names. */
+  readonly messages: MessageReader;
+}
+
+/** Creates what limited keys need besides the service; loaded with the first of them. */
+export function accessParts(parts: LimitedAccessParts): AccessParts {
+  const { config, host, state, connection, idempotency, attachmentRules, messages } = parts;
+  const { owner, sender, uploads, onKeyChange } = parts;
+  const { clock, log } = host;
+  return {
+    stores: {
+      keys: keyStore(state),
+      approvals: approvalStore(state),
+      audit: auditStore(state),
+      idempotency,
+      selfChat: selfChatStore(state),
+    },
+    directory: new MessagesDirectory(connection),
+    owner,
+    reader: messages,
+    named: (plain, own) => new NamedReader(plain, own),
+    sender,
+    files: new HeldCopies({ rules: attachmentRules, log }),
+    uploads,
+    attachmentRoots: config.send.attachmentRoots,
+    selfAddress: config.approval.selfAddress,
+    ownerInChatDb: new ChatDbOwner(connection),
+    clock,
+    log,
+    onKeyChange,
+  };
+}

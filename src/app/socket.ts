@@ -1,0 +1,17 @@
+import { socketOf } from '../config/address.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../domain/ports/host.ts';
+import type { HttpServer } from '../http/server.ts';
+
+/** Without the socket (decision O1) the port serves all the same, so whatever is in the way is one warning. */
+export async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {
+  if (!config.server.socket) return;
+  const socket = socketOf(config);
+  try {
+    if ('reason' in socket) throw new Error(socket.reason);
+    await http.listenOnSocket(socket.path);
+  } catch (error) {
+    const reason = (error as Error).message;
+    log.warn('there is no Unix socket: the command line needs --url, and the menu shows no state', { reason });
+  }
+}

@@ -97,9 +97,13 @@ export function staticFiles(version: string): ReadonlyMap<string, Page> {
     );
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
   made.set('/', toConsole);
-  return made.set(
+  made.set(
     '/openapi.json',
-    cached(() => makeDocument(version)),
+    cached(async () => documentOf((await import('../../wire/openapi.ts')).openApi(version))),
+  );
+  return made.set(
+    '/asyncapi.json',
+    cached(async () => documentOf((await import('../../wire/asyncapi.ts')).asyncApi(version))),
   );
 }
 
@@ -174,8 +178,7 @@ function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** The generator is loaded at the first request: it is not needed for anything else. */
-async function makeDocument(version: string): Promise<Content> {
-  const { openApi } = await import('../../wire/openapi.ts');
-  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(openApi(version))) };
+/** Their generators are loaded at the first request: they are not needed for anything else. */
+function documentOf(made: object): Content {
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

@@ -25,6 +25,8 @@ export interface Layout {
   readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;
+  /** Converted attachments, which can be made again. */
+  readonly caches: string;
   /** What the agent writes to stdout and stderr. */
   readonly logFiles: readonly [string, string];
   readonly menuPlugin: string;
@@ -48,6 +50,7 @@ export function layoutOf(home: string): Layout {
     knownCdhash: join(support, 'bundle-cdhash'),
     plist: join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`),
     logs,
+    caches: join(home, 'Library', 'Caches', 'Postern'),
     logFiles: [join(logs, 'postern.log'), join(logs, 'postern.error.log')],
     menuPlugin: join(current, 'installer', 'menubar', 'postern.30s.sh'),
   };

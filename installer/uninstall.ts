@@ -28,7 +28,15 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   // Before the bundle is removed: tccutil finds it by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
 
-  const code = [layout.plist, layout.app, layout.current, layout.previous, layout.versions, layout.command];
+  const code = [
+    layout.plist,
+    layout.app,
+    layout.current,
+    layout.previous,
+    layout.versions,
+    layout.command,
+    layout.caches,
+  ];
   const paths = [...code, ...(purge ? [layout.support, layout.logs] : [])];
   left.push(...paths.flatMap(remove));
   if (purge) left.push(...removeStagedFiles(machine));

@@ -272,7 +272,10 @@ describe('an uninstallation', () => {
 
   test('that removed the app before says how to remove what tccutil no longer can', async () => {
     const mac = await installed();
+    mkdirSync(mac.layout.caches, { recursive: true });
     await uninstall(mac.machine(), { purge: false });
+    // Pictures of conversations, which can be made again.
+    expect(existsSync(mac.layout.caches)).toBe(false);
     await uninstall(mac.machine(), { purge: true });
     expect(mac.said.join('\n')).toContain('select it there and click −');
   });

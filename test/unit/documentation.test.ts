@@ -6,8 +6,11 @@ import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { metricRoutes } from '../../src/http/routes/metrics.ts';
 import { Counters } from '../../src/runtime/counters.ts';
+import { conversationSchema } from '../../src/wire/conversation-schema.ts';
 import { anyEventSchema } from '../../src/wire/event-schema.ts';
+import { messageSchema } from '../../src/wire/message-schema.ts';
 import { openApi } from '../../src/wire/openapi.ts';
+import { reactionSchema } from '../../src/wire/reaction.ts';
 import { webhookChangesBody } from '../../src/wire/webhook.ts';
 
 /** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
@@ -41,6 +44,16 @@ test('every problem that the OpenAPI document shows is a whole sentence', () => 
   expect(sentences.filter((text) => !/^(?:[A-Z]|backend\.)[^{}]+\.$/.test(text) || text.includes('undefined'))).toEqual(
     [],
   );
+});
+
+test('docs/api.md has every field of a message, a reaction and a conversation, and every status', () => {
+  const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const [, fields = ''] = /\n## Fields\n([\s\S]*?)\n## /.exec(page) ?? [];
+  const written = new Set(fields.split('\n').flatMap((line) => quoted(line.split('|')[1])));
+  const added = ['details', 'names'];
+  const names = [messageSchema, reactionSchema, conversationSchema].flatMap(({ shape }) => Object.keys(shape));
+  const known = new Set([...names.filter((name) => !added.includes(name)), ...messageSchema.shape.status.options]);
+  expect([...written].sort()).toEqual([...known].sort());
 });
 
 test('docs/configuration.md has every key, and no other', () => {

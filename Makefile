@@ -1,12 +1,13 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo install uninstall build release mcpb test test-faults lint typecheck check bench bench-quick clean
+.PHONY: help run demo install uninstall build docs release mcpb test test-faults lint typecheck check bench bench-quick clean
 
 PACKAGES := node_modules/.package-lock.json
 NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
-SOURCES := $(shell find src installer -type f ! -name '.*') build.mjs package.json tsconfig.json tsconfig.build.json
+SOURCES := $(shell find src installer -type f ! -name '.*') build.mjs package.json tsconfig.json tsconfig.build.json \
+  $(shell find docs -type f ! -name '.*') README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -24,6 +25,9 @@ uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 	@node $(PROGRAM) uninstall $(ARGS)
 
 build: $(PROGRAM) ## compile into dist/
+
+docs: $(PACKAGES) ## build the guide, which the service shows at /guide
+	@node docs/site/build.mjs
 
 release: $(PROGRAM) ## pack release/postern-VERSION.tgz, which npm installs without a compiler
 	@node installer/packages/release.mjs

@@ -19,7 +19,7 @@ export interface AccessControlParts {
   readonly callers: Callers;
   readonly clock: Clock;
   /** Paths of pages without data: neither counted nor locked (decision E9). */
-  readonly openPaths: ReadonlySet<string>;
+  readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
@@ -52,7 +52,7 @@ export class AccessControl {
   readonly #limit: RateLimit;
   readonly #keyLimit: KeyRateLimit;
   readonly #keys: ApiKeys;
-  readonly #openPaths: ReadonlySet<string>;
+  readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
 
   constructor({ settings, apiKey, callers, openPaths, clock }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);

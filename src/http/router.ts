@@ -8,7 +8,7 @@ import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
 import { strictQueryMistakes } from '../wire/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import type { Page } from './routes/static-files.ts';
+import type { OpenPages } from './routes/static-files.ts';
 
 /** Carries out one operation; throws AppError for what the client is to be told. */
 type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
@@ -23,11 +23,11 @@ interface RoutedRequest extends Request {
 /** Finds the handler of a request that access control has admitted. */
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
-  readonly #pages: ReadonlyMap<string, Page>;
+  readonly #pages: OpenPages;
   /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
-  constructor(handlers: Handlers, pages: ReadonlyMap<string, Page>) {
+  constructor(handlers: Handlers, pages: OpenPages) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
@@ -56,7 +56,8 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      void route(exchange.path, new Map([['GET', page]]))(request);
+      const path = exchange.path.startsWith('/guide/') ? '/guide' : exchange.path;
+      void route(path, new Map([['GET', page]]))(request);
       return;
     }
     const withoutId = this.#withoutId.get(exchange.path);

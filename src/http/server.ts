@@ -107,7 +107,7 @@ export class HttpServer implements ExchangeContext {
       apiKey,
       callers,
       clock: parts.clock,
-      openPaths: new Set(open.keys()),
+      openPaths: open,
     });
     const handlers = {
       ...healthRoutes(parts.health),

@@ -10,6 +10,12 @@ import type { Exchange } from '../exchange.ts';
 /** Serves one page. */
 export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
 
+/** What is served without a key, by path. */
+export interface OpenPages {
+  has(path: string): boolean;
+  get(path: string): Page | undefined;
+}
+
 /** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -35,9 +41,16 @@ const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
+  json: 'application/json',
 };
+/** Markdown, and programs to copy: shown, never run. */
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../pages/', import.meta.url);
+/** What docs/site makes of docs/, in the built project alone. */
+const GUIDE = new URL('../../../guide/', import.meta.url);
+const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
 
 /** Modules of the console: one a noun. */
 const CONSOLE_MODULES = [
@@ -88,13 +101,14 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** The pages without data, which need no key and are not counted (decision E9). */
-export function staticFiles(version: string): ReadonlyMap<string, Page> {
+export function staticFiles(version: string): OpenPages {
   const made = new Map<string, Page>();
   for (const [path, file] of Object.entries(FILES))
     made.set(
       path,
       cached(() => readPage(file)),
     );
+  made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
   made.set('/', toConsole);
   made.set(
@@ -105,6 +119,50 @@ export function staticFiles(version: string): ReadonlyMap<string, Page> {
     '/asyncapi.json',
     cached(async () => documentOf((await import('../../wire/asyncapi.ts')).asyncApi(version))),
   );
+  return new Pages(made);
+}
+
+/** Those of the list, and the guide's, each made at its first request: nothing of it is read at start. */
+class Pages implements OpenPages {
+  readonly #listed: ReadonlyMap<string, Page>;
+  readonly #guide = new Map<string, Page>();
+
+  constructor(listed: ReadonlyMap<string, Page>) {
+    this.#listed = listed;
+  }
+
+  has(path: string): boolean {
+    return this.#listed.has(path) || guideFile(path) !== undefined;
+  }
+
+  get(path: string): Page | undefined {
+    const file = guideFile(path);
+    if (file === undefined) return this.#listed.get(path);
+    const known = this.#guide.get(file);
+    if (known !== undefined) return known;
+    const page = guide(file);
+    return async (exchange) => {
+      const answer = await page(exchange);
+      // Kept once it is there: paths that lead nowhere take no memory.
+      this.#guide.set(file, page);
+      return answer;
+    };
+  }
+}
+
+/** undefined for what cannot be the name of a page, so that no path leads out of the folder. */
+function guideFile(path: string): string | undefined {
+  const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
+  return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
+}
+
+function guide(file: string): Page {
+  return cached(async () => {
+    const bytes = await readFile(new URL(file, GUIDE)).catch(() => {
+      throw problem('not_found');
+    });
+    return { type: typeOf(file) ?? PLAIN_TEXT, bytes };
+  });
 }
 
 interface Content {
@@ -169,8 +227,11 @@ function toConsole(exchange: Exchange): Answer {
 
 async function readPage(file: string): Promise<Content> {
   const place = file.includes('/') ? createRequire(import.meta.url).resolve(file) : new URL(file, OWN);
-  const type = TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-  return { type, bytes: await readFile(place) };
+  return { type: typeOf(file) ?? 'application/octet-stream', bytes: await readFile(place) };
+}
+
+function typeOf(file: string): string | undefined {
+  return TYPES[file.slice(file.lastIndexOf('.') + 1)];
 }
 
 /** Relative, so that it also holds behind a proxy that adds a folder. */

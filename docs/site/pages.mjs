@@ -1,0 +1,56 @@
+// The pages of the guide in the order of its navigation: file from the root of the project, and title where the heading is too long.
+
+export const NAVIGATION = {
+  Start: [
+    ['docs/README.md', 'What is where'],
+    ['README.md', 'Quick start'],
+    ['docs/install.md'],
+    ['docs/permissions.md'],
+    ['docs/console.md', 'The console'],
+    ['docs/faq.md', 'Questions'],
+  ],
+  Guides: [
+    ['docs/webhooks.md'],
+    ['docs/changes.md', 'Edits, receipts, deletions'],
+    ['docs/search.md'],
+    ['docs/contacts.md'],
+    ['docs/agents.md'],
+    ['docs/mcp.md', 'MCP for agents'],
+    ['docs/remote-access.md', 'From another machine'],
+  ],
+  Recipes: [
+    ['docs/recipes/README.md', 'All recipes'],
+    ['docs/recipes/node-red.md'],
+    ['docs/recipes/n8n.md'],
+    ['docs/recipes/home-assistant.md'],
+  ],
+  Reference: [
+    ['docs/api.md'],
+    ['docs/cli.md'],
+    ['docs/configuration.md'],
+    ['docs/limits.md'],
+    ['docs/not-possible.md', 'What Messages does not allow'],
+    ['docs/guarantees.md', 'Guarantees'],
+    ['docs/contract.md'],
+    ['docs/decisions.md'],
+    ['docs/glossary.md'],
+    ['ARCHITECTURE.md', 'How it is built'],
+    ['CONTRIBUTING.md'],
+  ],
+  Operate: [
+    ['docs/backup.md', 'Backup and restore'],
+    ['docs/troubleshooting.md', 'Troubleshooting'],
+    ['docs/upgrade.md', 'Upgrading'],
+    ['CHANGELOG.md'],
+    ['SECURITY.md'],
+    ['docs/mac-checklist.md'],
+  ],
+  Compare: [['docs/compare.md', 'Other gateways']],
+};
+
+/** Where a page is written to, below the guide and without its ending. */
+export function outputOf(file) {
+  if (file === 'README.md') return 'quick-start';
+  const inside = file.startsWith('docs/') ? file.slice('docs/'.length) : file.toLowerCase();
+  return inside.replace(/\.md$/, '').replace(/(^|\/)README$/, '$1index');
+}

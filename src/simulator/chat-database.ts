@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SqlValue } from '../runtime/sqlite.ts';
 import { Tables } from './tables.ts';
@@ -66,6 +66,18 @@ export class ChatDatabase extends Tables {
       database.transaction(() => database.sqlite.exec(loadableSchema(version)));
     }
     return database;
+  }
+
+  /** Another database in its place, as after a restored backup: other rows under a new inode. Closes this one. */
+  replaced(path: string, dateMs: number): ChatDatabase {
+    const fresh = `${path}.fresh`;
+    const other = ChatDatabase.open(fresh, this.version);
+    other.joinedMessage(other.directChat('+15550199'), { text: 'restored', from: '+15550199', dateMs });
+    other.close();
+    this.close();
+    for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });
+    renameSync(fresh, path);
+    return ChatDatabase.open(path, this.version);
   }
 
   /** The handle of an address: one row for each service. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
@@ -169,7 +169,7 @@ export class Messages {
         return { newest: database.newestRow() };
       }
       case 'replace':
-        this.#replace();
+        this.#database = this.#database.replaced(this.path, nowMs);
         return {};
       case 'insert':
         if (!/^\w+$/.test(command.table)) throw new Error('that is no table');
@@ -288,22 +288,6 @@ export class Messages {
   addFile(row: number, name: string, content: string): void {
     const file = this.#folder.write(Buffer.from(content), name, row, this.#database.guid(row));
     this.#database.attach(row, { filename: file.name, name, bytes: file.bytes });
-  }
-
-  /** Another database in its place, as after a restored backup: other rows under a new inode. */
-  #replace(): void {
-    const fresh = `${this.path}.fresh`;
-    const other = ChatDatabase.open(fresh, this.#options.version);
-    other.joinedMessage(other.directChat('+15550199'), {
-      text: 'restored',
-      from: '+15550199',
-      dateMs: this.#options.clock.now(),
-    });
-    other.close();
-    this.#database.close();
-    for (const side of ['-wal', '-shm']) rmSync(`${this.path}${side}`, { force: true });
-    renameSync(fresh, this.path);
-    this.#database = ChatDatabase.open(this.path, this.#options.version);
   }
 
   #wait(ms: number): Promise<void> {

@@ -33,8 +33,19 @@ const TYPES = {
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
 /** A moving picture would stand still. */
 const AS_IT_IS = new Set(['image/gif']);
+const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
+const SMALL_BYTES = 500_000;
 /** Those that every browser plays. */
 const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
+
+/** Until the service says that it has no converter. */
+let canConvert = true;
+
+/** A small picture that every browser shows is shown as it is. */
+const needsConversion = ({ type, bytes }) =>
+  type.startsWith('image/')
+    ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
+    : type.startsWith('audio/') && !PLAYABLE.has(type);
 
 /** Object URLs by path, the newest last. */
 const kept = new Map();
@@ -50,7 +61,8 @@ export function showAttachments(place, message) {
   for (const [index, path] of message.attachments.entries()) {
     const name = path.split('/').at(-1);
     const at = `messages/${encodeURIComponent(message.id)}/attachments/${index}`;
-    place.append(buttonFor({ name, path, at, type: typeOf(name) }));
+    const bytes = message.details?.attachments[index]?.bytes ?? Number.POSITIVE_INFINITY;
+    place.append(buttonFor({ name, path, at, bytes, type: typeOf(name) }));
   }
 }
 
@@ -168,17 +180,16 @@ async function offer(button, { name, at }) {
   }
 }
 
-/** An object URL of the attachment as a browser can show it: converted by the service where it can. */
-async function addressOf({ at, type }, pixels, isByItself) {
+/** An object URL of the attachment as a browser can show it: converted by the service where it must and can. */
+async function addressOf(attachment, pixels, isByItself) {
+  const { at, type } = attachment;
   const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;
-  const isConverted = type.startsWith('image/')
-    ? !AS_IT_IS.has(type)
-    : type.startsWith('audio/') && !PLAYABLE.has(type);
-  const path = isConverted ? `${at}?as=${wanted}` : at;
+  const path = canConvert && needsConversion(attachment) ? `${at}?as=${wanted}` : at;
   const known = kept.get(path);
   if (known !== undefined) return known;
   const answer = await bytesOf(path, { isByItself }).catch((error) => {
-    if (!isConverted || error.status !== 501) throw error;
+    if (error.status !== 501) throw error;
+    canConvert = false;
     return bytesOf(at);
   });
   const made = URL.createObjectURL(new Blob([answer.bytes], { type: CONVERTED.has(answer.type) ? answer.type : type }));

@@ -1,6 +1,7 @@
 // The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
 
 import { keptKey } from '../console/kept-key.js';
+import { foldedOperation } from './docs-operation.js';
 
 // Its dark colours hang on a class.
 const darkness = matchMedia('(prefers-color-scheme: dark)');
@@ -12,6 +13,8 @@ const reference = globalThis.SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
   deepLinking: true,
+  filter: true,
+  plugins: [foldedOperation],
   tryItOutEnabled: true,
   persistAuthorization: false,
   onComplete() {

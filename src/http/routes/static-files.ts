@@ -96,6 +96,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs': 'docs.html',
   '/docs/docs.css': 'docs.css',
   '/docs/docs.js': 'docs.js',
+  '/docs/docs-operation.js': 'docs-operation.js',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };

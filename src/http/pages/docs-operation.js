@@ -1,0 +1,65 @@
+// Of each operation Swagger UI shows its samples, and its refusals as one folded table.
+
+/** A plugin of Swagger UI. */
+export const foldedOperation = ({ React }) => {
+  const element = React.createElement;
+
+  const samples = (entries) =>
+    element(
+      'details',
+      { className: 'samples' },
+      element('summary', null, 'Samples: ', entries.map(({ label }) => label).join(', ')),
+      ...entries.flatMap(({ label, source }) => [
+        element('h5', { key: label }, label),
+        element('pre', { key: `${label} source`, tabIndex: 0 }, element('code', null, source)),
+      ]),
+    );
+
+  const refusals = (entries) =>
+    element(
+      'details',
+      { className: 'refusals' },
+      element('summary', null, `Refusals: ${entries.map(([status]) => status).join(', ')}`),
+      element(
+        'table',
+        null,
+        element(
+          'tbody',
+          null,
+          ...entries.map(([status, text]) =>
+            element(
+              'tr',
+              { key: status },
+              element('th', { scope: 'row' }, status),
+              element('td', null, ...words(text)),
+            ),
+          ),
+        ),
+      ),
+    );
+
+  /** Text in which codes stand between backticks. */
+  const words = (text) => text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { key: at }, part)));
+
+  const isRefusal = (status) => /^[45]|^default$/.test(status);
+
+  const wrapped = (Responses) => (props) => {
+    const { responses, specPath, specSelectors } = props;
+    const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
+    const code = operation?.get('x-codeSamples')?.toJS() ?? [];
+    // In the document as it was read: a reference has no description of its own.
+    const refused = responses.entrySeq().filter(([status]) => isRefusal(status));
+    const told = refused
+      .map(([status, answer]) => [status === 'default' ? 'Other' : status, answer.get('description')])
+      .toJS();
+    return element(
+      React.Fragment,
+      null,
+      code.length === 0 ? null : samples(code),
+      element(Responses, { ...props, responses: responses.filterNot((_, status) => isRefusal(status)) }),
+      told.length === 0 ? null : refusals(told),
+    );
+  };
+
+  return { wrapComponents: { responses: wrapped } };
+};

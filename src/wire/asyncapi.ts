@@ -114,12 +114,14 @@ export function asyncApi(version: string): Json {
       },
     },
     components: {
-      messages: Object.fromEntries([
-        ...WEBHOOK_EVENT_TYPES.map((type) => [`event.${type}`, eventMessage(type)]),
-        ...WEBHOOK_EVENT_TYPES.map((type) => [`webhook.${type}`, { ...eventMessage(type), headers: WEBHOOK_HEADERS }]),
-        ['webhook.webhook.test', TEST],
-        ['position', POSITION],
-      ]),
+      messages: {
+        ...Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [`event.${type}`, eventMessage(type)])),
+        ...Object.fromEntries(
+          WEBHOOK_EVENT_TYPES.map((type) => [`webhook.${type}`, { ...eventMessage(type), headers: WEBHOOK_HEADERS }]),
+        ),
+        'webhook.webhook.test': TEST,
+        position: POSITION,
+      },
       schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
       securitySchemes: {
         header: { type: 'httpApiKey', in: 'header', name: 'X-API-Key' },

@@ -57,7 +57,8 @@ bench-quick: $(PROGRAM) ## the same in two minutes; writes nothing
 	node bench/run.mjs --quick
 
 clean: ## remove build output and packages
-	rm -rf dist node_modules test/support/node-22/node_modules test/support/node-red/node_modules
+	rm -rf dist node_modules test/support/node-22/node_modules test/support/node-red/node_modules \
+	  test/support/api-clients/node_modules
 
 # npm writes this file last, so it is there only when everything is.
 $(PACKAGES): package-lock.json

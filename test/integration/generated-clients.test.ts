@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { CODE_CALLS, type CodeCall } from '../../src/wire/code-calls.ts';
+import { openApi } from '../../src/wire/openapi.ts';
+import type { Operation } from '../../src/wire/operation.ts';
+import { OPERATIONS } from '../../src/wire/operations.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const PACKAGES = fileURLToPath(new URL('../support/api-clients/node_modules', import.meta.url));
+const IDS = Object.keys(ROUTES) as RouteId[];
+const isRun = process.env.FAULTS === 'long' && existsSync(PACKAGES);
+// Folders of a file whose tests are all skipped are not removed.
+const root = isRun ? temporaryFolder() : '';
+const source = join(root, 'openapi.json');
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly type?: string };
+}
+const { paths } = openApi('1.2.3') as { paths: Record<string, Record<string, { readonly parameters?: Parameter[] }>> };
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(PACKAGES, program), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
+}
+
+/** What a call of the operation is given, as TypeScript. */
+function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: object; readonly body?: unknown } {
+  const { path, query }: CodeCall = CODE_CALLS[id];
+  const { body }: Operation = OPERATIONS[id];
+  const { parameters = [] } = paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()] ?? {};
+  const integers = parameters.filter((one) => one.in === 'query' && one.schema.type === 'integer');
+  const given = Object.entries({ ...query, ...(id === 'openWebSocket' && { api_key: 'key' }) }).map(
+    ([name, value]) => [name, integers.some((one) => one.name === name) ? Number(value) : value] as const,
+  );
+  return {
+    ...(path !== undefined && { path }),
+    ...(given.length > 0 && { query: Object.fromEntries(given) }),
+    ...(body !== undefined && { body: body.example }),
+  };
+}
+
+function prepare(name: string): string {
+  const folder = join(root, name);
+  mkdirSync(folder);
+  writeFileSync(source, JSON.stringify(openApi('1.2.3')));
+  if (!existsSync(join(root, 'node_modules'))) symlinkSync(PACKAGES, join(root, 'node_modules'));
+  writeFileSync(join(root, 'package.json'), '{"type": "module"}\n');
+  return folder;
+}
+
+function compile(folder: string): void {
+  const options = { strict: true, noEmit: true, skipLibCheck: false, target: 'es2022', module: 'esnext' };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { ...options, moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable'], types: [] },
+      include: ['**/*.ts'],
+    }),
+  );
+  run('typescript/bin/tsc', ['-p', folder]);
+}
+
+const { run: inLongForm, note } = isRun
+  ? { run: test, note: '' }
+  : { run: test.skip, note: ' (FAULTS=long, npm ci --prefix test/support/api-clients)' };
+
+inLongForm(`openapi-typescript: one call of each operation compiles${note}`, () => {
+  const folder = prepare('openapi-typescript');
+  run('openapi-typescript/bin/cli.js', [source, '-o', join(folder, 'schema.ts')]);
+  const calls = IDS.map((id) => {
+    const { body, ...params } = argumentsOf(id);
+    // A file is not JSON: this generator knows it as a string.
+    const sent = id === 'uploadAttachment' ? 'bytes' : body;
+    const options = JSON.stringify({ params, body: sent });
+    const call = `await client.${ROUTES[id].method}(${JSON.stringify(pathOf(ROUTES[id]))}, ${options});`;
+    // Of a body that may also be a form, the call alone does not say that it is right as JSON.
+    const json = `operations['${id}']['requestBody']['content']['application/json']`;
+    return body === undefined ? call : `${call}\nexport const ${id}: ${json} = ${JSON.stringify(body)};`;
+  });
+  const head = ["import createClient from 'openapi-fetch';", "import type { operations, paths } from './schema';"];
+  writeFileSync(join(folder, 'calls.ts'), [...head, 'const client = createClient<paths>();', ...calls].join('\n'));
+  compile(folder);
+});
+
+inLongForm(`@hey-api/openapi-ts: one call of each operation compiles${note}`, () => {
+  const folder = prepare('hey-api');
+  run('@hey-api/openapi-ts/bin/run.js', ['-i', source, '-o', join(folder, 'client'), '-s', '--no-log-file']);
+  const calls = IDS.map((id) => {
+    const { body, ...rest } = argumentsOf(id);
+    if (id === 'uploadAttachment') return `await ${id}({ body: new Blob(['bytes']) });`;
+    return `await ${id}(${JSON.stringify({ ...rest, body })});`;
+  });
+  const head = `import { ${IDS.join(', ')} } from './client';`;
+  writeFileSync(join(folder, 'calls.ts'), [head, ...calls].join('\n'));
+  compile(folder);
+});

@@ -39,7 +39,7 @@ export function listen(options: ListenOptions, context: ClientContext): Promise<
     const secret =
       options.secretFile === undefined ? `whsec_${randomBytes(32).toString('base64')}` : secretIn(options.secretFile);
     const filter = await filterOf(client, options);
-    await removeLeftovers(client);
+    await removeLeftovers(client, context);
     const signal = context.untilEnded();
     const receiver = await startReceiver(
       secret,
@@ -80,9 +80,9 @@ function assertHere(place: string): void {
 }
 
 /** Of those that were killed; of limited keys only their own. */
-async function removeLeftovers(client: PosternClient): Promise<void> {
+async function removeLeftovers(client: PosternClient, context: ClientContext): Promise<void> {
   for (const { id, url } of await client.webhooks()) {
-    if (await isLeftover(url)) await client.removeWebhook(id);
+    if (await isLeftover(url)) await removed(client, id, context);
   }
 }
 

@@ -116,7 +116,7 @@ export function staticFiles(version: string): OpenPages {
     '/openapi.json',
     cached(async () => documentOf((await import('../../wire/openapi.ts')).openApi(version))),
   );
-  return made.set(
+  made.set(
     '/asyncapi.json',
     cached(async () => documentOf((await import('../../wire/asyncapi.ts')).asyncApi(version))),
   );

@@ -142,6 +142,8 @@ describe('chat.db goes away and comes back', () => {
     for (let count = 0; count < 500; count += 1) other.message({ chat, text: `old ${count}`, handle_id: 1 });
     other.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     other.close();
+    // Without its -wal the old file must not look like another one, in the moment before it is replaced.
+    harness.database.sqlite.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     harness.database.close();
     for (const side of ['-wal', '-shm']) rmSync(`${harness.path}${side}`, { force: true });
     renameSync(`${harness.path}.new`, harness.path);

@@ -68,6 +68,7 @@ describe('webhooks in the console', () => {
     const { page } = there();
     const item = page.locator('#webhook-list > li');
     await item.getByRole('button', { name: /^Change/ }).click();
+    await page.getByRole('heading', { name: 'Change the webhook' }).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('Kitchen display');
     await page.getByText('Only some messages').click();
     await page.getByLabel('Of these senders').fill('not an address\n+15550100');
@@ -78,6 +79,7 @@ describe('webhooks in the console', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await item.getByText('Kitchen display').waitFor();
     await item.getByRole('button', { name: /^Change/ }).click();
+    await page.getByRole('heading', { name: 'Change the webhook' }).waitFor();
     expect(await page.getByLabel('Name of the header').inputValue()).toBe('Authorization');
     expect(await page.getByLabel('Value of the header').inputValue()).toBe('');
     expect(await page.getByLabel('Of these senders').inputValue()).toBe('not an address\n+15550100');

@@ -14,14 +14,23 @@ let whenSaved;
 export function openWebhookForm(webhook, saved) {
   changed = webhook;
   whenSaved = saved;
-  form.reset();
-  element('webhook-headers').replaceChildren();
+  empty();
   element('webhook-form-title').textContent = webhook === undefined ? 'Add a webhook' : 'Change the webhook';
   field('secret').placeholder = webhook?.has_secret ? 'As it is' : 'None';
   if (webhook !== undefined) fill(webhook);
   say('webhook-form-result', '');
   form.hidden = false;
   field('url').focus();
+}
+
+function empty() {
+  form.reset();
+  element('webhook-headers').replaceChildren();
+}
+
+function close() {
+  form.hidden = true;
+  empty();
 }
 
 function fill({ url, name, events, include, on_failure: onFailure, filter, header_names: headers }) {
@@ -109,8 +118,7 @@ async function save() {
       changed === undefined
         ? await call('webhooks', { method: 'POST', body })
         : await call(`webhooks/${encodeURIComponent(changed.id)}`, { method: 'PATCH', body });
-    form.hidden = true;
-    form.reset();
+    close();
     await whenSaved(saved);
   } catch (error) {
     say('webhook-form-result', error.message, true);
@@ -123,8 +131,7 @@ export function offerWebhookForm() {
     void save();
   });
   element('cancel-webhook').addEventListener('click', () => {
-    form.hidden = true;
-    form.reset();
+    close();
     element('add-webhook').focus();
   });
   element('add-header').addEventListener('click', () => addHeader().focus());

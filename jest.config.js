@@ -14,5 +14,5 @@ export default {
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   testTimeout: 30_000,
   // The tests wait half of their time, so three of them keep two cores busy.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };

@@ -15,7 +15,8 @@ const RED = join(REPOSITORY, 'test/support/node-red/node_modules/node-red/red.js
 const ANA = '+15550100';
 const HEADER = 'Bearer of the recipe';
 
-const root = temporaryFolder();
+// Folders of a file whose tests are all skipped are not removed.
+const root = existsSync(RED) ? temporaryFolder() : '';
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

@@ -7,7 +7,10 @@ const terminated = process.argv.includes('--supervised') ? 143 : 0;
 process.once('SIGTERM', () => process.exit(terminated));
 process.once('SIGINT', () => process.exit(0));
 
-// getaddrinfo blocks a libuv thread, and libuv gives it at most half of them: enough for 64 webhooks.
-process.env.UV_THREADPOOL_SIZE ??= '128';
+// getaddrinfo blocks a libuv thread, and libuv gives it at most half of them: enough for 64 webhooks. A command
+// needs no such number, and starting them takes it some 10 ms.
+const [, , first = ''] = process.argv;
+const isServing = first === '' || first.startsWith('-') || ['serve', 'demo', 'run'].includes(first);
+if (isServing) process.env.UV_THREADPOOL_SIZE ??= '128';
 
 import('./program/main.mjs');

@@ -13,6 +13,6 @@ export default {
   globalTeardown: '<rootDir>/test/support/suite/end.mjs',
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   testTimeout: 30_000,
-  // The tests wait half of their time, so four of them keep two cores busy.
-  maxWorkers: 4,
+  // The tests wait half of their time, so five of them keep two cores busy.
+  maxWorkers: 5,
 };

@@ -95,7 +95,7 @@ describe('the people of the demo', () => {
     expect(ended.stderr).toContain(words);
   });
 
-  test('begin anew after a reset, with the same key, and say when no demo runs', async () => {
+  test('start from the beginning after a reset, with the same key, and say when no demo runs', async () => {
     const key = (await postern(['config', 'key', '--config-dir', folder])).stdout;
     await stop();
     expect(await on('edit', '1', 'x')).toMatchObject({

@@ -69,7 +69,7 @@ export function change(command: Command, options: PeopleOptions, context: Client
   return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
 }
 
-/** `postern demo reset`: the next demo begins anew, with the same key. It must not run. */
+/** `postern demo reset`: the next demo starts from the beginning, with the same key. It must not run. */
 export function reset(options: PeopleOptions, context: ClientContext): Promise<number> {
   const place = placeOf(options, context);
   return reportRefusal(place, context, async () => {
@@ -86,7 +86,7 @@ export function reset(options: PeopleOptions, context: ClientContext): Promise<n
     }
     // A folder without it is taken for no demo's.
     mkdirSync(homeFolder, { mode: 0o700 });
-    context.stdout(`The next demo in ${folder} begins anew, with the same key.`);
+    context.stdout(`The next demo in ${folder} starts from the beginning, with the same key.`);
     return EXIT.ok;
   });
 }

@@ -19,7 +19,7 @@ export type Transport = (url: URL, request: TransportRequest) => Promise<Transpo
 
 /** Over the network, with the platform's own fetch. */
 export const fetchTransport: Transport = async (url, request) => {
-  // Whoever streams a body has to say that the answer comes after it.
+  // Required with a streamed body: the answer comes after it.
   const response = await fetch(url, {
     ...request,
     redirect: 'manual',

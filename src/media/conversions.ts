@@ -77,7 +77,7 @@ export class Conversions implements AttachmentReader {
     };
   }
 
-  /** Whoever asks for the same meanwhile waits for it too. */
+  /** A request for the same meanwhile waits for it too. */
   async #once(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
     const running = this.#running.get(stored);
     if (running !== undefined || this.#running.size >= MAX_WAITING) {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** The index as one user has it open. Whoever keeps it up to date may have made the file again since. */
+/** The index as one user has it open. The writer may have made the file again since. */
 export class IndexFile<Index extends { close(): void }> {
   readonly #openIndex: (path: string) => Index;
   #open: { readonly path: string; readonly file: string; readonly index: Index } | undefined;

@@ -124,3 +124,21 @@ export interface ScriptEnd {
   /** It dies of SIGABRT. */
   readonly crashes?: boolean;
 }
+
+const REACTIONS: Readonly<Record<string, number | undefined>> = {
+  love: 2000,
+  like: 2001,
+  dislike: 2002,
+  laugh: 2003,
+  emphasize: 2004,
+  question: 2005,
+};
+const EMOJI = 2006;
+const REMOVED = 1000;
+
+/** A reaction as chat.db numbers it in `associated_message_type`; what has no name is an emoji. */
+export function reactionNamed(name: string, isRemoved: boolean): { readonly type: number; readonly emoji?: string } {
+  const known = Object.hasOwn(REACTIONS, name) ? REACTIONS[name] : undefined;
+  const type = (known ?? EMOJI) + (isRemoved ? REMOVED : 0);
+  return known === undefined ? { type, emoji: name } : { type };
+}

@@ -171,9 +171,7 @@ export const ACCESS_OPERATIONS = {
     body: { schema: proveBody, example: { code: '482913' } },
     answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
     problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
-    mistakes: [
-      { pointer: '/code', message: 'The code is missing: the one that stands in the conversation with yourself.' },
-    ],
+    mistakes: [{ pointer: '/code', message: 'The code is missing: copy it from the conversation with yourself.' }],
   },
   listAudit: {
     tag: 'Keys',

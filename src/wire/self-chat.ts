@@ -16,7 +16,7 @@ export const selfChatSchema = shapeOf<SelfChatRecord>()(
 /** Body of `POST /self-chat/prove`. */
 export const proveBody = z
   .object(
-    { code: z.string({ error: 'The code is missing: the one that stands in the conversation with yourself.' }) },
+    { code: z.string({ error: 'The code is missing: copy it from the conversation with yourself.' }) },
     { error: 'The body must be a JSON object.' },
   )
   .meta({ id: 'SelfChatCode' });

@@ -114,7 +114,7 @@ describe('a converted attachment', () => {
     expect(JSON.stringify([calls, sound.calls])).not.toContain('secret');
   });
 
-  test('is made one at a time, and whoever wants the same waits for it', async () => {
+  test('is made one at a time, and a request for the same waits for it', async () => {
     let running = 0;
     let most = 0;
     const run: RunCommand = async (_tool, args) => {

@@ -2,25 +2,13 @@ import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { demoFolder } from '../../config/environment.ts';
 import { readConfig } from '../../config/file.ts';
-import type { Command } from '../../simulator/commands.ts';
+import { type Command, reactionNamed } from '../../simulator/commands.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { json } from '../output/text.ts';
 import { conversationIdOf, recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, reportRefusal, withService } from '../service-connection.ts';
 import type { DemoOptions } from './demo.ts';
-
-/** What a simulated person may answer a message with, and its number in chat.db (facts: associated_message_type). */
-export const REACTIONS = {
-  love: 2000,
-  like: 2001,
-  dislike: 2002,
-  laugh: 2003,
-  emphasize: 2004,
-  question: 2005,
-} as const;
-const EMOJI = 2006;
-const REMOVED = 1000;
 
 interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir' | 'demo'> {
   readonly in?: string;
@@ -53,12 +41,10 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
 export function react(row: string, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
-    const known = Object.hasOwn(REACTIONS, reaction) ? REACTIONS[reaction as keyof typeof REACTIONS] : undefined;
     return tell(options, context, {
       do: 'react',
       to: Number(row),
-      type: (known ?? EMOJI) + (options.takeBack === true ? REMOVED : 0),
-      ...(known === undefined && { emoji: reaction }),
+      ...reactionNamed(reaction, options.takeBack === true),
       ...(from !== undefined && { from }),
     });
   });

@@ -25,7 +25,6 @@ let hasNewer = false;
 let isLoading = false;
 
 export const openedConversation = () => openId;
-export const isAtNewest = () => openId !== '' && !hasNewer;
 
 /** Shows the newest messages of a conversation, or those around one of it. */
 export async function openConversation(id, wanted) {

@@ -40,7 +40,7 @@ export class Line {
     const url = new URL('ws', API);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', currentKey());
-    url.searchParams.set('include', 'contacts');
+    url.searchParams.set('include', 'details,contacts');
     for (const [name, value] of this.#position()) url.searchParams.set(name, value);
     const socket = new WebSocket(url);
     this.#socket = socket;

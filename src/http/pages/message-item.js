@@ -34,7 +34,7 @@ export function messageItem(message, mark) {
   showQuote(item, message);
   showText(item.querySelector('.body'), message.body);
   showState(item, message, mark ?? markOf(details));
-  showReactions(item, details?.reactions ?? []);
+  showReactions(item, message);
   showAttachments(item.querySelector('.attachments'), message);
   return item;
 }
@@ -92,9 +92,10 @@ async function sendAgain(button, body) {
   }
 }
 
-function showReactions(item, reactions) {
+function showReactions(item, { details, names }) {
   const place = item.querySelector('.reactions');
-  place.replaceChildren(...reactions.map(reactionMark));
+  const reactions = details?.reactions ?? [];
+  place.replaceChildren(...reactions.map((reaction) => reactionMark({ ...reaction, names })));
   place.hidden = reactions.length === 0;
 }
 

@@ -124,13 +124,18 @@ async function noteSent(message, place) {
   else say('send-result', status === 'failed' ? 'Messages could not send it.' : 'Sent.', status === 'failed');
   if (conversation === '') return;
   if (conversation === openedConversation()) {
-    if (id !== '') addMessage(message);
+    if (id !== '') addMessage(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
     // Unless the person has gone elsewhere meanwhile.
     if (location.hash === place) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesTold) lookAgain(id, 0);
+}
+
+/** The size of a picture decides whether it is shown as it is. */
+async function withDetails(message) {
+  return call(`messages/${message.id}?include=details,contacts`).catch(() => message);
 }
 
 /** Until the message is delivered, or somebody else needs the requests. */

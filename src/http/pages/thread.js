@@ -172,8 +172,10 @@ export function updateMessage(message, changes) {
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
   const next = messageItem(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
-  // An event has no details: what is known of the message besides stays.
-  for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
+  // What is known of the message besides stays.
+  if (message.details === undefined) {
+    for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
+  }
   // A picture that is shown stays.
   if (!changes.includes('attachment')) {
     next.querySelector('.attachments').replaceWith(item.querySelector('.attachments'));

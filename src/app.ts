@@ -209,7 +209,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       contacts,
       approvals: access.ownerApprovals(),
-      status: () => ({ ...status.report(), ...access.heldSends() }),
+      status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
       search,
       chats: new ChatDbNames(connection),
     };
@@ -243,6 +243,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       counters,
       version,
       mcp: { mcp, settings: config.mcp },
+      people: host.people,
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),
       openStream: (request, form) => streams.open(request, form),

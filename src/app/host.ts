@@ -1,3 +1,4 @@
+import type { DemoPeople } from '../domain/ports/demo.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { RunCommand } from '../runtime/command.ts';
 
@@ -15,6 +16,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
+  /** Of a demo. */
+  readonly people?: DemoPeople;
   /** Called once the configuration folder is this process's alone, before anything else is opened. */
   readonly onLocked?: () => Promise<void>;
   /** Asks to be stopped and started again (exit code 75). */

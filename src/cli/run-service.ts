@@ -4,6 +4,7 @@ import { cacheFolder, logLevel } from '../config/environment.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
+import type { DemoPeople } from '../domain/ports/demo.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
@@ -15,6 +16,8 @@ export interface ServiceOptions {
   readonly supervised: boolean;
   readonly platform: string;
   readonly homeFolder: string;
+  /** Of a demo. */
+  readonly people?: DemoPeople;
   /** Called once the folder is this process's alone. */
   readonly onLocked?: () => Promise<void>;
   /** Called once it answers. */
@@ -39,7 +42,7 @@ export async function runService(
   config: Config,
   log: ProcessLog,
   context: Context,
-  { supervised, platform, homeFolder, onLocked, onStart }: ServiceOptions,
+  { supervised, platform, homeFolder, people, onLocked, onStart }: ServiceOptions,
 ): Promise<number> {
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
@@ -54,6 +57,7 @@ export async function runService(
       version: context.version,
       platform,
       homeFolder,
+      ...(people && { people }),
       ...(onLocked && { onLocked }),
       cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
       run: commandRunner(context.environment.env),

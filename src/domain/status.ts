@@ -40,6 +40,8 @@ export interface ChangesReport {
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
+  /** Present in a demo: its people do as they are told. */
+  readonly demo?: true | undefined;
   /** Where it listens; said over the Unix socket alone. */
   readonly url?: string | undefined;
   /** Whole seconds since the start. */

@@ -1,10 +1,10 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
-import { assertAllowed } from '../domain/caller.ts';
+import { type Access, assertAllowed } from '../domain/caller.ts';
 import type { AppError } from '../domain/errors.ts';
 import { invalidRequest, problem } from '../domain/problems.ts';
 import type { Operation } from '../wire/operation.ts';
 import { parseQuery } from '../wire/query.ts';
-import { pathOf, ROUTES, type RouteId } from '../wire/routes.ts';
+import { DEMO_ROUTES, pathOf, ROUTES, type Route, type RouteId } from '../wire/routes.ts';
 import { strictQueryMistakes } from '../wire/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,6 +15,9 @@ type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** A handler for every operation. It takes its ports from `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+/** Those of a demo. */
+export type DemoHandlers = Readonly<Record<keyof typeof DEMO_ROUTES, Handler>>;
 
 interface RoutedRequest extends Request {
   exchange: Exchange;
@@ -27,7 +30,7 @@ export class Router {
   /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
-  constructor(handlers: Handlers, pages: OpenPages) {
+  constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
@@ -36,7 +39,7 @@ export class Router {
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
-    for (const [path, methods] of byPath(handlers)) {
+    for (const [path, methods] of byPath(handlers, demo)) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
       if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
     }
@@ -90,19 +93,23 @@ function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-function byPath(handlers: Handlers): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
   const paths = new Map<string, Map<string, Handler>>();
-  for (const id of Object.keys(ROUTES) as RouteId[]) {
-    const path = pathOf(ROUTES[id]);
+  const add = (made: Route, handler: Handler): void => {
+    const path = pathOf(made);
     const methods = paths.get(path) ?? new Map<string, Handler>();
-    paths.set(path, methods.set(ROUTES[id].method, guarded(id, handlers[id])));
+    paths.set(path, methods.set(made.method, handler));
+  };
+  for (const id of Object.keys(ROUTES) as RouteId[]) add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], id));
+  if (demo === undefined) return paths;
+  for (const id of Object.keys(DEMO_ROUTES) as (keyof DemoHandlers)[]) {
+    add(DEMO_ROUTES[id], guarded(DEMO_ROUTES[id].access, demo[id]));
   }
   return paths;
 }
 
 /** Lets a caller in whom the rule of the route allows. */
-function guarded(id: RouteId, handler: Handler): Handler {
-  const { access } = ROUTES[id];
+function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
     if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
@@ -111,10 +118,10 @@ function guarded(id: RouteId, handler: Handler): Handler {
 }
 
 /** Operations without parameters do not look at a query. The table is loaded only here: nothing else needs it. */
-async function assertTakesQuery(id: RouteId, query: URLSearchParams): Promise<void> {
+async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
   const { OPERATIONS } = await import('../wire/operations.ts');
-  const operation: Operation = OPERATIONS[id];
-  const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  const operation: Operation | undefined = id && OPERATIONS[id];
+  const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
   if (mistakes.length > 0) throw invalidRequest(mistakes);
 }
 

@@ -6,6 +6,7 @@ import type { Response } from '@tinyhttp/app';
 import type { Caller, Callers } from '../domain/caller.ts';
 import { errorCode } from '../domain/errors.ts';
 import type { AccessService } from '../domain/ports/access.ts';
+import type { DemoPeople } from '../domain/ports/demo.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
 import type { PermissionReport } from '../domain/ports/permissions.ts';
@@ -23,6 +24,7 @@ import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { demoRoutes } from './routes/demo.ts';
 import { type EventSource, eventRoutes } from './routes/events.ts';
 import { healthRoutes } from './routes/health.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
@@ -63,6 +65,8 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
+  /** Of a demo. */
+  readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: () => Metrics;
@@ -122,7 +126,7 @@ export class HttpServer implements ExchangeContext {
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
-    this.#router = new Router(handlers, open);
+    this.#router = new Router(handlers, open, parts.people && demoRoutes(parts.people));
   }
 
   get isClosing(): boolean {

@@ -68,6 +68,12 @@ export const ROUTES = {
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
+/** What only a demo has besides: its people do as they are told. No document of the API names it. */
+export const DEMO_ROUTES = {
+  sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
+  reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
+} as const satisfies Record<string, Route>;
+
 /** The name of an operation in the table. */
 export type RouteId = keyof typeof ROUTES;
 

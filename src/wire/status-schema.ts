@@ -38,6 +38,7 @@ export const statusSchema = shapeOf<StatusReport>()(
   z
     .object({
       version: z.string(),
+      demo: z.literal(true).optional().meta({ description: 'Present where the Mac is simulated by `postern demo`.' }),
       url: z.string().optional().meta({ description: 'Where it listens; said over the Unix socket alone.' }),
       uptime_s: z.int(),
       backend,

@@ -75,6 +75,8 @@ describe('scrolling in the console', () => {
     await page.locator('#newest-messages').waitFor();
     await scrollUntil('bottom', ids.at(-1));
     expect(await page.isVisible('#newest-messages')).toBe(false);
+    // Nobody can be spoken as where the people are real.
+    expect(await page.isVisible('#speak')).toBe(false);
   });
 
   inBrowser('stays where the person reads while a page is added before it', async () => {

@@ -141,6 +141,23 @@ describe('the console', () => {
     await goTo('Messages');
   });
 
+  inBrowser('lets the people of the demo write and react', async () => {
+    const { page } = there();
+    await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+    await page.locator('#speak summary').click();
+    await page.selectOption('#speaker', { label: 'Ben Okafor' });
+    await page.fill('#speech', 'Is <b>anybody</b> there?');
+    await page.keyboard.press('Enter');
+    const said = page.locator('#message-list li', { hasText: 'Is <b>anybody</b> there?' });
+    await said.locator('b[title="+15550101"]', { hasText: 'Ben Okafor' }).waitFor({ state: 'attached' });
+    expect(await page.inputValue('#speech')).toBe('');
+    await page.selectOption('#speaker', { label: 'Ana Silva' });
+    await page.click('#speak [data-reaction="love"]');
+    await said.locator('.reactions span[title="Ana Silva: love"]').waitFor();
+    expect(await there().faults()).toEqual([]);
+    await page.locator('#speak summary').click();
+  });
+
   inBrowser('offers the attachments of a message, and asks for one when it is wanted', async () => {
     const { page } = there();
     const asked: string[] = [];

@@ -82,6 +82,41 @@ describe('the people of the demo', () => {
     await eventually(async () => expect((await messages()).map(({ body }) => body)).toContain('pong'));
   });
 
+  test('do over HTTP what the owner tells them, and for no other key', async () => {
+    const url = /"url":"(http[^"]+)"/.exec(demo.output)?.[1] ?? '';
+    const post = async (path: string, body: unknown, key: string) => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+      const answer = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    const owner = (await postern(['config', 'key', '--config-dir', folder])).stdout.trim();
+    const words = { from: '+15550101', text: 'Over HTTP', conversation_id: 'any;+;chat424242' };
+    const said = await post('demo/say', words, owner);
+    expect(said.status).toBe(201);
+    expect((await messages()).find(({ id }) => id === said.body.id)).toMatchObject({ sender: '+15550101' });
+    const reaction = { from: '+15550100', message_id: said.body.id, reaction: 'love' };
+    expect((await post('demo/react', reaction, owner)).status).toBe(201);
+    expect(await post('demo/react', { from: ' ', message_id: 'x', reaction: '' }, owner)).toMatchObject({
+      status: 400,
+      body: { errors: [{ pointer: '/from' }, { pointer: '/message_id' }, { pointer: '/reaction' }] },
+    });
+    expect(await post('demo/say', { ...words, conversation_id: 'any;+;none' }, owner)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('there is no chat any;+;none') },
+    });
+    const limited = await post('keys', { name: 'bot', preset: 'assistant', read: '*', send: '*' }, owner);
+    expect(limited).toMatchObject({ status: 201 });
+    for (const [path, body] of [
+      ['demo/say', words],
+      ['demo/react', reaction],
+    ] as const) {
+      expect(await post(path, body, String(limited.body.key))).toMatchObject({
+        status: 403,
+        body: { code: 'scope_missing' },
+      });
+    }
+  });
+
   test.each([
     ['somebody nobody knows', ['say', 'Nobody', 'x'], 65, 'Nobody'],
     ['a message that is not there', ['react', '9999', 'love'], 65, 'there is no row 9999'],

@@ -358,3 +358,13 @@ describe('every path', () => {
     expect(JSON.stringify(gateway.log.lines)).not.toContain('5550100');
   });
 });
+
+describe('the people of a demo', () => {
+  test.each(['say', 'react'])('are nowhere in a service that is none: %s', async (what) => {
+    const body = JSON.stringify({ from: '+15550100', text: 'x', message_id: '7', reaction: 'love' });
+    const call = { headers: { 'content-type': 'application/json' }, body };
+    const path = `/api/v1/demo/${what}`;
+    expect(await gateway.call('POST', path, call)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    expect((await gateway.call('POST', path, { ...call, key: false })).status).toBe(401);
+  });
+});

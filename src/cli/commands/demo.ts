@@ -5,6 +5,7 @@ import { demoFolder } from '../../config/environment.ts';
 import { createConfig, readConfig } from '../../config/file.ts';
 import type { Config } from '../../config.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
+import { demoPeople } from '../../simulator/demo-people.ts';
 import { SimulatedMac } from '../../simulator/mac.ts';
 import { type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
 import { programText } from '../invocation.ts';
@@ -49,6 +50,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
+        people: demoPeople(mac),
         // The Mac of a demo that runs already is left alone.
         onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),

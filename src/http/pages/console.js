@@ -14,6 +14,7 @@ import { offerSearch } from './search.js';
 import { expectChanges, offerSending } from './send.js';
 import { applyScheme, offerSettings, showSettings } from './settings.js';
 import { offerShortcuts } from './shortcuts.js';
+import { noteDemo, offerSpeaking } from './speak.js';
 import { offerThread, reloadThread } from './thread.js';
 import { offerWebhooks, showWebhooks } from './webhooks.js';
 
@@ -26,6 +27,7 @@ async function enter(candidate) {
   useKey(candidate);
   try {
     const status = await call('status');
+    noteDemo(status);
     const position = await newestPosition(status);
     await showConversations();
     keepKey(candidate, element('remember').checked);
@@ -118,6 +120,7 @@ offerConversations();
 offerThread();
 offerMessagesView();
 offerSending();
+offerSpeaking();
 offerSearch();
 offerFilter();
 offerWebhooks();

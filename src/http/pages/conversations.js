@@ -21,6 +21,9 @@ export const nameOf = ({ display_name, participants, id, names }) =>
 /** How the list calls a conversation; its id if it is not there. */
 export const shownName = (id) => known.get(id)?.button.title ?? id;
 
+/** One of the list; undefined if it is not there. */
+export const conversationOf = (id) => known.get(id)?.conversation;
+
 export async function showConversations(options) {
   const page = await pageOf(`conversations?limit=${AT_ONCE}&include=details,contacts`, options);
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;

@@ -4,6 +4,7 @@ import { call } from './api.js';
 import { markCurrent, nameOf, shownName } from './conversations.js';
 import { element, say } from './elements.js';
 import { isNewConversation, writeTo } from './send.js';
+import { showSpeakers } from './speak.js';
 import { closeConversation, openConversation, openedConversation } from './thread.js';
 
 let shownMessage;
@@ -20,6 +21,7 @@ export async function showMessagesView({ id, message }) {
   element('messages').classList.toggle('has-thread', id !== undefined || isNewConversation());
   if (id === undefined) {
     closeConversation();
+    showSpeakers();
     shownMessage = undefined;
     writeTo(undefined);
     element('thread-title').textContent = 'Messages';
@@ -37,7 +39,9 @@ export async function showMessagesView({ id, message }) {
   const found = message === undefined ? undefined : await messageOf(message);
   wanted = undefined;
   if (isByKeyboard) element('body').focus();
-  await openConversation(id, found);
+  const opened = openConversation(id, found);
+  showSpeakers();
+  await opened;
 }
 
 async function messageOf(id) {

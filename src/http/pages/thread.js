@@ -26,6 +26,9 @@ let isLoading = false;
 
 export const openedConversation = () => openId;
 
+/** Id of the last message that is shown. */
+export const lastShown = () => messages().at(-1)?.dataset.id;
+
 /** Shows the newest messages of a conversation, or those around one of it. */
 export async function openConversation(id, wanted) {
   openId = id;

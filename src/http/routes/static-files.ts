@@ -75,6 +75,7 @@ const CONSOLE_MODULES = [
   'send',
   'settings',
   'shortcuts',
+  'speak',
   'thread',
   'visible',
   'webhook-form',

@@ -1,0 +1,25 @@
+import type { DemoPeople, TheirRow } from '../domain/ports/demo.ts';
+import { invalidRequest } from '../domain/problems.ts';
+import { type Command, reactionNamed } from './commands.ts';
+import type { SimulatedMac } from './mac.ts';
+
+/** The people of this Mac, told in the way of `postern demo say` and `postern demo react`. */
+export function demoPeople(mac: SimulatedMac): DemoPeople {
+  const tell = async (command: Command): Promise<TheirRow> => {
+    try {
+      const { row } = await mac.command<{ readonly row: number }>(command);
+      return { id: String(row) };
+    } catch (error) {
+      if (!(error instanceof Error) || 'code' in error) throw error;
+      const message = `The simulated Messages cannot do that: ${error.message}.`;
+      throw invalidRequest([{ pointer: '', message }]);
+    }
+  };
+  return {
+    say: ({ from, text, conversationId: chat }) =>
+      tell({ do: 'receive', from, text, ...(chat !== undefined && { chat }) }),
+
+    react: ({ from, messageId, reaction, isTakenBack }) =>
+      tell({ do: 'react', to: Number(messageId), from, ...reactionNamed(reaction, isTakenBack) }),
+  };
+}

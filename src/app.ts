@@ -47,7 +47,7 @@ import { UploadStore } from './uploads/store.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { Poster } from './webhooks/poster.ts';
 import { eventSerializer } from './wire/event-json.ts';
-import { Hub } from './ws/hub.ts';
+import { WebSocketClients } from './ws/clients.ts';
 
 /** Decision A7: everything within 10 s; a run of osascript is killed after 8, and its answer still goes out. */
 const REQUESTS_END_WITHIN_MS = 8700;
@@ -129,7 +129,11 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const contacts = openContacts({ config, host, closers, connection });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const messages = new OriginReader(reader, sender.origins);
-    const json = eventSerializer({ details: (message) => messages.details(message), names: () => contacts.names });
+    const json = eventSerializer({
+      details: (message) => messages.details(message),
+      names: () => contacts.names,
+      offsetText: (...position) => feed.offsetText(...position),
+    });
     const webhooks = new Dispatcher({
       feed,
       rowNow: (rowId) => chatLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
@@ -142,7 +146,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
       callerOf: (keyId) => access.callerOf(keyId),
     });
-    const hub = new Hub({ feed, clock, log, json, ready });
+    const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
     const streams = new HttpStreams({ feed, clock, log, json, ready });
 
     const search = await openSearch(config.search.isEnabled, {
@@ -230,7 +234,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ready,
       health: () => status.health(),
       metrics: () => ({
-        webSockets: hub.counts,
+        webSockets: webSockets.counts,
         streams: streams.counts,
         isConnected: connection.health().connected,
         newestRow: status.newestRow(),
@@ -247,7 +251,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       checkPermissions: () => status.checkPermissions(),
       diagnose: (request) => diagnostics.run(request),
       openStream: (request, form) => streams.open(request, form),
-      acceptWebSocket: (...handshake) => hub.accept(...handshake),
+      acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
       clock,
       log,
     });
@@ -260,7 +264,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         sender.close(),
         access.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
-        hub.close(SOCKETS_END_WITHIN_MS),
+        webSockets.close(SOCKETS_END_WITHIN_MS),
         streams.close(SOCKETS_END_WITHIN_MS),
       ]);
     });

@@ -5,9 +5,9 @@ import type { Clock } from './domain/ports/host.ts';
 import type { PermissionReport, Permissions } from './domain/ports/permissions.ts';
 import type { BackendHealth } from './domain/ports/reading.ts';
 import type { SearchIndex } from './domain/ports/search.ts';
-import type { WebhookRegistry } from './domain/ports/webhooks.ts';
 import type { SearchStatus } from './domain/search.ts';
 import type { SearchReport, StatusReport, WebhookSummary } from './domain/status.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus } from './domain/webhook.ts';
 
 export interface StatusParts {
   readonly version: string;
@@ -20,7 +20,11 @@ export interface StatusParts {
     checkLag(): string | null;
     readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
   };
-  readonly webhooks: WebhookRegistry;
+  readonly webhooks: {
+    list(): readonly StoredWebhook[];
+    status(id: string): WebhookStatus;
+    lastDelivery(id: string): DeliveryRecord | undefined;
+  };
   readonly permissions: Permissions;
   readonly contacts: Contacts;
   readonly search: SearchIndex;

@@ -219,9 +219,9 @@ export class Access implements AccessService {
       contacts,
       chats: limitedChatNames(owner.chats, chats),
       approvals: new CallerApprovals(this.#desk, clock, key),
-      status: () => {
+      status: async () => {
         const own = new Set(webhooks.list().map((webhook) => webhook.id));
-        const { held_sends: _ofAll, ...report } = owner.status();
+        const { held_sends: _ofAll, ...report } = await owner.status();
         return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
       },
       admits(entry) {

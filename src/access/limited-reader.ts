@@ -36,9 +36,9 @@ export class LimitedReader implements MessageReader {
     return { ...page, items: items.map((message) => this.#narrowedMessage(message)) };
   }
 
-  async message(rowId: number, options?: ReadOptions): Promise<Message | undefined> {
+  async message(id: string, options?: ReadOptions): Promise<Message | undefined> {
     const { reader, chats } = this.#parts;
-    const message = await reader.message(rowId, options);
+    const message = await reader.message(id, options);
     if (message === undefined || !chats.has(message.conversation_id)) return undefined;
     this.#noteRead([message.conversation_id]);
     return this.#narrowedMessage(message);
@@ -104,8 +104,8 @@ export class LimitedReader implements MessageReader {
 /** The files of messages that are there. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
-    async open(rowId, n, form): Promise<AttachmentFile | undefined> {
-      return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n, form);
+    async open(id, n, form): Promise<AttachmentFile | undefined> {
+      return (await reader.message(id)) === undefined ? undefined : attachments.open(id, n, form);
     },
   };
 }

@@ -163,7 +163,7 @@ export class LimitedSender implements CallerSender {
       case 'pending':
         return { held: shownApproval(earlier, false) };
       case 'sent': {
-        const message = await this.#parts.reader.message(Number(earlier.message_id));
+        const message = await this.#parts.reader.message(earlier.message_id ?? '');
         if (message === undefined) return { held: shownApproval(earlier, false) };
         return { confirmed: true, message, replayed: true };
       }

@@ -1,13 +1,7 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
-import type {
-  DeliveryRecord,
-  StoredWebhook,
-  WebhookSettings,
-  WebhookStatus,
-  WebhookTestResult,
-} from '../domain/webhook.ts';
+import type { StoredWebhook, WebhookSettings, WebhookTestResult } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
 
 /** How many webhooks one limited key may have, so that it cannot use up the owner's. */
@@ -37,22 +31,22 @@ export class LimitedWebhooks implements WebhookRegistry {
     return webhook !== undefined && this.#isOwn(webhook) ? webhook : undefined;
   }
 
-  add(webhook: NewWebhook): StoredWebhook {
+  async add(webhook: NewWebhook): Promise<StoredWebhook> {
     assertAllowed(webhook);
     if (this.list().length >= MAX_OWN) throw problem('too_many_webhooks', { max: MAX_OWN });
     const { webhooks, keyId, note } = this.#parts;
-    const added = webhooks.add({ ...webhook, keyId });
+    const added = await webhooks.add({ ...webhook, keyId });
     note(added.id, 'registered');
     return added;
   }
 
   /** What comes of it must be a webhook that the key could have registered. */
-  change(id: string, changes: WebhookChanges): StoredWebhook {
+  async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
     const { webhooks, clock, note } = this.#parts;
     const webhook = this.get(id);
     if (webhook === undefined) throw problem('webhook_not_found');
     assertAllowed(changedWebhook(webhook, changes, clock.now()));
-    const changed = webhooks.change(id, changes);
+    const changed = await webhooks.change(id, changes);
     note(id, 'changed');
     return changed;
   }
@@ -64,15 +58,15 @@ export class LimitedWebhooks implements WebhookRegistry {
     return isRemoved;
   }
 
-  status(id: string): WebhookStatus {
+  status(id: string): ReturnType<WebhookRegistry['status']> {
     return this.#parts.webhooks.status(this.#own(id));
   }
 
-  deliveries(id: string): readonly DeliveryRecord[] {
+  deliveries(id: string): ReturnType<WebhookRegistry['deliveries']> {
     return this.#parts.webhooks.deliveries(this.#own(id));
   }
 
-  lastDelivery(id: string): DeliveryRecord | undefined {
+  lastDelivery(id: string): ReturnType<WebhookRegistry['lastDelivery']> {
     return this.#parts.webhooks.lastDelivery(this.#own(id));
   }
 
@@ -81,7 +75,7 @@ export class LimitedWebhooks implements WebhookRegistry {
     return { ...(await this.#parts.webhooks.test(this.#own(id))), answer: null };
   }
 
-  replay(id: string, from: ReplayFrom): StoredWebhook {
+  replay(id: string, from: ReplayFrom): ReturnType<WebhookRegistry['replay']> {
     return this.#parts.webhooks.replay(this.#own(id), from);
   }
 

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import type { AttachmentState } from '../domain/details.ts';
+import type { AttachmentDetails, AttachmentState } from '../domain/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
 import { attachmentsOf } from './details.ts';
+import { rowIdOf } from './row-id.ts';
 
 interface FileIdentity {
   readonly dev: number;
@@ -30,8 +31,8 @@ export class AttachmentFiles implements AttachmentReader {
     this.#connection = connection;
   }
 
-  async open(rowId: number, n: number): Promise<AttachmentFile | undefined> {
-    const attachment = this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]);
+  async open(id: string, n: number): Promise<AttachmentFile | undefined> {
+    const attachment = this.#attachment(id, n);
     if (attachment === undefined) return undefined;
     const file = await this.#open(attachment.path);
     if (file === undefined) return undefined;
@@ -47,8 +48,13 @@ export class AttachmentFiles implements AttachmentReader {
   }
 
   /** Where it is; undefined when there is no such attachment. */
-  state(rowId: number, n: number): AttachmentState | undefined {
-    return this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]?.state);
+  state(id: string, n: number): AttachmentState | undefined {
+    return this.#attachment(id, n)?.state;
+  }
+
+  #attachment(id: string, n: number): AttachmentDetails | undefined {
+    const rowId = rowIdOf(id);
+    return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]);
   }
 
   /** undefined for a file that is missing, not a regular file, or outside the folder. */

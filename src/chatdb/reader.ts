@@ -19,6 +19,7 @@ import {
   mergedKeys,
 } from './message-list.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
+import { rowIdOf } from './row-id.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /** Rows that are read at once, which takes some 2 ms. What needs more is read by the thread. */
@@ -88,7 +89,9 @@ export class ChatReader implements MessageReader {
     return page ?? this.#thread?.call('messages', query) ?? this.#lists.messages(query);
   }
 
-  message(rowId: number, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
+  message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
+    const rowId = rowIdOf(id);
+    if (rowId === undefined) return undefined;
     return this.#connection.read((snapshot) => {
       const message = messageOf(snapshot, rowId);
       return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;

@@ -22,8 +22,8 @@ export class NamedReader implements MessageReader {
     return { ...page, items: page.items.map((message) => messageWithNames(message, names)) };
   }
 
-  async message(rowId: number, options: ReadOptions = {}): Promise<Message | undefined> {
-    const message = await this.#reader.message(rowId, options);
+  async message(id: string, options: ReadOptions = {}): Promise<Message | undefined> {
+    const message = await this.#reader.message(id, options);
     if (message === undefined || !(await this.#isAsked(options.include))) return message;
     return messageWithNames(message, this.#contacts.names);
   }

@@ -28,7 +28,7 @@ export interface Caller extends SearchNames {
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
-  status(): StatusReport;
+  status(): StatusReport | Promise<StatusReport>;
   /** Whether an event is there for this caller; absent: every event is. */
   readonly admits?: (entry: LogEntry) => boolean;
   /** Of a limited key: whether it may write to this address or conversation. */

@@ -61,8 +61,8 @@ export interface LogEntry {
   /** Number of the change; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Of the change log, in every entry of a reader with changes: such an entry is shown with its offset, which
-   * `encodeOffset` makes of both.
+   * Of the change log, in every entry of a reader with changes: such an entry is shown with its offset, as
+   * `EventFeed.offsetText` writes it. At a hub every entry has one.
    */
   readonly generation?: number | undefined;
 }

@@ -27,11 +27,22 @@ export function latest(one: Offset, other: Offset): Offset {
 }
 
 /**
- * An offset as a client hands it in (decision I1): the id of a row, or a text of `encodeOffset` taken apart. Only
- * `EventFeed.resolve` makes an `Offset` of it.
+ * An offset as a client hands it in (decision I1): the id of a row, or a text of `encodeOffset` or of
+ * `encodeStreamOffset` taken apart. Only `EventFeed.resolve` makes an `Offset` of it.
  */
-export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number });
+export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number }) | StreamOffset;
 
+/** An offset of a hub (decision N1). The stream numbers its messages again when it is made anew, and so more is kept. */
+export interface StreamOffset {
+  /** When the stream was made. */
+  readonly stream: string;
+  readonly sequence: number;
+  readonly messageId: string;
+  /** When the message was stored, Unix milliseconds. */
+  readonly atMs: number;
+}
+
+const STREAM_FORMAT = /^2\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** The text that a client with changes keeps: generation of the change log, row id and change number. */
@@ -40,21 +51,38 @@ export function encodeOffset({ rowId, change }: Offset, generation: number): str
   return btoa(`1.${generation}.${rowId}.${change}`).replace(/=+$/, '');
 }
 
-/** undefined for what is neither a row id nor a text that `encodeOffset` made. */
+/** The text that a client of a hub keeps. */
+export function encodeStreamOffset({ stream, sequence, messageId, atMs }: StreamOffset): string {
+  return urlSafe(btoa(`2|${stream}|${sequence}|${messageId}|${atMs}`));
+}
+
+/** undefined for what is neither a row id nor a text that one of the two above made. */
 export function decodeOffset(text: string): ClientOffset | undefined {
   // Beyond 2^53 there are no rows.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
-  if (!/^[\w-]{8,80}$/.test(text)) return undefined;
+  if (!/^[\w-]{8,240}$/.test(text)) return undefined;
   let plain: string;
   try {
-    plain = atob(text);
+    plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   } catch {
     return undefined;
   }
+  if (plain.startsWith('2|')) return decodeStreamOffset(plain, text);
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
   // One text for each offset: what decodes to the same and is spelled otherwise is not ours.
   return Object.values(offset).every(Number.isSafeInteger) && encodeOffset(offset, offset.generation) === text
     ? offset
     : undefined;
+}
+
+function decodeStreamOffset(plain: string, text: string): StreamOffset | undefined {
+  const [, stream = '', sequence, messageId = '', atMs] = STREAM_FORMAT.exec(plain) ?? [];
+  const offset = { stream, sequence: Number(sequence), messageId, atMs: Number(atMs) };
+  const isExact = [offset.sequence, offset.atMs].every(Number.isSafeInteger);
+  return isExact && encodeStreamOffset(offset) === text ? offset : undefined;
+}
+
+function urlSafe(base64: string): string {
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }

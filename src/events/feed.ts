@@ -65,14 +65,19 @@ export class Feed implements EventFeed {
     return this.#changes?.stream.generation ?? 0;
   }
 
+  offsetText(offset: Offset, generation: number | undefined): string {
+    return generation === undefined ? String(offset.rowId) : encodeOffset(offset, generation);
+  }
+
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
     if (changes) this.#ask();
     const last = this.lastPublished({ changes });
     if (offset === undefined) return last;
+    if ('stream' in offset) throw problem('offset_of_a_hub');
     const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
     if ('generation' in offset && this.#changes?.stream.isKept(offset, changes) !== true) {
-      const latestOffset = changes ? encodeOffset(last, this.changeGeneration()) : String(last.rowId);
-      throw problem('offset_expired', {}, { extra: { latest: latestOffset } });
+      const latestText = this.offsetText(last, changes ? this.changeGeneration() : undefined);
+      throw problem('offset_expired', {}, { extra: { latest: latestText } });
     }
     const highest = Math.max(highestRowId, last.rowId);
     if (offset.rowId > highest) {

@@ -81,7 +81,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 
-/** The HTTP side of the service: every request and handshake passes access control, then the router or the WebSocket hub. */
+/** The HTTP side of the service: every request and handshake passes access control, then the router or the WebSocket clients. */
 export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -161,7 +161,7 @@ export class HttpServer implements ExchangeContext {
 
   /**
    * Takes no more connections, lets running requests finish, and cuts off what is left after `deadlineMs`.
-   * Accepted WebSockets are not waited for: they belong to the hub.
+   * Accepted WebSockets are not waited for: they are closed with their clients.
    */
   close(deadlineMs: number): Promise<void> {
     this.#stopping.abort();

@@ -18,7 +18,7 @@ const MAX_WAITING = 20;
 /** The files as they are. */
 export interface OriginalFiles extends AttachmentReader {
   /** undefined when there is no such attachment. */
-  state(rowId: number, n: number): AttachmentState | undefined;
+  state(id: string, n: number): AttachmentState | undefined;
 }
 
 export interface ConversionParts {
@@ -48,12 +48,12 @@ export class Conversions implements AttachmentReader {
     this.#stop.abort();
   }
 
-  async open(rowId: number, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
+  async open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
     const { files } = this.#parts;
-    const file = await files.open(rowId, n);
+    const file = await files.open(id, n);
     if (form === undefined) return file;
     if (file === undefined) {
-      const state = files.state(rowId, n);
+      const state = files.state(id, n);
       if (state === 'in_cloud' || state === 'downloading') throw problem('not_on_this_mac');
       return undefined;
     }

@@ -106,8 +106,8 @@ export class OriginReader implements DetailsReader {
     return { ...page, items: page.items.map((message) => this.#withOrigin(message)) };
   }
 
-  async message(rowId: number, options: ReadOptions = {}): Promise<Message | undefined> {
-    const message = await this.#reader.message(rowId, options);
+  async message(id: string, options: ReadOptions = {}): Promise<Message | undefined> {
+    const message = await this.#reader.message(id, options);
     return message && this.#withOrigin(message);
   }
 

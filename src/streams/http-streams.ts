@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { LogEntry } from '../domain/event.ts';
-import { encodeOffset } from '../domain/offset.ts';
+import type { EventFeed } from '../domain/ports/feed.ts';
 import type { StreamForm, StreamRequest } from '../domain/ports/streams.ts';
 import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, Position } from './client.ts';
@@ -20,37 +19,38 @@ interface Form extends Format {
   ping(position: Position | undefined, changes: boolean): string;
 }
 
-const FORMS: Readonly<Record<StreamForm, Form>> = {
-  sse: {
-    framing: UNFRAMED,
-    textOf: (entry, json) => `id: ${offsetOf(entry)}\ndata: ${json}\n\n`,
-    ping: () => ':\n\n',
-  },
-  ndjson: {
-    framing: UNFRAMED,
-    textOf: (entry, json) =>
-      // With changes the envelope has its offset already.
-      entry.generation === undefined ? `${json.slice(0, -1)},"offset":"${offsetOf(entry)}"}\n` : `${json}\n`,
-    ping(position, changes) {
-      if (position === undefined) return '';
-      const { offset, generation } = position;
-      return `{"offset":"${changes ? encodeOffset(offset, generation) : offset.rowId}"}\n`;
+function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamForm, Form>> {
+  return {
+    sse: {
+      framing: UNFRAMED,
+      textOf: ({ offset, generation }, json) => `id: ${feed.offsetText(offset, generation)}\ndata: ${json}\n\n`,
+      ping: () => ':\n\n',
     },
-  },
-};
-
-/** What `after` goes on from behind this entry. */
-function offsetOf({ offset, generation }: LogEntry): string {
-  return generation === undefined ? String(offset.rowId) : encodeOffset(offset, generation);
+    ndjson: {
+      framing: UNFRAMED,
+      textOf: ({ offset, generation }, json) =>
+        // With changes the envelope has its offset already.
+        generation === undefined
+          ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
+          : `${json}\n`,
+      ping(position, changes) {
+        if (position === undefined) return '';
+        const { offset, generation } = position;
+        return `{"offset":"${feed.offsetText(offset, changes ? generation : undefined)}"}\n`;
+      },
+    },
+  };
 }
 
 /** The clients of `GET /events` whose answer does not end (decision Q1). */
 export class HttpStreams {
   readonly #ready: StreamParts['ready'];
   readonly #clients: Clients;
+  readonly #forms: Readonly<Record<StreamForm, Form>>;
 
   constructor(parts: StreamParts) {
     this.#ready = parts.ready;
+    this.#forms = formsOf(parts.feed);
     this.#clients = new Clients(parts, KIND);
   }
 
@@ -62,7 +62,7 @@ export class HttpStreams {
   /** Throws an AppError before anything is answered. What it gives begins to write behind the headers of a response. */
   async open(request: StreamRequest, form: StreamForm): Promise<(response: ServerResponse) => void> {
     await this.#ready(request.include);
-    const format = FORMS[form];
+    const format = this.#forms[form];
     const joining = this.#clients.prepare(request, format);
     return (response) => {
       const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));

@@ -214,7 +214,8 @@ export class Dispatcher implements WebhookRegistry {
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
     // A row id says nothing of changes: those that the webhook has had are not repeated.
-    const start = 'generation' in from ? feed.resolve(from, { changes }) : { rowId: from.rowId, change: now.change };
+    const isRow = 'rowId' in from && !('generation' in from);
+    const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
     const message =
       `"after" must be a row id from 0 to ${now.rowId}, where the webhook is now, or an offset before it; ` +

@@ -4,7 +4,7 @@ import type { ChangeEvent, Event, LogEntry } from '../domain/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import { messageWithNames, reactionWithNames } from '../domain/names.ts';
-import { encodeOffset } from '../domain/offset.ts';
+import type { Offset } from '../domain/offset.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 
 /** The JSON of an event with what a client asked to have included. */
@@ -20,6 +20,8 @@ export interface EventParts {
   /** undefined when the row is gone. */
   readonly details: (message: Message) => MessageDetails | undefined;
   readonly names: () => NameLookup;
+  /** As the feed writes it. */
+  readonly offsetText: (offset: Offset, generation: number) => string;
 }
 
 interface Serialized {
@@ -54,8 +56,9 @@ export function eventSerializer(parts: EventParts): EventJson {
 
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
+    if (generation === undefined) return text;
     // The last member of the envelope, for readers with changes (decision I2).
-    return generation === undefined ? text : `${text.slice(0, -1)},"offset":"${encodeOffset(offset, generation)}"}`;
+    return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }
 

@@ -43,7 +43,14 @@ export const EVENT_OPERATIONS = {
         headers: { Link: '`<…>; rel="next"`, always; not with a stream.' },
       },
     },
-    problems: ['too_many_streams', 'changes_disabled', 'after_unknown', 'offset_expired', ...CHAT_DB],
+    problems: [
+      'too_many_streams',
+      'offset_of_a_hub',
+      'changes_disabled',
+      'after_unknown',
+      'offset_expired',
+      ...CHAT_DB,
+    ],
     mistakes: [
       {
         pointer: '?after',
@@ -68,6 +75,7 @@ export const EVENT_OPERATIONS = {
     problems: [
       'too_many_streams',
       'bad_handshake',
+      'offset_of_a_hub',
       'changes_disabled',
       'after_unknown',
       'offset_expired',

@@ -182,7 +182,7 @@ describe('a WebSocket handshake', () => {
     }
   });
 
-  test('is refused as the hub says, and by a malformed query', async () => {
+  test('is refused as the WebSocket side says, and by a malformed query', async () => {
     const gateway = await open({ acceptWebSocket: welcome });
     expect(await knock(gateway, `${key}&after=x`)).toMatchObject({
       status: 400,

@@ -3,9 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/http-gateway.ts';
-import { range, withDetails } from '../support/hub-fixture.ts';
 import { arrival } from '../support/memory-log.ts';
 import { NDJSON, SSE, StreamFixture } from '../support/stream-fixture.ts';
+import { range, withDetails } from '../support/websocket-fixture.ts';
 
 const texts = (from: number, to: number): string[] => range(from, to).map(String);
 

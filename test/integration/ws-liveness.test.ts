@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { bulky, dumbClient, HubFixture, say } from '../support/hub-fixture.ts';
+import { bulky, dumbClient, say, WebSocketFixture } from '../support/websocket-fixture.ts';
 
 describe('a client that is gone', () => {
   test('is pinged every 30 seconds and dropped when it leaves two unanswered', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const socket = await dumbClient(fixture);
     const pings: number[] = [];
     socket.on('data', (chunk: Buffer) => {
@@ -22,15 +22,15 @@ describe('a client that is gone', () => {
         expect(answered).toBe(count);
       });
     }
-    expect(fixture.hub.counts.clients).toBe(2);
+    expect(fixture.clients.counts.clients).toBe(2);
     await fixture.clock.advance(30_000);
-    await eventually(() => expect(fixture.hub.counts.clients).toBe(1));
+    await eventually(() => expect(fixture.clients.counts.clients).toBe(1));
     await waitFor(() => socket.closed);
     expect(answering.closedWith).toBeUndefined();
   });
 
   test('is not one that says something, though it answers no ping', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const socket = await dumbClient(fixture);
     const heard = fixture.log.lines.length;
     for (const opcode of [0x1, 0x2, 0x9, 0x1, 0x2, 0x9]) {
@@ -38,13 +38,13 @@ describe('a client that is gone', () => {
       await say(fixture, socket, opcode);
       await fixture.clock.advance(30_000);
       await answered;
-      expect(fixture.hub.counts.clients).toBe(1);
+      expect(fixture.clients.counts.clients).toBe(1);
     }
     expect(fixture.log.lines).toHaveLength(heard);
   });
 
   test('is dropped however much it took before it fell silent', async () => {
-    const fixture = await HubFixture.open(bulky);
+    const fixture = await WebSocketFixture.open(bulky);
     const socket = await dumbClient(fixture, '?include=details');
     let read = 0;
     socket.on('data', (chunk) => {
@@ -53,15 +53,15 @@ describe('a client that is gone', () => {
     fixture.publish(1, 400);
     await eventually(() => expect(read).toBeGreaterThan(400 * 8000));
     for (let ping = 0; ping < 3; ping += 1) await fixture.clock.advance(30_000);
-    await eventually(() => expect(fixture.hub.counts.clients).toBe(0));
+    await eventually(() => expect(fixture.clients.counts.clients).toBe(0));
   });
 
   test('leaves no timer and no subscription to the channel behind', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const client = await fixture.client();
     expect(fixture.clock.pending).toBe(1);
     client.socket.close();
-    await eventually(() => expect(fixture.hub.counts.clients).toBe(0));
+    await eventually(() => expect(fixture.clients.counts.clients).toBe(0));
     expect(fixture.clock.pending).toBe(0);
     fixture.publish(1, 1);
     expect(client.closedWith).not.toBe(1006);
@@ -69,7 +69,7 @@ describe('a client that is gone', () => {
 
   test('is not one that catches up slowly, its pongs still behind the events', async () => {
     let made = 0;
-    const fixture = await HubFixture.open({
+    const fixture = await WebSocketFixture.open({
       json(entry, include) {
         made += 1;
         return bulky.json?.(entry, include) ?? '';
@@ -92,21 +92,21 @@ describe('a client that is gone', () => {
         expect(made).toBeGreaterThanOrEqual(madeBefore + 250);
       });
       await fixture.clock.advance(30_000);
-      expect(fixture.hub.counts.clients).toBe(1);
+      expect(fixture.clients.counts.clients).toBe(1);
     }
   });
 
   test('though it talks, is dropped when it reads nothing for 60 seconds', async () => {
-    const fixture = await HubFixture.open(bulky);
+    const fixture = await WebSocketFixture.open(bulky);
     const socket = await dumbClient(fixture, '?include=details');
     socket.pause();
-    for (let first = 1; fixture.hub.counts.clients === 1; first += 1024) {
+    for (let first = 1; fixture.clients.counts.clients === 1; first += 1024) {
       fixture.publish(first, first + 1023);
       await say(fixture, socket, 0xa);
       await fixture.clock.advance(30_000);
     }
     expect(fixture.clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(fixture.log.lines).toContainEqual(expect.objectContaining({ fields: { reason: 'it reads nothing' } }));
-    expect(fixture.hub.counts.missed).toBeGreaterThan(0);
+    expect(fixture.clients.counts.missed).toBeGreaterThan(0);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { bulky, HubFixture, range, refusal } from '../support/hub-fixture.ts';
+import { bulky, range, refusal, WebSocketFixture } from '../support/websocket-fixture.ts';
 
 describe('a client that says where it was', () => {
   test('gets everything after that row and then what happens, without gap or repeat', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     fixture.publish(1, 3000);
     const clients = [
       await fixture.client('?after=0'),
@@ -21,7 +21,7 @@ describe('a client that says where it was', () => {
   });
 
   test('is never skipped, however slowly it reads', async () => {
-    const fixture = await HubFixture.open(bulky);
+    const fixture = await WebSocketFixture.open(bulky);
     const client = await fixture.client('?after=0&include=details');
     client.socket.pause();
     for (let first = 1; first < 4000; first += 512) {
@@ -32,11 +32,11 @@ describe('a client that says where it was', () => {
     client.socket.resume();
     await eventually(() => expect(client.texts.length).toBe(last));
     expect(client.rows).toEqual(range(1, last));
-    expect(fixture.hub.counts.missed).toBe(0);
+    expect(fixture.clients.counts.missed).toBe(0);
   });
 
   test('waits while the database is away', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     fixture.publish(1, 2000);
     const texts: string[] = [];
     const client = await fixture.client('?after=0', (text) => {
@@ -55,7 +55,7 @@ describe('a client that says where it was', () => {
   });
 
   test('before what has not been published yet, gets it when it is', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     fixture.publish(1, 5);
     fixture.messages.addMany(6, 10);
     const client = await fixture.client('?after=8');
@@ -67,13 +67,13 @@ describe('a client that says where it was', () => {
   test.each(['?after=', '?after=abc', '?after=-1', '?after=1.5', '?after=1e3'])(
     'is refused %p before the upgrade',
     async (query) => {
-      const fixture = await HubFixture.open();
+      const fixture = await WebSocketFixture.open();
       expect(await refusal(fixture, query)).toMatchObject({ status: 400, mistakes: [{ pointer: '?after' }] });
     },
   );
 
   test('is told every mistake in its query, a parameter given twice among them', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const pointersOf = async (query: string) => {
       const { mistakes } = (await refusal(fixture, query)) as { mistakes: readonly { pointer: string }[] };
       return mistakes.map(({ pointer }) => pointer);
@@ -84,13 +84,13 @@ describe('a client that says where it was', () => {
   });
 
   test('is refused a row nobody ever saw, and any while the database is away', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     fixture.publish(1, 5);
     for (const after of ['6', '9007199254740993', '9'.repeat(400)]) {
       expect(await refusal(fixture, `?after=${after}`)).toMatchObject({ status: 410 });
     }
     fixture.messages.isAway = true;
     expect(await refusal(fixture, '?after=1')).toMatchObject({ status: 503 });
-    expect(fixture.hub.counts.clients).toBe(0);
+    expect(fixture.clients.counts.clients).toBe(0);
   });
 });

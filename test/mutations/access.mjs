@@ -369,8 +369,8 @@ const MUTATIONS = [
   [
     'files of any message can be read',
     'src/access/limited-reader.ts',
-    'return (await reader.message(rowId)) === undefined ? undefined : attachments.open(rowId, n, form);',
-    'return reader === undefined ? undefined : attachments.open(rowId, n, form);',
+    'return (await reader.message(id)) === undefined ? undefined : attachments.open(id, n, form);',
+    'return reader === undefined ? undefined : attachments.open(id, n, form);',
     END_TO_END,
   ],
   [

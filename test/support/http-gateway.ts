@@ -58,7 +58,8 @@ const NO_FEED: EventFeed = {
     throw new Error('not used');
   },
   changeGeneration: () => 0,
-  resolve: (offset) => rowOffset(offset?.rowId ?? 0),
+  offsetText: ({ rowId }) => String(rowId),
+  resolve: (offset) => rowOffset(offset !== undefined && 'rowId' in offset ? offset.rowId : 0),
   page: (after) => ({
     entries:
       after.rowId < 7
@@ -110,9 +111,9 @@ class MemoryReader implements MessageReader {
     return this.#page(MESSAGE);
   }
 
-  message(rowId: number): Message | undefined {
+  message(id: string): Message | undefined {
     this.#check();
-    return String(rowId) === this.stored.id ? this.stored : undefined;
+    return id === this.stored.id ? this.stored : undefined;
   }
 
   async listConversations(): Promise<Page<Conversation>> {

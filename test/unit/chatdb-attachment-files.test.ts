@@ -48,7 +48,7 @@ test('a file that is exchanged for a pipe or a link while it is opened neither b
   try {
     const found = new Set<string | undefined>();
     for (let round = 0; round < 2000; round += 1) {
-      const file = await files.open(row, 0);
+      const file = await files.open(String(row), 0);
       found.add(file && (await buffer(file.read(0, file.bytes - 1))).toString());
     }
     expect([...found].filter((text) => text !== undefined)).toEqual(['inside']);

@@ -24,7 +24,7 @@ describe('a message', () => {
   });
 
   function written(columns: Parameters<ChatFixture['message']>[0]): Message | undefined {
-    return reader.message(fixture.message({ chat, ...columns }));
+    return reader.message(String(fixture.message({ chat, ...columns })));
   }
 
   test('has exactly the fields of the contract, in its order', () => {
@@ -85,7 +85,7 @@ describe('a message', () => {
     const { items } = await reader.listMessages({ order: 'asc', limit: 50, offset: 0 });
     expect(items.map(({ body }) => body.length)).toEqual([1e6, 1e6, 1e6, 1e6, 0, 0, 5]);
     // Each by itself is whole, and so is the next page.
-    expect(reader.message(small - 1)?.body).toHaveLength(1_000_000);
+    expect(reader.message(String(small - 1))?.body).toHaveLength(1_000_000);
     const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0 });
     expect(next.items.map(({ body }) => body.length)).toEqual([5, 1e6, 1e6, 1e6]);
   });
@@ -174,7 +174,7 @@ describe('a message', () => {
     fixture.attach(rowId, ' ');
     fixture.attach(rowId, '/var/folders/a.png');
     fixture.attach(rowId, 'relative.txt');
-    expect(reader.message(rowId)?.attachments).toEqual([
+    expect(reader.message(String(rowId))?.attachments).toEqual([
       '/Users/ada/Library/Messages/Attachments/b.heic',
       '/var/folders/a.png',
       join(databases.folder, 'relative.txt'),
@@ -183,8 +183,8 @@ describe('a message', () => {
 
   test('is not there when it is unknown or a reaction', () => {
     const reaction = fixture.message({ chat, associated_message_type: 2000, associated_message_guid: 'p:0/A-1' });
-    expect(reader.message(reaction)).toBeUndefined();
-    expect(reader.message(4711)).toBeUndefined();
+    expect(reader.message(String(reaction))).toBeUndefined();
+    expect(reader.message('4711')).toBeUndefined();
   });
 
   test('of the system is a message with an empty body', () => {
@@ -218,7 +218,7 @@ describe('a message', () => {
     const kept = fixture.message({ chat });
     const deleted = fixture.message();
     fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: deleted, delete_date: 5 });
-    expect(reader.message(deleted)?.conversation_id).toBe('any;-;+15550100');
+    expect(reader.message(String(deleted))?.conversation_id).toBe('any;-;+15550100');
     const page = await reader.listMessages({ order: 'desc', limit: 10, offset: 0 });
     expect(page.items.map(({ id }) => id)).toEqual([String(kept)]);
   });
@@ -230,7 +230,7 @@ describe('a message', () => {
       .flat();
     const nothing = Object.fromEntries(names.map((name) => [String(name), null]));
     const rowId = fixture.message({ ...nothing, guid: 'N' });
-    expect(reader.message(rowId)).toEqual({
+    expect(reader.message(String(rowId))).toEqual({
       id: String(rowId),
       guid: 'N',
       conversation_id: '',
@@ -250,7 +250,9 @@ describe('attachments', () => {
     const { fixture, reader } = open('macos-26', makeFolder(path));
     const rowId = fixture.message();
     fixture.attach(rowId, '~/Library/Messages/Attachments/a.heic');
-    expect(reader.message(rowId)?.attachments).toEqual([join(databases.folder, 'Library/Messages/Attachments/a.heic')]);
+    expect(reader.message(String(rowId))?.attachments).toEqual([
+      join(databases.folder, 'Library/Messages/Attachments/a.heic'),
+    ]);
   });
 });
 
@@ -267,7 +269,7 @@ describe('a message to oneself', () => {
     const chat = fixture.chat(`any;-;${ME}`, [ME], { last_addressed_handle: ME });
     fixture.message({ chat, is_from_me: 1, text: 'note', ...own });
     const rowId = fixture.message({ chat, handle_id: fixture.handle(ME), text: 'note', ...copy });
-    return reader.message(rowId, { include: includeSet(['details']) })?.details;
+    return reader.message(String(rowId), { include: includeSet(['details']) })?.details;
   }
 
   test.each([

@@ -280,7 +280,7 @@ describe('a bare database', () => {
   test.each(['message', 'chat', 'handle', 'chat_message_join'])('without the table %s says so', (table) => {
     const { fixture, reader } = open('bare');
     fixture.sqlite.exec(`DROP TABLE ${table}`);
-    expect(() => reader.message(1)).toThrow(
+    expect(() => reader.message('1')).toThrow(
       expect.objectContaining({ status: 503, message: `The Messages database has no table ${table}.` }),
     );
   });

@@ -58,7 +58,7 @@ function setUp({ run, content = HEIC, state }: { run?: RunCommand; content?: Buf
     log: collectingLog(),
   });
   const get = async (rowId = 1, form: Parameters<Conversions['open']>[2] = { as: 'jpeg', max: 480 }) => {
-    const file = await conversions.open(rowId, 0, form);
+    const file = await conversions.open(String(rowId), 0, form);
     if (file === undefined) return undefined;
     const chunks: Uint8Array[] = [];
     for await (const chunk of file.read(0, file.bytes - 1)) chunks.push(chunk);
@@ -178,7 +178,7 @@ describe('a converted attachment', () => {
     expect(await codeOf(setUp({ state: 'in_cloud' }).get())).toBe('409 not_on_this_mac');
     expect(await codeOf(setUp({ state: 'downloading' }).get())).toBe('409 not_on_this_mac');
     expect(await setUp({ state: 'missing' }).get()).toBeUndefined();
-    expect(await setUp({ state: 'in_cloud' }).conversions.open(1, 0)).toBeUndefined();
+    expect(await setUp({ state: 'in_cloud' }).conversions.open('1', 0)).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { decodeOffset, encodeOffset } from '../../src/domain/offset.ts';
+import { decodeOffset, encodeOffset, encodeStreamOffset } from '../../src/domain/offset.ts';
 
 test('the text of an offset is read back as it was, and a row id stays a row id', () => {
   for (const rowId of [0, 1, 1195, Number.MAX_SAFE_INTEGER]) {
@@ -20,4 +20,24 @@ test('what the service did not make is no offset', () => {
   const wrong = ['', '-1', '1.5', 'abc', 'a b', '%%%%%%%%', `${encodeOffset({ rowId: 1, change: 2 }, 3)}=`];
   wrong.push(other('2.1.1.1'), other('1.1.1'), other('1.01.1.1'), other('1.1.1.9999999999999999'), 'é'.repeat(12));
   for (const text of wrong) expect(decodeOffset(text)).toBeUndefined();
+});
+
+test('an offset of a hub is read back as it was, and nothing that was changed is one', () => {
+  const offset = {
+    stream: '2026-11-22T10:00:00.123456789Z',
+    sequence: 4711,
+    messageId: '3b241101-e2bb-5255-8caf-4136c566a962',
+    atMs: 1_790_000_000_000,
+  };
+  const text = encodeStreamOffset(offset);
+  expect(text).toMatch(/^[\w-]+$/);
+  expect(decodeOffset(text)).toEqual(offset);
+  expect(decodeOffset(`${text.slice(0, -1)}`)).toBeUndefined();
+  for (const wrong of [{ sequence: 1.5 }, { stream: '' }, { stream: 'a|b' }, { messageId: 'é' }, { atMs: 2 ** 60 }]) {
+    const plain = { ...offset, ...wrong };
+    const made = Buffer.from(`2|${plain.stream}|${plain.sequence}|${plain.messageId}|${plain.atMs}`).toString(
+      'base64url',
+    );
+    expect(decodeOffset(made)).toBeUndefined();
+  }
 });

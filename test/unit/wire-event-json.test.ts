@@ -31,7 +31,7 @@ function data(text: string): unknown {
 }
 
 test('an event has what was asked for and nothing else', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana });
+  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
   expect(data(json(entry, NO_INCLUDES))).toEqual(message);
   expect(data(json(entry, includeSet(['details'])))).toEqual({ ...message, details });
   expect(data(json(entry, includeSet(['contacts'])))).toEqual({ ...message, names: { '+15550100': 'Ana' } });
@@ -51,6 +51,7 @@ test('an event is serialised once for each combination, until the names are load
       return details;
     },
     names: () => names,
+    offsetText: encodeOffset,
   });
   const both = includeSet(['details', 'contacts']);
   const first = json(entry, both);
@@ -63,13 +64,17 @@ test('an event is serialised once for each combination, until the names are load
 
 test('an address that is a word of JavaScript has no name and does no harm', () => {
   const odd = { ...message, sender: '__proto__', is_from_me: false };
-  const json = eventSerializer({ details: () => undefined, names: () => ({ nameOf: (address) => `at ${address}` }) });
+  const json = eventSerializer({
+    details: () => undefined,
+    names: () => ({ nameOf: (address) => `at ${address}` }),
+    offsetText: encodeOffset,
+  });
   const text = json({ ...entry, event: { type: 'message.received', data: odd } }, includeSet(['contacts']));
   expect(data(text)).toEqual({ ...odd, names: { '+15550100': 'at +15550100' } });
 });
 
 test('for readers with changes the offset is the last member, and without it nothing changes, to the byte', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana });
+  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
   const tracked = { ...entry, offset: { rowId: 7, change: 3 }, generation: 2 };
   const offset = encodeOffset({ rowId: 7, change: 3 }, 2);
   expect(json(entry, NO_INCLUDES)).toBe(JSON.stringify(entry.event));
@@ -85,7 +90,7 @@ test('for readers with changes the offset is the last member, and without it not
 });
 
 test('what is gone has nothing to include', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana });
+  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
   const all = includeSet(['contacts', 'details']);
   const removed = { type: 'message.removed', data: { id: '7', guid: '', conversation_id: '' } } as const;
   const many = { type: 'messages.changed', data: { first_id: '1', last_id: '9', count: 8 } } as const;

@@ -107,8 +107,13 @@ export interface FeedPage {
 export interface EventFeed {
   /** Position of the newest published event. */
   lastPublished(options?: FeedOptions): Offset;
-  /** The generation that `encodeOffset` needs: another one when the change log was begun again. */
+  /** Of the change log: another one when it was begun again. */
   changeGeneration(): number;
+  /**
+   * The text that a client keeps to go on behind this position; with the generation of the change log for a client
+   * with changes. `resolve` understands it.
+   */
+  offsetText(offset: Offset, generation: number | undefined): string;
   /**
    * The position that a client's offset means, or without one the newest. With `changes` it notes that somebody asks
    * for them, and a row id alone means: the rows after it, and changes from now on. Throws 410 `after_unknown` above

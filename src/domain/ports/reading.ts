@@ -44,8 +44,8 @@ export interface ReadOptions {
 /** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
-  /** undefined for an unknown row id and for a reaction (decision B8). */
-  message(rowId: number, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
+  /** undefined for an id that no message has, and for a reaction (decision B8). */
+  message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
   /** Accepts every variant of the chat guid (decision B4). */
   conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
@@ -72,5 +72,5 @@ export interface AttachmentReader {
    * The n-th file of a message, counted from 0; undefined when it is not on this machine (decision H). With a form it is
    * converted, or throws why it is not.
    */
-  open(rowId: number, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined>;
+  open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined>;
 }

@@ -79,7 +79,10 @@ export interface WebhookStore {
   health(id: string): WebhookHealth;
 }
 
-/** The registered webhooks, each with its running worker (decision F3). */
+/**
+ * The registered webhooks, each with its running worker (decision F3). What is given as a promise may come from another
+ * process.
+ */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
@@ -87,24 +90,24 @@ export interface WebhookRegistry {
    * Registers it from the event published next; throws `conflict` when there are too many (decisions F1, F4), and 404
    * `changes_disabled` when it asks for changes and the configuration has them off.
    */
-  add(webhook: NewWebhook): StoredWebhook;
+  add(webhook: NewWebhook): StoredWebhook | Promise<StoredWebhook>;
   /**
    * Changes its settings: what is sent from now on is sent by them. Throws as `add`, and `not_found` for an unknown id.
    */
-  change(id: string, changes: WebhookChanges): StoredWebhook;
+  change(id: string, changes: WebhookChanges): StoredWebhook | Promise<StoredWebhook>;
   /** Resolves once nothing can be sent to it any more (decision F5); false when there was none. */
   remove(id: string): Promise<boolean>;
   /** This one and all below throw `not_found` for an unknown id. */
-  status(id: string): WebhookStatus;
+  status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
-  deliveries(id: string): readonly DeliveryRecord[];
+  deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
   /** undefined before the first. */
-  lastDelivery(id: string): DeliveryRecord | undefined;
+  lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
   /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
   /**
    * Goes on from there, durably; throws `invalid` for a position ahead of where the webhook is, and 410
    * `offset_expired` as the feed does.
    */
-  replay(id: string, from: ReplayFrom): StoredWebhook;
+  replay(id: string, from: ReplayFrom): StoredWebhook | Promise<StoredWebhook>;
 }

@@ -13,9 +13,9 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
   return {
     async getAttachment(exchange): Promise<Answer> {
       const [id, n] = [exchange.param('id'), exchange.param('n')];
-      const isPlace = /^[1-9]\d{0,14}$/.test(id) && /^\d{1,4}$/.test(n);
       const form = formOf(readQuery(attachmentQuery, exchange.query));
-      const file = isPlace ? await exchange.caller.attachments.open(Number(id), Number(n), form) : undefined;
+      const isPlace = /^\d{1,4}$/.test(n);
+      const file = isPlace ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
       if (file === undefined) {
         throw problem('attachment_not_found');
       }

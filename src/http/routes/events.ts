@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncludeSet } from '../../domain/include.ts';
-import { decodeOffset, encodeOffset, isAfter, type Offset } from '../../domain/offset.ts';
+import { decodeOffset, isAfter, type Offset } from '../../domain/offset.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StreamForm, StreamRequest } from '../../domain/ports/streams.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../wire/event.ts';
@@ -110,7 +110,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     ['limit', String(limit)],
     ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
     ...(wait === 0 ? [] : [['wait', String(wait)] as const]),
-    ['after', changes ? encodeOffset(position, generation) : String(position.rowId)],
+    ['after', feed.offsetText(position, changes ? generation : undefined)],
   ]);
   return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
 }

@@ -42,8 +42,7 @@ export function messageRoutes(
     async getMessage(exchange) {
       const id = exchange.param('id');
       const { include } = readQuery(singleMessageQuery, exchange.query);
-      const isId = /^[1-9]\d{0,14}$/.test(id);
-      const message = isId ? await exchange.caller.reader.message(Number(id), { include }) : undefined;
+      const message = await exchange.caller.reader.message(id, { include });
       if (message === undefined) {
         throw problem('message_not_found');
       }

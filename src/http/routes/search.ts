@@ -51,7 +51,7 @@ async function withIncludes(
   reader: MessageReader,
   include: IncludeSet,
 ): Promise<readonly SearchHit[]> {
-  const read = await Promise.all(hits.map(async ({ message }) => reader.message(Number(message.id), { include })));
+  const read = await Promise.all(hits.map(async ({ message }) => reader.message(message.id, { include })));
   return hits.flatMap(({ message: found, highlights }, place) => {
     const message = read[place];
     return message === undefined || !isSameContent(message, found) ? [] : [{ message, highlights }];

@@ -19,9 +19,9 @@ export function statusRoutes(
   diagnose: Diagnose,
 ): Pick<Handlers, 'getStatus' | 'checkPermissions' | 'runDiagnostics'> {
   return {
-    getStatus({ query, request, arrival, caller }) {
+    async getStatus({ query, request, arrival, caller }) {
       const { as } = readQuery(statusQuery, query);
-      const report = caller.status();
+      const report = await caller.status();
       if (as === undefined) {
         return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
       }

@@ -25,20 +25,24 @@ export function webhookRoutes(): Pick<
       const checked = checkBody(webhookBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { url, events, ...others } = checked.value;
-      const webhook = exchange.caller.webhooks.add({ url, events, ...given(others) });
+      const webhook = await exchange.caller.webhooks.add({ url, events, ...given(others) });
       return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
     },
 
-    getWebhook: (exchange) => ({ status: 200, body: withStatus(exchange.caller.webhooks, exchange.param('id')) }),
+    async getWebhook(exchange) {
+      return { status: 200, body: await withStatus(exchange.caller.webhooks, exchange.param('id')) };
+    },
 
     async changeWebhook(exchange) {
       const checked = checkBody(webhookChangesBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
-      const { id } = exchange.caller.webhooks.change(exchange.param('id'), given(checked.value));
-      return { status: 200, body: withStatus(exchange.caller.webhooks, id) };
+      const { id } = await exchange.caller.webhooks.change(exchange.param('id'), given(checked.value));
+      return { status: 200, body: await withStatus(exchange.caller.webhooks, id) };
     },
 
-    listDeliveries: (exchange) => ({ status: 200, body: exchange.caller.webhooks.deliveries(exchange.param('id')) }),
+    async listDeliveries(exchange) {
+      return { status: 200, body: await exchange.caller.webhooks.deliveries(exchange.param('id')) };
+    },
 
     async testWebhook(exchange) {
       return { status: 200, body: await exchange.caller.webhooks.test(exchange.param('id')) };
@@ -48,8 +52,8 @@ export function webhookRoutes(): Pick<
       const checked = checkBody(replayBody, await exchange.json());
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const { after = 'dropped' } = checked.value;
-      const { id } = exchange.caller.webhooks.replay(exchange.param('id'), after);
-      return { status: 202, body: withStatus(exchange.caller.webhooks, id) };
+      const { id } = await exchange.caller.webhooks.replay(exchange.param('id'), after);
+      return { status: 202, body: await withStatus(exchange.caller.webhooks, id) };
     },
 
     async deleteWebhook(exchange) {
@@ -59,10 +63,10 @@ export function webhookRoutes(): Pick<
   };
 }
 
-function withStatus(webhooks: WebhookRegistry, id: string): Webhook & WebhookStatus {
+async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
-  return { ...shown(webhook), ...webhooks.status(id) };
+  return { ...shown(webhook), ...(await webhooks.status(id)) };
 }
 
 /** What the contract shows of a webhook: not its secret. */

@@ -24,7 +24,7 @@ export const attachmentsFetch = tool({
   }),
   async run({ message_id: id, n, variant }, { caller }) {
     const form = FORMS[variant];
-    const file = /^[1-9]\d{0,14}$/.test(id) ? await caller.attachments.open(Number(id), n, form) : undefined;
+    const file = await caller.attachments.open(id, n, form);
     if (file === undefined) throw problem('attachment_not_found');
     if (file.bytes > MAX_BYTES) {
       await file.close();

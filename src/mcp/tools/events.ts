@@ -121,7 +121,7 @@ class EventReader {
   async answer(): Promise<ToolAnswer> {
     if (this.#entries.length === 0) {
       const text = this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing yet; there are more events to look through.';
-      return { text, next: textOf(this.#upTo) };
+      return { text, next: this.#textOf(this.#upTo) };
     }
     const { caller, names, time, nonce } = this.#context;
     const rows = this.#entries.map(({ event }) => event.data);
@@ -136,11 +136,15 @@ class EventReader {
       end = entry.offset;
       break;
     }
-    return { text: fenced(lines.text, nonce), next: textOf(end) };
+    return { text: fenced(lines.text, nonce), next: this.#textOf(end) };
   }
 
   close(): void {
     this.#reader.close();
+  }
+
+  #textOf(offset: Offset): string {
+    return this.#context.caller.feed.offsetText(offset, undefined);
   }
 
   #isWanted(entry: Entry): boolean {
@@ -148,11 +152,6 @@ class EventReader {
     if (this.#conversation !== undefined && id !== this.#conversation) return false;
     return this.#context.caller.admits?.(entry) ?? true;
   }
-}
-
-/** An offset without changes is a row id, which stays valid forever. */
-function textOf(offset: Offset): string {
-  return String(offset.rowId);
 }
 
 function offsetOf(text: string): ClientOffset {

@@ -131,7 +131,7 @@ async function jsonLines(messages: readonly Message[]): Promise<string> {
 }
 
 async function whole(id: string, skip: number, { caller, nonce }: ToolContext): Promise<ToolAnswer> {
-  const message = /^[1-9]\d{0,14}$/.test(id) ? await caller.reader.message(Number(id)) : undefined;
+  const message = await caller.reader.message(id);
   if (message === undefined) throw problem('message_not_found');
   const rest = message.body.slice(skip);
   let part = beginning(rest, MAX_PART);

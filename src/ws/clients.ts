@@ -21,7 +21,7 @@ const MAX_FRAME_BYTES = 4 * 1024;
 const FORMAT: Format = { framing: TEXT_FRAMES, textOf: (_entry, json) => json };
 
 /** The WebSocket clients. */
-export class Hub {
+export class WebSocketClients {
   readonly #ready: StreamParts['ready'];
   readonly #log: Log;
   readonly #clients: Clients;

@@ -3,12 +3,20 @@ import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { bulky, closers, dumbClient, HubFixture, range, refusal, withDetails } from '../support/hub-fixture.ts';
 import { arrival } from '../support/memory-log.ts';
+import {
+  bulky,
+  closers,
+  dumbClient,
+  range,
+  refusal,
+  WebSocketFixture,
+  withDetails,
+} from '../support/websocket-fixture.ts';
 
 describe('a plain client', () => {
   test('gets every event from now on, one frame each, in the very envelope', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     fixture.publish(1, 3);
     const client = await fixture.client();
     fixture.publish(4, 4);
@@ -19,17 +27,17 @@ describe('a plain client', () => {
   });
 
   test('shares every event with a hundred others', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const clients = await Promise.all(range(1, 100).map(() => fixture.client()));
     fixture.publish(1, 50);
     fixture.publish(51, 51);
     await waitFor(() => clients.every(({ texts }) => texts.length === 51));
     for (const { rows } of clients) expect(rows).toEqual(range(1, 51));
-    expect(fixture.hub.counts).toEqual({ clients: 100, missed: 0 });
+    expect(fixture.clients.counts).toEqual({ clients: 100, missed: 0 });
   });
 
   test('gets events larger than a socket takes at once', async () => {
-    const fixture = await HubFixture.open({
+    const fixture = await WebSocketFixture.open({
       json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'ü'.repeat(200_000) } })),
     });
     const client = await fixture.client('?include=details');
@@ -45,7 +53,7 @@ describe('a plain client', () => {
   });
 
   test('may say what it likes: text, binary and pings are ignored', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const client = await fixture.client();
     client.socket.send('hello');
     client.socket.send(Buffer.alloc(4096, 1));
@@ -57,17 +65,17 @@ describe('a plain client', () => {
   });
 
   test('that sends a frame over 4 KiB is closed with 1009', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const [other, client] = [await fixture.client(), await fixture.client()];
     client.socket.send('x'.repeat(4097));
     await eventually(() => expect(client.closedWith).toBe(1009));
-    await eventually(() => expect(fixture.hub.counts.clients).toBe(1));
+    await eventually(() => expect(fixture.clients.counts.clients).toBe(1));
     fixture.publish(1, 1);
     await eventually(() => expect(other.texts.length).toBe(1));
   });
 
   test('that is too slow loses the oldest, stays connected and is counted, while others lose nothing', async () => {
-    const fixture = await HubFixture.open(bulky);
+    const fixture = await WebSocketFixture.open(bulky);
     const slow = await fixture.client('?include=details');
     const quick = await fixture.client('?include=details');
     slow.socket.pause();
@@ -80,7 +88,7 @@ describe('a plain client', () => {
     expect(quick.rows).toEqual(range(1, last));
     slow.socket.resume();
     await eventually(() => expect(slow.rows.at(-1)).toBe(last));
-    const { missed } = fixture.hub.counts;
+    const { missed } = fixture.clients.counts;
     expect(missed).toBeGreaterThan(0);
     expect(slow.texts).toHaveLength(last - missed);
     expect(slow.rows).toEqual([...new Set(slow.rows)].sort((a, b) => a - b));
@@ -89,11 +97,11 @@ describe('a plain client', () => {
     fixture.publish(last + 1, last + 1);
     await eventually(() => expect(slow.rows.at(-1)).toBe(last + 1));
     await fixture.clock.advance(30_000);
-    expect(fixture.hub.counts.missed).toBe(missed);
+    expect(fixture.clients.counts.missed).toBe(missed);
   });
 
   test('whose events cannot be written is closed with 1011, and the others go on', async () => {
-    const fixture = await HubFixture.open({
+    const fixture = await WebSocketFixture.open({
       json: withDetails(() => {
         throw new Error('it is broken');
       }),
@@ -110,7 +118,7 @@ describe('a plain client', () => {
 
 test('a client with changes is closed with 4410 when chat.db is replaced, and one without stays', async () => {
   const log = { generation: 1 };
-  const fixture = await HubFixture.open({}, (feed) =>
+  const fixture = await WebSocketFixture.open({}, (feed) =>
     Object.assign(feed, { resolve: () => rowOffset(0), changeGeneration: () => log.generation }),
   );
   const plain = await fixture.client();
@@ -125,7 +133,7 @@ test('a client with changes is closed with 4410 when chat.db is replaced, and on
 
 describe('a handshake that is none', () => {
   test('is refused before the upgrade', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const socket = connect(fixture.port, '127.0.0.1');
     closers.push(() => socket.destroy());
     socket.write(
@@ -141,10 +149,10 @@ describe('a handshake that is none', () => {
 
 describe('closing', () => {
   test('says 1001 to everyone and refuses newcomers', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const clients = [await fixture.client(), await fixture.client('?after=0')];
     fixture.publish(1, 3);
-    await fixture.hub.close(1000);
+    await fixture.clients.close(1000);
     await waitFor(() => clients.every(({ closedWith }) => closedWith === 1001));
     expect(clients.map(({ rows }) => rows)).toEqual([range(1, 3), range(1, 3)]);
     expect(await refusal(fixture, '')).toMatchObject({ status: 503 });
@@ -152,13 +160,13 @@ describe('closing', () => {
   });
 
   test('ends a connection that does not close in time', async () => {
-    const fixture = await HubFixture.open();
+    const fixture = await WebSocketFixture.open();
     const socket = await dumbClient(fixture);
-    const closed = fixture.hub.close(2000);
+    const closed = fixture.clients.close(2000);
     await fixture.clock.advance(2000);
     await closed;
     socket.resume();
     await waitFor(() => socket.closed);
-    expect(fixture.hub.counts.clients).toBe(0);
+    expect(fixture.clients.counts.clients).toBe(0);
   });
 });

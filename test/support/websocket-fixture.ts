@@ -12,7 +12,7 @@ import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import type { StreamParts } from '../../src/streams/clients.ts';
 import type { EventJson } from '../../src/wire/event-json.ts';
-import { Hub } from '../../src/ws/hub.ts';
+import { WebSocketClients } from '../../src/ws/clients.ts';
 import { plainJson } from './event-json.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -24,13 +24,13 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** A hub behind a real HTTP server, with a message log to publish from. */
-export class HubFixture {
+/** The WebSocket clients behind a real HTTP server, with a message log to publish from. */
+export class WebSocketFixture {
   readonly messages = new MemoryLog();
   readonly channel = new Channel();
   readonly clock = new FakeClock();
   readonly log = collectingLog();
-  readonly hub: Hub;
+  readonly clients: WebSocketClients;
   /** Who connects; the owner unless a test says otherwise. */
   caller: Partial<Caller> & Pick<Caller, 'key'> = { key: undefined };
   readonly #server: Server = createServer();
@@ -39,11 +39,18 @@ export class HubFixture {
 
   constructor(parts: Partial<StreamParts> = {}, change = (feed: Feed): EventFeed => feed) {
     const feed = change(new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log }));
-    this.hub = new Hub({ feed, clock: this.clock, log: this.log, json: plainJson(), ready: () => undefined, ...parts });
+    this.clients = new WebSocketClients({
+      feed,
+      clock: this.clock,
+      log: this.log,
+      json: plainJson(),
+      ready: () => undefined,
+      ...parts,
+    });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
-        void this.hub.accept(
+        void this.clients.accept(
           request,
           socket,
           head,
@@ -59,12 +66,12 @@ export class HubFixture {
     });
   }
 
-  static async open(parts?: Partial<StreamParts>, change?: (feed: Feed) => EventFeed): Promise<HubFixture> {
-    const fixture = new HubFixture(parts, change);
+  static async open(parts?: Partial<StreamParts>, change?: (feed: Feed) => EventFeed): Promise<WebSocketFixture> {
+    const fixture = new WebSocketFixture(parts, change);
     fixture.#server.listen(0, '127.0.0.1');
     await once(fixture.#server, 'listening');
     closers.push(async () => {
-      const closed = fixture.hub.close(1000);
+      const closed = fixture.clients.close(1000);
       await fixture.clock.advance(1000);
       await closed;
       fixture.#server.closeAllConnections();
@@ -96,9 +103,9 @@ export class HubFixture {
 
   async client(query = '', onText?: (text: string) => void): Promise<Listener> {
     const listener = new Listener(new WebSocket(`${this.url}${query}`), onText);
-    const before = this.hub.counts.clients;
+    const before = this.clients.counts.clients;
     await once(listener.socket, 'open');
-    await waitFor(() => this.hub.counts.clients > before || listener.socket.readyState !== WebSocket.OPEN);
+    await waitFor(() => this.clients.counts.clients > before || listener.socket.readyState !== WebSocket.OPEN);
     return listener;
   }
 }
@@ -130,16 +137,16 @@ class Listener {
 }
 
 /** A client that upgrades and then reads and says nothing by itself. */
-export async function dumbClient(fixture: HubFixture, query = ''): Promise<Socket> {
+export async function dumbClient(fixture: WebSocketFixture, query = ''): Promise<Socket> {
   const socket = connect(fixture.port, '127.0.0.1');
   socket.on('error', () => undefined);
   closers.push(() => socket.destroy());
-  const before = fixture.hub.counts.clients;
+  const before = fixture.clients.counts.clients;
   socket.write(
     `GET /api/v1/ws${query} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
   );
-  await eventually(() => expect(fixture.hub.counts.clients).toBeGreaterThan(before));
+  await eventually(() => expect(fixture.clients.counts.clients).toBeGreaterThan(before));
   return socket;
 }
 
@@ -147,7 +154,7 @@ export async function dumbClient(fixture: HubFixture, query = ''): Promise<Socke
 const emptyFrame = (opcode: number): Buffer => Buffer.from([0x80 | opcode, 0x80, 0, 0, 0, 0]);
 
 /** Sends an empty frame, and waits until it has arrived. */
-export async function say(fixture: HubFixture, socket: Socket, opcode: number): Promise<void> {
+export async function say(fixture: WebSocketFixture, socket: Socket, opcode: number): Promise<void> {
   const before = fixture.bytesRead;
   socket.write(emptyFrame(opcode));
   await eventually(() => expect(fixture.bytesRead).toBeGreaterThan(before));
@@ -167,7 +174,7 @@ export const bulky: Partial<StreamParts> = {
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-export async function refusal(fixture: HubFixture, query: string): Promise<unknown> {
+export async function refusal(fixture: WebSocketFixture, query: string): Promise<unknown> {
   const socket = new WebSocket(`${fixture.url}${query}`);
   socket.on('error', () => undefined);
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, NodeJS.ReadableStream];

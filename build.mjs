@@ -37,7 +37,15 @@ const modulePaths = {
 };
 
 /** Packages whose licence must stand beside their code. */
-const APACHE_LICENSED = ['@modelcontextprotocol/server', '@modelcontextprotocol/core'];
+const APACHE_LICENSED = [
+  '@modelcontextprotocol/server',
+  '@modelcontextprotocol/core',
+  '@nats-io/transport-node',
+  '@nats-io/nats-core',
+  '@nats-io/jetstream',
+  '@nats-io/kv',
+  '@nats-io/nkeys',
+];
 
 /**
  * One character beyond ASCII makes V8 keep a whole file with two bytes a character and read it more slowly. esbuild

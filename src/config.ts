@@ -1,6 +1,8 @@
 import type { Environment } from './config/environment.ts';
+import { fleetOf } from './config/fleet-settings.ts';
 import { SETTINGS, type Setting } from './config/settings.ts';
 import { isDate, shown } from './config/shown.ts';
+import type { FleetSettings } from './domain/fleet.ts';
 
 /** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {
@@ -36,6 +38,8 @@ export interface Config {
   /** "auto": as long as somebody asks. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
+  /** undefined: this Mac is on its own. */
+  readonly fleet: FleetSettings | undefined;
 }
 
 export type Checked =
@@ -105,9 +109,22 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
+    fleet: undefined,
   };
+  const writtenFleet = {
+    lacksServers:
+      !written.has(SETTINGS.fleetServers.name) && [...written.keys()].some((name) => sectionOf(name) === 'fleet'),
+    servers: all(SETTINGS.fleetServers),
+    mac: one(SETTINGS.fleetMac),
+    keyFile: one(SETTINGS.fleetKeyFile),
+    caFile: one(SETTINGS.fleetCaFile),
+    content: one(SETTINGS.fleetContent),
+    contentKeyFile: one(SETTINGS.fleetContentKeyFile),
+    backfillHours: one(SETTINGS.fleetBackfillHours),
+  };
+  const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
   if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
-  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
+  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
 }
 
 function mistake(setting: Setting, value: unknown, name: string): string {

@@ -8,6 +8,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 /** Which modules a module may import from, besides itself. A file at the top of src/ is a module of its own. */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
+  fleet: ['domain', 'runtime'],
   access: ['domain', 'runtime'],
   wire: ['domain'],
   changes: ['domain'],
@@ -38,6 +39,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   app: [
     'reader-worker',
     'domain',
+    'fleet',
     'access',
     'status',
     'diagnostics',
@@ -86,6 +88,11 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['main', 'cli'],
   plist: ['installer'],
   'node-mac-permissions': ['mac'],
+  '@nats-io/transport-node': ['fleet'],
+  '@nats-io/nats-core': ['fleet', 'hub'],
+  '@nats-io/jetstream': ['fleet', 'hub'],
+  '@nats-io/kv': ['fleet', 'hub'],
+  '@nats-io/nkeys': ['fleet'],
   'node:child_process': ['runtime', 'simulator'],
 };
 

@@ -3,26 +3,12 @@ import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { canonicalAddress } from '../domain/address.ts';
 import type { Environment } from './environment.ts';
+import { FLEET_SETTINGS } from './fleet-settings.ts';
+import { absolutePath, integer, PATH, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
-const PATH = 'an absolute path (it may begin with ~ or $HOME)';
 
-/** One key of config.toml. `Value` is what the program uses, which is not always what is written. */
-export interface Setting<Value = unknown> {
-  /** `section.key` as the file has it. */
-  readonly name: string;
-  /** What it is for, as the template's comment. */
-  readonly about: string;
-  /** Allowed values: the end of a sentence that begins with "it must be". */
-  readonly allowed: string;
-  /** What counts when it is not written; undefined: it must be written. */
-  readonly defaultValue: (environment: Environment) => unknown;
-  /**
-   * What the written value, or one item of a list, means; undefined when it is not allowed. Integers are bigint.
-   */
-  readonly read: (written: unknown, environment: Environment) => Value | undefined;
-  readonly isSecret?: boolean;
-}
+export type { Setting } from './setting.ts';
 
 /** Every key there is (decision A4), in the order of the template. */
 export const SETTINGS = {
@@ -176,25 +162,8 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
+  ...FLEET_SETTINGS,
 } satisfies Readonly<Record<string, Setting>>;
-
-function integer(name: string, least: number, most: number, defaultValue: number, about: string) {
-  return {
-    name,
-    about,
-    allowed: `a whole number from ${least} to ${most}`,
-    defaultValue: () => BigInt(defaultValue),
-    read: (written) =>
-      typeof written === 'bigint' && written >= least && written <= most ? Number(written) : undefined,
-  } satisfies Setting<number>;
-}
-
-/** The path with `~`, `$HOME` and `${HOME}` expanded, undefined when it is not absolute then. */
-function absolutePath(written: unknown, { homeFolder }: Environment): string | undefined {
-  if (typeof written !== 'string' || written.includes('\0')) return undefined;
-  const path = written.replace(/^~(?=\/|$)/, () => homeFolder).replace(/\$(?:HOME(?!\w)|\{HOME\})/g, () => homeFolder);
-  return isAbsolute(path) ? path : undefined;
-}
 
 /** macOS has it in one place; elsewhere a replacement may be anywhere on PATH (decision A4). */
 function osascript({ env, platform }: Environment): string {

@@ -1,6 +1,7 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { ATTACHMENT_PROBLEMS } from './attachment-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
+import { FLEET_PROBLEMS } from './fleet-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { UPLOAD_PROBLEMS } from './upload-problems.ts';
@@ -18,6 +19,7 @@ export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...UPLOAD_PROBLEMS,
   ...ATTACHMENT_PROBLEMS,
+  ...FLEET_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',

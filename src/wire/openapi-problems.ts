@@ -34,7 +34,7 @@ const OF_A_BODY: readonly ProblemName[] = [
   'unsupported_media_type',
 ];
 
-/** Errors not tied to an operation: unknown path, malformed HTTP, internal error. */
+/** Errors not tied to an operation: unknown path, malformed HTTP, internal error, and at a hub a Mac that is away. */
 const OF_NO_OPERATION: readonly ProblemName[] = [
   'not_found',
   'method_not_allowed',
@@ -43,6 +43,10 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'request_timeout',
   'headers_too_large',
   'internal_error',
+  'broker_away',
+  'mac_away',
+  'mac_answer_invalid',
+  'mac_answer_too_large',
 ];
 
 const MEANINGS: Readonly<Record<number, string>> = {

@@ -129,6 +129,13 @@ describe('the first launch', () => {
       'allow_owner_key',
       'enabled',
       'enabled',
+      'servers',
+      'mac',
+      'key_file',
+      'ca_file',
+      'content',
+      'content_key_file',
+      'backfill_hours',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

@@ -68,6 +68,7 @@ test('docs/configuration.md has every key, and no other', () => {
     'mcp',
     'changes',
     'search',
+    'fleet',
   ];
   const written = rows('configuration.md').flatMap(([section = '', key]) => {
     const [name = ''] = quoted(section);

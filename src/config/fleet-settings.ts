@@ -1,0 +1,106 @@
+import { isIP } from 'node:net';
+import { type FleetContent, type FleetSettings, MAC_ID } from '../domain/fleet.ts';
+import { absolutePath, integer, PATH, type Setting } from './setting.ts';
+
+const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
+/** Or nothing. */
+const optionalPath: Setting<string>['read'] = (written, environment) =>
+  written === '' ? '' : absolutePath(written, environment);
+
+/** The section `[fleet]`: without servers there is none. */
+export const FLEET_SETTINGS = {
+  fleetServers: {
+    name: 'fleet.servers',
+    about: 'NATS servers that connect this Mac with others (docs/fleet.md). Empty: this Mac is on its own.',
+    allowed:
+      'an address such as "tls://broker.example:4222"; without TLS, as in "nats://127.0.0.1:4222", only this machine',
+    defaultValue: () => [],
+    read: (written) => (typeof written === 'string' ? server(written) : undefined),
+  },
+  fleetMac: {
+    name: 'fleet.mac',
+    about: 'The name of this Mac in the fleet. Empty: a random one that is kept in state.db.',
+    allowed: '1 to 32 small letters, digits and hyphens, or empty',
+    defaultValue: () => '',
+    read: (written) => (typeof written === 'string' && (written === '' || MAC_ID.test(written)) ? written : undefined),
+  },
+  fleetKeyFile: {
+    name: 'fleet.key_file',
+    about: 'The file with the seed of the nkey that the NATS servers know this Mac by. Empty: none.',
+    allowed: `${PATH}, or empty`,
+    defaultValue: () => '',
+    read: optionalPath,
+  },
+  fleetCaFile: {
+    name: 'fleet.ca_file',
+    about:
+      'The file with the certificates that those of the NATS servers are checked with. Empty: those of the system.',
+    allowed: `${PATH}, or empty`,
+    defaultValue: () => '',
+    read: optionalPath,
+  },
+  fleetContent: {
+    name: 'fleet.content',
+    about:
+      'How messages cross the NATS servers: "encrypted", "metadata" (events without text) or "plain". Empty: "encrypted", and "plain" where all servers are on this machine.',
+    allowed: '"encrypted", "metadata", "plain", or empty',
+    defaultValue: () => '',
+    read: (written): FleetContent | '' | undefined =>
+      written === '' ? '' : CONTENTS.find((content) => content === written),
+  },
+  fleetContentKeyFile: {
+    name: 'fleet.content_key_file',
+    about: 'The file with the keys that messages are encrypted with.',
+    allowed: `${PATH}, or empty`,
+    defaultValue: () => '',
+    read: optionalPath,
+  },
+  fleetBackfillHours: integer(
+    'fleet.backfill_hours',
+    0,
+    8760,
+    24,
+    'How many hours of the past this Mac gives to a fleet that has nothing of it yet.',
+  ),
+} satisfies Readonly<Record<string, Setting>>;
+
+/** What is written, each key by itself checked. */
+export interface WrittenFleet extends Omit<FleetSettings, 'content'> {
+  readonly content: FleetContent | '';
+  /** Other keys of the section are written, and `servers` is not. */
+  readonly lacksServers: boolean;
+}
+
+/** The section as a whole; undefined: this Mac is on its own. */
+export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSettings | undefined {
+  const { lacksServers, content: wish, ...settings } = written;
+  if (settings.servers.length === 0) {
+    if (lacksServers) mistakes.push('fleet.servers is missing; a fleet needs the address of at least one NATS server.');
+    return undefined;
+  }
+  const isLocal = settings.servers.every((address) => isThisMachine(new URL(address).hostname));
+  const content = wish === '' ? (isLocal ? 'plain' : 'encrypted') : wish;
+  if (new Set(settings.servers.map((address) => new URL(address).protocol)).size > 1) {
+    mistakes.push('fleet.servers must begin with tls:// all of them, or with nats:// all of them.');
+  }
+  if (content === 'encrypted' && settings.contentKeyFile === '') {
+    mistakes.push(
+      'fleet.content_key_file is missing; content = "encrypted" needs it ("postern fleet" makes it). content = "plain" does without.',
+    );
+  }
+  if (content === 'plain' && settings.contentKeyFile !== '') {
+    mistakes.push('fleet.content_key_file is not used with content = "plain"; take out one of them.');
+  }
+  return { ...settings, content };
+}
+
+/** As it is written; undefined for what is none, holds a password, or leaves this machine without TLS. */
+function server(text: string): string | undefined {
+  if (!/^(?:nats|tls):\/\/[^/@?#\s]+$/.test(text) || !URL.canParse(text)) return undefined;
+  const { hostname, protocol } = new URL(text);
+  return hostname !== '' && (protocol === 'tls:' || isThisMachine(hostname)) ? text : undefined;
+}
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
+}

@@ -1,0 +1,126 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { createFleet, createMac, DEFAULT_SIZE } from '../../src/fleet/streams.ts';
+import { waitFor } from './eventually.ts';
+
+const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
+
+/** Whether there is a nats-server; Debian and Homebrew have one. */
+const isInstalled = ((): boolean => {
+  try {
+    execFileSync(PROGRAM, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** Tests against a real nats-server; where there is none, their name says why they are skipped. */
+export function describeWithNats(name: string, run: () => void): void {
+  if (isInstalled) describe(name, run);
+  else describe.skip(`${name} (skipped: nats-server is not installed)`, run);
+}
+
+/** A real nats-server with JetStream on a free port of loopback. */
+export class NatsServer {
+  readonly #folder: string;
+  readonly #config: string;
+  #child: ChildProcess | undefined;
+  #port = -1;
+
+  private constructor(config: string) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'postern-nats-'));
+    this.#config = config;
+  }
+
+  /** `config` is added to the server's configuration: accounts, TLS. */
+  static async start(config = ''): Promise<NatsServer> {
+    const server = new NatsServer(config);
+    await server.launch();
+    return server;
+  }
+
+  /** Streams, buckets and consumers, as `postern fleet` makes them. */
+  static async forFleet(macs: readonly string[]): Promise<NatsServer> {
+    const server = await NatsServer.start();
+    await server.createFleet(macs);
+    return server;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.#port}`;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get storeFolder(): string {
+    return join(this.#folder, 'store');
+  }
+
+  async createFleet(macs: readonly string[]): Promise<void> {
+    const nc = await connect({ servers: this.url });
+    const jsm = await jetstreamManager(nc);
+    await createFleet(jsm, DEFAULT_SIZE);
+    for (const mac of macs) await createMac(jsm, mac);
+    await nc.close();
+  }
+
+  /** Starts it, again on the same port after `stop`. Resolves when JetStream answers. */
+  async launch(): Promise<void> {
+    const portsFolder = mkdtempSync(join(this.#folder, 'ports-'));
+    mkdirSync(this.storeFolder, { recursive: true });
+    const file = join(this.#folder, 'server.conf');
+    const store = `jetstream { store_dir: ${JSON.stringify(this.storeFolder)} }`;
+    writeFileSync(
+      file,
+      `listen: "127.0.0.1:${this.#port}"\nports_file_dir: ${JSON.stringify(portsFolder)}\n${store}\n${this.#config}\n`,
+    );
+    const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    let output = '';
+    child.stderr?.on('data', (chunk) => (output += String(chunk)));
+    const ports = join(portsFolder, `nats-server_${child.pid}.ports`);
+    await waitFor(() => {
+      if (child.exitCode !== null) throw new Error(`nats-server ended with ${child.exitCode}: ${output}`);
+      const [url = ''] = (JSON.parse(readFileSync(ports, 'utf8')) as { nats: string[] }).nats;
+      this.#port = Number(new URL(url).port);
+      return this.#port > 0 && output.includes('Server is ready');
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Stops it and deletes all that it stored. */
+  async deleteStore(): Promise<void> {
+    await this.stop();
+    rmSync(this.storeFolder, { recursive: true, force: true });
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -104,6 +104,24 @@ export class Envelope {
   }
 }
 
+/** As `seal`, in one piece, for where there is no header. The first byte is the length of the id of the key, which follows. */
+export function pack(envelope: Envelope, mac: string, context: readonly string[], value: unknown): Uint8Array {
+  const { bytes, keyId = '' } = envelope.seal(mac, context, Buffer.from(JSON.stringify(value)));
+  return Buffer.concat([Buffer.from([keyId.length]), Buffer.from(keyId), bytes]);
+}
+
+/** What `pack` packed. Throws AppError `fleet_content_unreadable` for anything else. */
+export function unpack(envelope: Envelope, mac: string, context: readonly string[], packed: Uint8Array): unknown {
+  const end = 1 + (packed[0] ?? 0);
+  const keyId = Buffer.from(packed.subarray(1, end)).toString('latin1');
+  const opened = envelope.open(mac, context, { bytes: packed.subarray(end), ...(keyId !== '' && { keyId }) });
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(opened));
+  } catch {
+    throw unreadable('it is not JSON');
+  }
+}
+
 function unreadable(reason: string): AppError {
   return new AppError('fleet_content_unreadable', `A message of the fleet cannot be read: ${reason}.`, { status: 502 });
 }

@@ -35,9 +35,7 @@ export const HEADERS = {
   instance: 'Instance',
   /** Id of the content key; absent when the body is plain. */
   key: 'Key',
-  /** Of a send: Unix milliseconds after which it must not be sent any more. */
-  deadline: 'Deadline',
-  /** Of a send: subject that the outcome is published to, besides the bucket. */
+  /** Of a send: the inbox that the outcome is published to, besides the bucket. */
   reply: 'Reply',
   /** Of a reply in several messages: `1/3`. */
   part: 'Part',

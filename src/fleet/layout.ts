@@ -35,8 +35,6 @@ export const HEADERS = {
   instance: 'Instance',
   /** Id of the content key; absent when the body is plain. */
   key: 'Key',
-  /** Of a send: the inbox that the outcome is published to, besides the bucket. */
-  reply: 'Reply',
   /** Of a reply in several messages: `1/3`. */
   part: 'Part',
 } as const;
@@ -84,6 +82,11 @@ export function outcomeKey(mac: string, keyHash: string): string {
   return `${mac}.${keyHash}`;
 }
 
+/** Where an agent says what became of a send, for the hubs that wait: stored nowhere, unlike the bucket. */
+export function outcomeSubject(mac: string, keyHash: string): string {
+  return `done.${mac}.${keyHash}`;
+}
+
 export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
 }
@@ -99,6 +102,7 @@ export function agentRights(mac: string): {
       eventSubject(mac),
       `$KV.${BUCKETS.macs}.${mac}`,
       `$KV.${BUCKETS.outcomes}.${mac}.>`,
+      `done.${mac}.>`,
       // When the stream was created.
       `$JS.API.STREAM.INFO.${EVENTS.stream}`,
       `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,

@@ -16,7 +16,7 @@ export interface SendOrder {
   readonly requestId?: string | undefined;
 }
 
-/** What became of a send, in the bucket `outcomes` for 24 hours and at the subject in `Reply`. */
+/** What became of a send, at `outcomeSubject`, and in the bucket `outcomes` for 24 hours once it is final. */
 export interface SendOutcome {
   /** `requestHash` of the order: another request with the same key gets `idempotency_key_reused`. */
   readonly requestHash: string;
@@ -37,11 +37,10 @@ export function requestHash(request: unknown): string {
  * Headers and body of an order. `attemptId` goes into Nats-Msg-Id, so that publishing may be repeated; a key that is
  * used again needs another one, because the agent answers every order and sends each key once.
  */
-export function encodeOrder(mac: string, order: SendOrder, reply: string, attemptId: string, envelope: Envelope) {
+export function encodeOrder(mac: string, order: SendOrder, attemptId: string, envelope: Envelope) {
   const headers = newHeaders();
   headers.set(HEADERS.version, String(VERSION));
   headers.set(HEADERS.messageId, attemptId);
-  headers.set(HEADERS.reply, reply);
   return { headers, body: pack(envelope, mac, ['send'], order) };
 }
 

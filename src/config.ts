@@ -2,6 +2,7 @@ import type { Environment } from './config/environment.ts';
 import { fleetOf } from './config/fleet-settings.ts';
 import { SETTINGS, type Setting } from './config/settings.ts';
 import { isDate, shown } from './config/shown.ts';
+import { editDistance } from './domain/edit-distance.ts';
 import type { FleetSettings } from './domain/fleet.ts';
 
 /** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
@@ -40,6 +41,8 @@ export interface Config {
   readonly search: { readonly isEnabled: boolean };
   /** undefined: this Mac is on its own. */
   readonly fleet: FleetSettings | undefined;
+  /** "": nobody is asked for a newer version. */
+  readonly update: { readonly url: string };
 }
 
 export type Checked =
@@ -110,6 +113,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,
+    update: { url: one(SETTINGS.updateUrl) },
   };
   const writtenFleet = {
     lacksServers:
@@ -137,23 +141,9 @@ function mistake(setting: Setting, value: unknown, name: string): string {
 function near(name: string): string {
   const cost = (known: string): number =>
     name.includes('.') || known.includes('.')
-      ? 2 * distance(keyOf(name), keyOf(known)) + distance(sectionOf(name), sectionOf(known))
-      : 2 * distance(name, known);
+      ? 2 * editDistance(keyOf(name), keyOf(known)) + editDistance(sectionOf(name), sectionOf(known))
+      : 2 * editDistance(name, known);
   return [...SECTIONS, ...NAMES].reduce((best, known) => (cost(known) < cost(best) ? known : best));
-}
-
-/** Levenshtein's edit distance. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < other.length; j += 1) {
-      const swap = (row[j] ?? 0) + (letter === other[j] ? 0 : 1);
-      next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }
 
 function sectionOf(name: string): string {

@@ -1,8 +1,9 @@
-import type { Command, CommanderError } from 'commander';
-import { EXIT } from './cli/context.ts';
+import type { CommanderError } from 'commander';
+import { EXIT, type PlaceOptions } from './cli/context.ts';
 import type { Runs } from './cli/declaration.ts';
 import { outputWritten, processContext } from './cli/process-context.ts';
 import { declareProgram } from './cli/program.ts';
+import { usageMistake } from './cli/usage-mistake.ts';
 import { packageVersion } from './cli/version.ts';
 import { isAppError } from './domain/errors.ts';
 
@@ -23,6 +24,10 @@ async function run(argv: readonly string[]): Promise<number> {
       const command = given.at(-1) as Parameters<typeof start>[0];
       if (!SERVING.has(command.name())) leaveSignals();
       exitCode = await start(command);
+      const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();
+      const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
+      if (isWatched && !SERVING.has(command.name()))
+        (await import('./cli/update-notice.ts')).tellOfUpdate(options, context);
     };
   const program = declareProgram(context, runs);
   try {
@@ -37,12 +42,8 @@ async function run(argv: readonly string[]): Promise<number> {
     if (error.exitCode === 0) return EXIT.ok;
     // A command with commands beneath it, given alone: its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
-    context.stderr(
-      `postern: ${usageMistake(error, program)}`,
-      `${commandsIn(program)
-        .map((command) => command.name())
-        .join(' ')} --help lists commands and options.`,
-    );
+    const [sentence, advice] = usageMistake(error, program);
+    context.stderr(context.paintError('red', `postern: ${sentence}`), advice);
     return EXIT.usage;
   }
 }
@@ -50,33 +51,6 @@ async function run(argv: readonly string[]): Promise<number> {
 /** Takes back what dist/main.js does at a signal: a send that was interrupted is not done, and tail has a last word. */
 function leaveSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
-}
-
-function usageMistake({ code, message }: CommanderError, program: Command): string {
-  if (code === 'commander.excessArguments') {
-    const command = commandsIn(program).at(-1) ?? program;
-    if (command === program) return `there is no command ${program.args[0] ?? ''}.`;
-    const surplus = command.args[command.registeredArguments.length] ?? '';
-    const hint = command.registeredArguments.some((argument) => argument.name() === 'text')
-      ? ' Put the text in quotes.'
-      : '';
-    return `unexpected argument ${surplus}.${hint}`;
-  }
-  return message
-    .replace(/^error: /, '')
-    .replace(/\n/g, ' ')
-    .replace(/\.?$/, '.');
-}
-
-/** The program, the command that was meant, and what is between them. */
-function commandsIn(program: Command): readonly Command[] {
-  const commands = [program];
-  for (const name of program.args) {
-    const child = commands.at(-1)?.commands.find((one) => one.name() === name);
-    if (child === undefined) break;
-    commands.push(child);
-  }
-  return commands;
 }
 
 function isCommanderError(error: unknown): error is CommanderError {

@@ -1,8 +1,11 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
 import { declareAttachmentCommands } from './attachment-commands.ts';
+import { WAIT_STATES } from './commands/send-wait.ts';
 import type { ClientContext } from './context.ts';
-import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset, secondsUpTo } from './declaration.ts';
+import { SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
 /** The commands that talk to a running service. */
@@ -21,6 +24,8 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .argument('[text]', 'the text; - reads it from stdin')
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
     .option('--idempotency-key <key>', 'a repeated key does not send again within a day', nonEmpty)
+    .addOption(new Option('--wait <state>', 'wait until it is so; exits with 1 if it failed').choices(WAIT_STATES))
+    .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
     .addHelpText(
       'after',
       examples(
@@ -28,6 +33,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         "postern send 'Ana Silva' 'On my way'",
         'uptime | postern send ana@example.com -',
         'postern send +15550100 --attach photo.jpg',
+        "postern send +15550100 'Alarm!' --wait delivered",
       ),
     )
     .action(
@@ -49,11 +55,15 @@ export function declareClientCommands(program: Command, context: ClientContext, 
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'a conversation id, or its address or name')
-    .option('--since <time>', 'only messages after: 2026-01-31 or 2026-01-31T08:00:00Z', nonEmpty)
+    .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
     .option('--limit <number>', 'maximum number (20)', count)
     .addHelpText(
       'after',
-      examples('postern messages +15550100 --limit 5', "postern messages --since 2026-01-31 --json | jq -r '.[].body'"),
+      examples(
+        'postern messages +15550100 --limit 5',
+        "postern messages 'Ana Silva' --since yesterday",
+        "postern messages --since 2h --json | jq -r '.[].body'",
+      ),
     )
     .action(
       runs(async (command) =>
@@ -80,18 +90,25 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     );
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
+    .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
     .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
+    .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(
       'after',
       examples(
         'postern tail',
         'postern tail --changes',
         'postern tail --type message.received --json | jq -r .data.body',
+        "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
       ),
     )
-    .action(runs(async (command) => (await import('./commands/tail.ts')).tail(command.optsWithGlobals(), context)));
+    .action(
+      runs(async (command) =>
+        (await import('./commands/tail.ts')).tail(command.args[0], command.optsWithGlobals(), context),
+      ),
+    );
   declareAttachmentCommands(program, context, runs, connected);
   declareWebhookCommands(program, context, runs, connected);
   declareAccessCommands(program, context, runs, connected);
@@ -99,6 +116,12 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
     .addHelpText('after', examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async (command) => (await import('./commands/mcp.ts')).mcp(command.optsWithGlobals(), context)));
+  connected(program.command('check-update', { hidden: true }), { json: false })
+    .description('Read update.url in the background, for the next command to tell of it.')
+    .addHelpText('after', examples('postern check-update'))
+    .action(
+      runs(async (command) => (await import('./update-notice.ts')).checkUpdate(command.optsWithGlobals(), context)),
+    );
 }
 
 /** What every command takes that talks to the service. */

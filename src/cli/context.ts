@@ -1,4 +1,5 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
+import type { Paint } from './output/style.ts';
 
 /** Decision A3, and of sysexits what a script that calls a command can act on. */
 export const EXIT = {
@@ -17,6 +18,8 @@ export const EXIT = {
   /** EX_NOPERM: the key is refused. */
   keyRefused: 77,
   config: 78,
+  /** As of timeout(1): what was waited for did not happen in time. */
+  timedOut: 124,
 } as const;
 
 /** What every command needs from the process it runs in. */
@@ -28,12 +31,23 @@ export interface Context {
   /** Lines for the person on stderr. */
   readonly stderr: (...lines: readonly string[]) => void;
   readonly isTerminal: boolean;
+  /** Whether stderr is a terminal. */
+  readonly isErrorTerminal: boolean;
+  /** How many columns the terminal has; undefined when stdout is none, and lines may be of any length. */
+  readonly columns: number | undefined;
+  /** Colours what goes to stdout, where it is a terminal. */
+  readonly paint: Paint;
+  /** The same for stderr. */
+  readonly paintError: Paint;
+  /**
+   * What is waited for from now on, shown on a terminal when it takes over a second. Anything printed ends it, and so
+   * does undefined.
+   */
+  readonly progress: (text: string | undefined) => void;
 }
 
 /** What the commands that talk to a running service need besides. */
 export interface ClientContext extends Context {
-  /** How many columns the terminal has; undefined when stdout is none, and lines may be of any length. */
-  readonly columns: number | undefined;
   /** Opened only when it is read: a command without `-` leaves stdin alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
   /** Writes one line to stdout; resolves when the reader has taken it. */

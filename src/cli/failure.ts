@@ -9,15 +9,16 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 };
 
 /** Runs `work`. A failure with a meaning becomes its sentence, after what did not happen, and what to do. */
-export function reportFailure(what: string, { stderr }: Context, work: () => number): number {
+export function reportFailure(what: string, { stderr, paintError }: Context, work: () => number): number {
   try {
     return work();
   } catch (error) {
     const code = errorCode(error);
     if (isAppError(error))
-      stderr(`${what}: ${error.message}`, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
+      stderr(paintError('red', `${what}: ${error.message}`), ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
     // The system's and SQLite's own, such as a full disk.
-    else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code)) stderr(`${what}: ${(error as Error).message}.`);
+    else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code))
+      stderr(paintError('red', `${what}: ${(error as Error).message}.`));
     else throw error;
     return EXIT_CODES[code ?? ''] ?? EXIT.crash;
   }

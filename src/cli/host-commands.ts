@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type ClientContext, type Context, EXIT } from './context.ts';
-import { examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
+import { count, examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 
@@ -76,6 +76,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .action(
       runs(async (command) => (await import('./commands/uninstall.ts')).uninstall(command.optsWithGlobals(), context)),
     );
+  declareAgentCommands(program, context, runs);
   declareBackupCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
   program
@@ -90,6 +91,30 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
         return EXIT.ok;
       }),
     );
+}
+
+function declareAgentCommands(program: Command, context: ClientContext, runs: Runs): void {
+  const ORDERS = {
+    start: 'Start the installed service, on a Mac.',
+    stop: 'Stop the installed service until the next login, on a Mac.',
+    restart: 'Restart the installed service, on a Mac: after a change of the configuration.',
+  } as const;
+  for (const [order, description] of Object.entries(ORDERS) as [keyof typeof ORDERS, string][]) {
+    program
+      .command(order)
+      .description(description)
+      .addHelpText('after', examples(`postern ${order}`))
+      .action(runs(async () => (await import('./commands/agent.ts')).control(order, context)));
+  }
+  program
+    .command('logs')
+    .description('Print the log of the installed service, on a Mac.')
+    .option('-f, --follow', 'go on with what comes')
+    .option('-n, --lines <number>', 'how many lines to begin with (50)', count)
+    .option('--errors', 'what it wrote to stderr, such as a crash')
+    .option('--json', 'the lines as they are in the file')
+    .addHelpText('after', examples('postern logs -f', 'postern logs --errors'))
+    .action(runs(async (command) => (await import('./commands/logs.ts')).logs(command.optsWithGlobals(), context)));
 }
 
 function declareBackupCommands(program: Command, context: Context, runs: Runs): void {

@@ -1,5 +1,11 @@
 import { processEnvironment } from '../config/environment.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext } from './context.ts';
+import { ProgressLine } from './output/progress.ts';
+import { isColoured, painter } from './output/style.ts';
+
+/** What a terminal has that does not know its width. */
+const USUAL_COLUMNS = 80;
 
 /** What commands need of this process. */
 export function processContext(version: string): ClientContext {
@@ -7,17 +13,33 @@ export function processContext(version: string): ClientContext {
   const unread = new AbortController();
   process.stdout.on('error', () => unread.abort());
   process.stderr.on('error', () => {});
+  const environment = processEnvironment();
+  const line = new ProgressLine((text) => void process.stderr.write(text), systemClock);
+  const print = (stream: NodeJS.WriteStream, text: string, done?: () => void): void => {
+    line.end();
+    stream.write(text, () => done?.());
+  };
   return {
-    environment: processEnvironment(),
+    environment,
     version,
     isTerminal: process.stdout.isTTY,
-    // A terminal that does not know its width says 0.
-    columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
-    input: () => process.stdin,
-    stdout: (...lines) => void process.stdout.write(`${lines.join('\n')}\n`),
-    stderr: (...lines) => void process.stderr.write(`${lines.join('\n')}\n`),
-    writeLine: (line) => new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve())),
+    isErrorTerminal: process.stderr.isTTY,
+    paint: painter(isColoured(environment, process.stdout.isTTY)),
+    paintError: painter(isColoured(environment, process.stderr.isTTY)),
+    columns: process.stdout.isTTY ? process.stdout.columns || USUAL_COLUMNS : undefined,
+    progress(text) {
+      if (text === undefined) line.end();
+      else if (process.stderr.isTTY) line.start(text);
+    },
+    input() {
+      line.end();
+      return process.stdin;
+    },
+    stdout: (...lines) => print(process.stdout, `${lines.join('\n')}\n`),
+    stderr: (...lines) => print(process.stderr, `${lines.join('\n')}\n`),
+    writeLine: (text) => new Promise((resolve) => print(process.stdout, `${text}\n`, resolve)),
     untilEnded() {
+      line.end();
       const asked = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
       return AbortSignal.any([asked.signal, unread.signal]);

@@ -7,7 +7,7 @@ import { declareHostCommands } from './host-commands.ts';
 const EXIT_CODES = `
 Exit codes:
   ${EXIT.ok}   success, asked to stop, or the first launch
-  ${EXIT.crash}   crash, or a check found a problem
+  ${EXIT.crash}   crash, a check found a problem, or send --wait: it failed
   ${EXIT.usage}  invalid usage
   ${EXIT.refusedInput}  the service refused the input, or does not have what was asked for
   ${EXIT.unavailable}  the service is not running or cannot do it now; for serve: the port is taken
@@ -15,6 +15,7 @@ Exit codes:
   ${EXIT.startAgain}  must be started again (a permission was just granted)
   ${EXIT.keyRefused}  the key was refused
   ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
+  ${EXIT.timedOut} send --wait: not in time
 
 Examples:
   postern demo                      try it on a simulated Mac

@@ -106,10 +106,10 @@ function refuse(
   { exitCode, sentence, details }: Refusal,
   supervised: boolean,
   log: ProcessLog,
-  { stderr }: Context,
+  { stderr, paintError }: Context,
 ): number {
   if (!supervised) {
-    stderr(sentence, ...details.map((detail) => `  ${detail}`));
+    stderr(paintError('red', sentence), ...details.map((detail) => `  ${detail}`));
     return exitCode;
   }
   log.error(sentence, { details });

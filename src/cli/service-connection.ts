@@ -42,6 +42,7 @@ export async function withService(
   work: (connection: Connection) => Promise<number>,
 ): Promise<number> {
   return reportRefusal(options, context, async () => {
+    context.progress('Waiting for Postern');
     const { place, ...destination } = destinationOf(options, context);
     return work({ place, key: destination.key, client: new PosternClient(destination) });
   });
@@ -58,8 +59,11 @@ export async function reportRefusal(
   } catch (error) {
     const refusal = refusalOf(error, options);
     if (refusal === undefined) throw error;
-    context.stderr(...refusal.lines.map(printable));
+    const [sentence = '', ...advice] = refusal.lines.map(printable);
+    context.stderr(context.paintError('red', sentence), ...advice);
     return refusal.exitCode;
+  } finally {
+    context.progress(undefined);
   }
 }
 

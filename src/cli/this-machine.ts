@@ -13,7 +13,7 @@ import { commandRunner } from '../runtime/command.ts';
 import { type Context, EXIT } from './context.ts';
 
 /** The real machine, as the installer and doctor touch it. */
-export function thisMachine({ environment, stdout }: Context): Machine {
+export function thisMachine({ environment, stdout, progress }: Context): Machine {
   return {
     platform: environment.platform,
     arch: process.arch,
@@ -24,7 +24,10 @@ export function thisMachine({ environment, stdout }: Context): Machine {
     path: (environment.env.PATH ?? '').split(delimiter).filter(Boolean),
     run: commandRunner(environment.env),
     clock: systemClock,
-    stdout: (line) => stdout(line),
+    stdout(line) {
+      stdout(line);
+      progress('Working');
+    },
   };
 }
 
@@ -49,13 +52,15 @@ function firstLaunchServer(): { readonly host: string; readonly port: number } {
 }
 
 /** Runs `work`; a failure with a meaning becomes its sentence, what to do, and exit code 1. */
-export async function reportErrors(work: Promise<void>, { stderr }: Context): Promise<number> {
+export async function reportErrors(work: Promise<void>, { stderr, paintError, progress }: Context): Promise<number> {
   try {
     await work;
     return EXIT.ok;
   } catch (error) {
     if (!isAppError(error)) throw error;
-    stderr(error.message, ...(error.hint === undefined ? [] : [error.hint]));
+    stderr(paintError('red', error.message), ...(error.hint === undefined ? [] : [error.hint]));
     return EXIT.crash;
+  } finally {
+    progress(undefined);
   }
 }

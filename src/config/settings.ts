@@ -163,6 +163,14 @@ export const SETTINGS = {
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
   ...FLEET_SETTINGS,
+  updateUrl: {
+    name: 'update.url',
+    about:
+      'Address of a JSON document {"version": …, "url": …} on the newest release. Commands on a terminal have it read at most once a day, and say when it names a newer one. Empty: never.',
+    allowed: 'an http or https URL, or empty',
+    defaultValue: () => '',
+    read: (written) => (written === '' || isWebAddress(written) ? String(written) : undefined),
+  },
 } satisfies Readonly<Record<string, Setting>>;
 
 /** macOS has it in one place; elsewhere a replacement may be anywhere on PATH (decision A4). */
@@ -200,6 +208,10 @@ function webhookHost(written: unknown): string | undefined {
   const host = isPattern ? written.slice(2) : written;
   if (!isHost(host) || (isPattern && isIP(host) !== 0)) return undefined;
   return (isPattern ? '*.' : '') + new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}`).hostname;
+}
+
+function isWebAddress(written: unknown): boolean {
+  return typeof written === 'string' && URL.canParse(written) && /^https?:$/.test(new URL(written).protocol);
 }
 
 function isHostHeader(text: string): boolean {

@@ -120,6 +120,37 @@ describe('send takes a name', () => {
   });
 });
 
+describe('send --wait', () => {
+  test('ends when the message is delivered, and says so', async () => {
+    const { exitCode, stdout } = await run('send', ANA, 'Wait for it', '--wait', 'delivered');
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Message \d+ to \+15550100 is (delivered|read)\.\n$/),
+    ]);
+  });
+
+  test('of a message that cannot be delivered ends with 1', async () => {
+    await mac.command({ do: 'scenario', name: 'error_22', times: 1 });
+    const { exitCode, stdout, stderr } = await run('send', ANA, 'Never comes', '--wait', 'delivered');
+    expect([exitCode, stdout, stderr]).toEqual([1, '', expect.stringContaining('failed: Messages could not deliver')]);
+  });
+
+  test('ends with 124 when the time is up, and warns of a second send', async () => {
+    const { exitCode, stdout, stderr } = await run(
+      'send',
+      ANA,
+      'Too slow',
+      '--wait',
+      'read',
+      '--timeout',
+      '0',
+      '--json',
+    );
+    expect([exitCode, stderr]).toEqual([124, expect.stringContaining('do not send it again')]);
+    expect(JSON.parse(stdout)).toMatchObject({ body: 'Too slow' });
+  });
+});
+
 test('messages takes the name of a person or a group', async () => {
   expect((await run('messages', 'ANA SILVA')).stdout).toContain('Hello');
   expect((await run('messages', 'Ben Okafor')).stdout).toContain('From my other number');

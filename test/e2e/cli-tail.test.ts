@@ -1,7 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
@@ -10,7 +12,8 @@ import { MAIN, type Running, startPostern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const database = new ChatFixture(join(temporaryFolder(), 'Library/Messages/chat.db'));
+const folder = temporaryFolder();
+const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
 const chat = database.chat('any;-;+15550100', ['+15550100']);
 const handle = database.handle('+15550100');
 const running: Running[] = [];
@@ -101,16 +104,17 @@ describe('tail', () => {
     const terminal = spawn('script', ['-qec', `stty cols 0; ${command}`, '/dev/null'], {
       env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SHELL: '/bin/sh' },
     });
-    let shown = '';
-    terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
+    let printed = '';
+    terminal.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
     try {
-      await eventually(() => expect(shown).toMatch(/\S ← \+15550100 {2}the last line\r\n/));
+      await eventually(() => expect(stripVTControlCharacters(printed)).toMatch(/\S ← \+15550100 {2}the last line\r\n/));
       terminal.stdin.write('\x03');
       await once(terminal, 'close');
     } finally {
       terminal.kill('SIGKILL');
     }
-    expect(shown).toContain(`To continue from here: --after ${row}\r\n`);
+    expect(printed).toContain('\x1b[36m←\x1b[39m');
+    expect(printed).toContain(`To continue from here: --after ${row}\r\n`);
   });
 
   test('--after begins with what was there before, in order', async () => {
@@ -127,6 +131,39 @@ describe('tail', () => {
     expect(new Set(events(before).map(({ type }) => type))).toEqual(new Set(['message.sent']));
     const both = tail('--after', '0', '--type', 'message.sent', '--type', 'message.received', '--json');
     await eventually(() => expect(new Set(events(both).map(({ type }) => type)).size).toBe(2));
+  });
+
+  test('of one conversation prints its events alone', async () => {
+    const other = database.chat('any;-;+15550101', ['+15550101']);
+    const running = tail('iMessage;-;+15550100', '--json');
+    await listening(running);
+    database.message({ chat: other, text: 'elsewhere', handle_id: database.handle('+15550101') });
+    const last = write('here');
+    await eventually(() => expect(rows(running)).toContain(last));
+    expect(running.stdout).not.toContain('elsewhere');
+  });
+
+  test('--exec gives each event to a command, one after the other, and its text is no part of a command', async () => {
+    const file = join(folder, 'events');
+    const evil = `"; touch ${folder}/evil; $(touch ${folder}/evil) \`touch ${folder}/evil\` '`;
+    const first = write(evil);
+    const last = write('last');
+    const command = `echo "begin $POSTERN_EVENT_TYPE $POSTERN_EVENT_POSITION" >> ${file}; ps -o args= -p $$ >> ${file}; cat >> ${file}; echo end >> ${file}; exit 3`;
+    const running = tail('--after', String(first - 1), '--exec', command);
+    await eventually(() => expect(running.stderr).toContain(`--after ${last})`));
+    const lines = readFileSync(file, 'utf8').trim().split('\n');
+    expect(lines.filter((line) => /^begin|^end/.test(line)).slice(0, 4)).toEqual([
+      `begin message.received ${first}`,
+      'end',
+      `begin message.received ${last}`,
+      'end',
+    ]);
+    const bodies = lines.filter((line) => line.startsWith('{')).map((line) => (JSON.parse(line) as Event).data);
+    expect(bodies[0]).toMatchObject({ id: String(first), body: evil });
+    expect(lines.filter((line) => line.startsWith('/bin/sh')).join()).not.toContain('evil');
+    expect(existsSync(join(folder, 'evil'))).toBe(false);
+    expect(running.stderr).toContain(`The command ended with 3 for message.received (--after ${first}).`);
+    expect(running.stdout).toBe('');
   });
 
   test('goes on without gap or repeat after the service was killed, says so once, and ends all the same', async () => {

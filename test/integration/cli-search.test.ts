@@ -7,6 +7,7 @@ import { PosternClient } from '../../src/client/postern-client.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
+import { PLAIN } from '../support/plain-context.ts';
 import { postern } from '../support/postern.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -46,6 +47,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
     environment: { env, platform: 'linux', homeFolder: '/nonexistent' },
     version: '0.0.0',
     isTerminal: true,
+    ...PLAIN,
     columns: 60,
     input: () => process.stdin,
     stdout: say,

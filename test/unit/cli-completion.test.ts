@@ -9,7 +9,7 @@ const program = declareProgram({ version: '0' } as ClientContext, () => async ()
 const script = zshCompletion(program);
 const hasZsh = spawnSync('zsh', ['--version']).status === 0;
 
-const HIDDEN = ['run', 'ask-automation'];
+const HIDDEN = ['run', 'ask-automation', 'check-update'];
 
 test('every command and every option of it is offered', () => {
   const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];

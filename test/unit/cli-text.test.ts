@@ -1,7 +1,13 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ProgressLine } from '../../src/cli/output/progress.ts';
+import { isColoured, painter, stateStyle } from '../../src/cli/output/style.ts';
 import { table } from '../../src/cli/output/table.ts';
-import { columnsOf, fitted, json, oneLine, printable } from '../../src/cli/output/text.ts';
+import { columnsOf, fitted, json, oneLine, printable, wrapped } from '../../src/cli/output/text.ts';
 import { shownSpan, shownTime } from '../../src/cli/output/time.ts';
+import { sinceTime } from '../../src/cli/since.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 describe('text of others on a terminal', () => {
   test('can neither colour, nor move, nor turn the direction, nor set a title', () => {
@@ -47,6 +53,69 @@ describe('columns', () => {
   });
 });
 
+describe('a long sentence', () => {
+  test('is broken between words, indented, and a path stays whole', () => {
+    expect(wrapped('The file /a/very/long/path/of/a/file is gone.', 16, 2)).toEqual([
+      '  The file',
+      '  /a/very/long/path/of/a/file',
+      '  is gone.',
+    ]);
+  });
+
+  test('is one line in a pipe', () => {
+    expect(wrapped('one two three', undefined, 4)).toEqual(['    one two three']);
+  });
+});
+
+test.each([
+  [{}, true, true],
+  [{}, false, false],
+  [{ NO_COLOR: '1' }, true, false],
+  [{ TERM: 'dumb' }, true, false],
+  [{ FORCE_COLOR: '1' }, false, true],
+  [{ FORCE_COLOR: '0' }, true, false],
+  [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+])('with %j and terminal: %s there is colour: %s', (env, isTerminal, expected) => {
+  expect(isColoured({ env, platform: 'linux', homeFolder: '/' }, isTerminal)).toBe(expected);
+});
+
+test('what takes over a second is said, counted, and erased before anything is printed', async () => {
+  const clock = new FakeClock();
+  const written: string[] = [];
+  const line = new ProgressLine((text) => void written.push(text), clock);
+  line.start('Waiting for Postern');
+  await clock.advance(999);
+  line.end();
+  expect([written, clock.pending]).toEqual([[], 0]);
+  line.start('Waiting for Postern');
+  await clock.advance(1500);
+  line.start('Sending');
+  await clock.advance(500);
+  line.end();
+  expect(written).toEqual(['\r\x1b[KWaiting for Postern … 1 s', '\r\x1b[KSending … 2 s', '\r\x1b[K']);
+  expect(clock.pending).toBe(0);
+});
+
+describe('--since', () => {
+  const nowMs = new Date(2026, 10, 22, 11, 30).getTime();
+  const local = (...parts: [number, number, number, number?, number?]): string => new Date(...parts).toISOString();
+
+  test.each([
+    ['2h', local(2026, 10, 22, 9, 30)],
+    ['90m', local(2026, 10, 22, 10, 0)],
+    ['today', local(2026, 10, 22)],
+    ['yesterday', local(2026, 10, 21)],
+    ['2026-11-01', local(2026, 10, 1)],
+    ['2026-11-01T08:00:00Z', '2026-11-01T08:00:00Z'],
+  ])('%s is meant in the time of this machine', (value, instant) => {
+    expect(sinceTime(value, nowMs)).toBe(instant);
+  });
+
+  test.each(['', 'tomorrow', '2', '2y', '-2h', '2026-02-30', '2026-13-01', '1.11.2026'])('%j is refused', (value) => {
+    expect(() => sinceTime(value, nowMs)).toThrow('It must be one of: 2h, 3d, today, yesterday');
+  });
+});
+
 describe('a table', () => {
   const columns = [{ title: 'ID' }, { title: 'TEXT', isFlexible: true, least: 4 }];
 
@@ -65,6 +134,32 @@ describe('a table', () => {
     );
     expect(lines).toEqual(['ID    TEXT', expect.stringMatching(/^1234 {2}明日.*…$/u), '5     short']);
     for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(30);
+  });
+
+  test('fits 80 columns whatever is in it, as long as what must be read leaves some room', () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', ' ', '明', '🎉', 'é'), maxLength: 90 });
+    const least = fc.integer({ min: 8, max: 30 });
+    const all = fc.array(least, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(all, fc.array(fc.array(cell, { minLength: 4, maxLength: 4 }), { maxLength: 5 }), (leasts, rows) => {
+        const flexible = leasts.map((one, place) => ({ title: `T${place}`, isFlexible: true, least: one }));
+        const cells = rows.map((row) => ['2026-11-22 11:26', 'message.received', ...row.slice(0, leasts.length)]);
+        for (const line of table([{ title: 'AT' }, { title: 'EVENT' }, ...flexible], cells, 80)) {
+          expect(columnsOf(line)).toBeLessThanOrEqual(80);
+        }
+      }),
+    );
+  });
+
+  test('is painted cell by cell, and takes no more columns for it', () => {
+    const styled = [{ title: 'STATE', style: stateStyle }, { title: 'TEXT' }];
+    const rows = [
+      ['failing', 'x'],
+      ['none', 'y'],
+    ];
+    const lines = table(styled, rows, 80, painter(true));
+    expect(lines).toEqual(['\x1b[1mSTATE\x1b[22m    \x1b[1mTEXT\x1b[22m', '\x1b[31mfailing\x1b[39m  x', 'none     y']);
+    expect(lines.map((line) => stripVTControlCharacters(line))).toEqual(table(styled, rows, 80));
   });
 
   test('keeps what must be read even where the terminal is too narrow for it', () => {

@@ -61,6 +61,7 @@ describe('what is not written', () => {
       mcp: { allowOwnerKey: false },
       changes: { enabled: 'auto' },
       search: { isEnabled: false },
+      update: { url: '' },
     });
   });
 

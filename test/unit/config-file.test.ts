@@ -136,6 +136,7 @@ describe('the first launch', () => {
       'content',
       'content_key_file',
       'backfill_hours',
+      'url',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

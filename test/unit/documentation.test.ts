@@ -69,6 +69,7 @@ test('docs/configuration.md has every key, and no other', () => {
     'changes',
     'search',
     'fleet',
+    'update',
   ];
   const written = rows('configuration.md').flatMap(([section = '', key]) => {
     const [name = ''] = quoted(section);

@@ -11,6 +11,7 @@ import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { failureSentence } from '../../src/webhooks/delivery-failure.ts';
 import { examples } from '../../src/wire/examples.ts';
+import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];
@@ -35,7 +36,7 @@ async function examined(
   const said: string[] = [];
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
   const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
-  const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false };
+  const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false, ...PLAIN };
   const code = await doctor({ json: true, prompt }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
@@ -130,7 +131,7 @@ describe('doctor', () => {
     const said: string[] = [];
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
     const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
-    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true };
+    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN };
     for (const isJson of [false, true]) await doctor({ json: isJson }, context, mac.machine());
     expect(said.join('')).toContain('fine');
     for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);

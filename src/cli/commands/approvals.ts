@@ -2,6 +2,7 @@ import type { Approval, ApprovalState, PosternClient } from '../../client/poster
 import { visible } from '../../domain/visible.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { stateStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
@@ -10,8 +11,8 @@ import { typedLine } from '../typed-line.ts';
 
 const APPROVALS: readonly Column[] = [
   { title: 'ID' },
-  { title: 'STATE' },
-  { title: 'ASKED' },
+  { title: 'STATE', style: stateStyle },
+  { title: 'ASKED', style: () => 'dim' },
   { title: 'TO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];

@@ -1,15 +1,16 @@
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { stateStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
 const LINES: readonly Column[] = [
-  { title: 'AT' },
+  { title: 'AT', style: () => 'dim' },
   { title: 'KEY' },
   { title: 'ACTION' },
-  { title: 'OUTCOME' },
+  { title: 'OUTCOME', style: stateStyle },
   { title: 'COUNT' },
   { title: 'TARGET', isFlexible: true, least: 12 },
 ];

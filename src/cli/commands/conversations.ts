@@ -13,7 +13,7 @@ export interface ConversationsOptions extends ConnectionOptions {
   readonly unread?: boolean;
 }
 
-const TIME: Column = { title: 'LAST MESSAGE' };
+const TIME: Column = { title: 'LAST MESSAGE', style: () => 'dim' };
 const WHO: readonly Column[] = [
   { title: 'CONVERSATION', isFlexible: true, least: 24 },
   { title: 'NAME', isFlexible: true },

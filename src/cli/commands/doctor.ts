@@ -10,7 +10,7 @@ import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/fil
 import { type Finding, finding, ok } from '../doctor/finding.ts';
 import { macFindings } from '../doctor/mac.ts';
 import { askService } from '../doctor/service.ts';
-import { json, printable } from '../output/text.ts';
+import { json, printable, wrapped } from '../output/text.ts';
 import { thisMachine } from '../this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {
@@ -21,6 +21,9 @@ export interface DoctorOptions extends PlaceOptions {
 
 const ANSWER_LIMIT_MS = 5000;
 const SIGNS = { ok: '✓', warning: '!', problem: '✗', unknown: '?' } as const;
+const STYLES = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'yellow' } as const;
+/** Before what is to be done about a finding, and before the rest of a sentence. */
+const ADVICE = '    ';
 
 /** `postern doctor`: looks at everything that could keep the gateway from working. 1 when there is a problem. */
 export async function doctor(
@@ -28,9 +31,11 @@ export async function doctor(
   context: Context,
   machine = thisMachine(context),
 ): Promise<number> {
+  context.progress('Checking');
   const findings = await examine(options, context, machine);
+  context.progress(undefined);
   if (options.json === true) context.stdout(json({ findings }, 2));
-  else for (const found of findings) context.stdout(...lines(found).map(printable));
+  else for (const found of findings) context.stdout(...lines(found, context));
   return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
 }
 
@@ -105,6 +110,15 @@ async function port(machine: Machine, host: string, number: number): Promise<Fin
   );
 }
 
-function lines({ state, name, sentence, what_to_do: whatToDo }: Finding): readonly string[] {
-  return [`${SIGNS[state]} ${name}: ${sentence}`, ...(whatToDo === null ? [] : [`    ${whatToDo}`])];
+function lines(
+  { state, name, sentence, what_to_do: whatToDo }: Finding,
+  { paint, columns }: Context,
+): readonly string[] {
+  const text = printable(`${name.replaceAll('_', ' ')}: ${sentence}`);
+  const [first = '', ...others] = wrapped(text, columns, ADVICE.length);
+  return [
+    `${paint(STYLES[state], SIGNS[state])} ${first.trimStart()}`,
+    ...others,
+    ...(whatToDo === null ? [] : wrapped(printable(whatToDo), columns, ADVICE.length)),
+  ];
 }

@@ -31,7 +31,7 @@ export interface AddOptions extends ListOptions {
 const KEYS: readonly Column[] = [
   { title: 'ID' },
   { title: 'NAME', isFlexible: true, least: 8 },
-  { title: 'SCOPES' },
+  { title: 'SCOPES', isFlexible: true, least: 8 },
   { title: 'READ', isFlexible: true, least: 8 },
   { title: 'SEND', isFlexible: true, least: 8 },
   { title: 'APPROVAL' },

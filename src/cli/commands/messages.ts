@@ -2,6 +2,7 @@ import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
+import { directionStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
@@ -15,8 +16,8 @@ export interface MessagesOptions extends ConnectionOptions {
 
 const COLUMNS: readonly Column[] = [
   { title: 'ROW' },
-  { title: 'TIME' },
-  { title: ' ' },
+  { title: 'TIME', style: () => 'dim' },
+  { title: ' ', style: directionStyle },
   { title: 'WHO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];

@@ -5,6 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
 import { marked, painted } from '../output/highlight.ts';
+import { directionStyle, isColoured } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
@@ -18,8 +19,8 @@ export interface SearchOptions extends ConnectionOptions {
 
 const COLUMNS: readonly Column[] = [
   { title: 'ROW' },
-  { title: 'TIME' },
-  { title: ' ' },
+  { title: 'TIME', style: () => 'dim' },
+  { title: ' ', style: directionStyle },
   { title: 'WHO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
@@ -62,8 +63,7 @@ async function find(client: PosternClient, query: string, limit: number, filter:
 }
 
 function showHits(hits: readonly SearchHit[], context: ClientContext): void {
-  const { NO_COLOR, TERM } = context.environment.env;
-  const isPainted = context.isTerminal && !NO_COLOR && TERM !== 'dumb';
+  const isPainted = isColoured(context.environment, context.isTerminal);
   const rows = hits.map(({ message, highlights }) => {
     const { id, timestamp, is_from_me: isOwn, body } = message;
     const text = messageText(isPainted ? { ...message, body: marked(body, highlights) } : message);

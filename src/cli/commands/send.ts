@@ -1,4 +1,4 @@
-import type { HeldSend, SentMessage } from '../../client/types.ts';
+import type { HeldSend, Message, SentMessage } from '../../client/types.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { upload } from '../files.ts';
@@ -6,10 +6,14 @@ import { json, oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
+import { isReached, type WaitState, waited } from './send-wait.ts';
 
 export interface SendOptions extends ConnectionOptions {
   readonly attach?: readonly string[];
   readonly idempotencyKey?: string;
+  readonly wait?: WaitState;
+  /** Seconds that --wait waits. */
+  readonly timeout?: number;
 }
 
 /** Far above the 20,000 characters that the service takes (decision D7). */
@@ -19,7 +23,7 @@ const MAX_BYTES = 1024 * 1024;
 export function send(
   recipient: string,
   text: string | undefined,
-  { attach = [], idempotencyKey, ...options }: SendOptions,
+  { attach = [], idempotencyKey, wait: wanted, timeout: seconds = 60, ...options }: SendOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
@@ -34,17 +38,54 @@ export function send(
     if (to.id !== recipient && options.json !== true) context.stderr(printable(`To ${to.shown}.`));
     const body = text === '-' ? await textFrom(context.input()) : (text ?? '');
     const uploads: string[] = [];
-    for (const path of attach) uploads.push((await upload(client, path)).id);
+    for (const path of attach) {
+      context.progress(printable(`Uploading ${oneLine(path)}`));
+      uploads.push((await upload(client, path)).id);
+    }
+    // Before the send, so that nothing can be missed.
+    const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
+    context.progress('Sending');
     const message = await client.send({
       recipient: to.id,
       body,
       ...(uploads.length > 0 && { attachment_ids: uploads }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
+    if (wanted !== undefined && !('approval' in message)) {
+      context.progress(`Waiting until it is ${wanted}`);
+      const end = await waited(client, message, { offset, wanted, seconds });
+      return told(end ?? message, to.shown, { wanted, seconds }, options, context);
+    }
     if (options.json === true) context.stdout(json(message, 2));
     else context.stdout('approval' in message ? held(message, to.shown) : outcome(message, to.shown));
-    return EXIT.ok;
+    return wanted === undefined ? EXIT.ok : EXIT.timedOut;
   });
+}
+
+/** What became of a message that was waited for, and the exit code. */
+function told(
+  message: Message,
+  recipient: string,
+  { wanted, seconds }: { readonly wanted: WaitState; readonly seconds: number },
+  options: ConnectionOptions,
+  { stdout, stderr, paint, paintError }: ClientContext,
+): number {
+  const { id, status } = message;
+  const what = `Message ${id === '' ? '' : `${id} `}to ${oneLine(recipient)}`;
+  if (options.json === true) stdout(json(message, 2));
+  if (isReached(message, wanted)) {
+    if (options.json !== true) stdout(`${what} is ${paint('green', status)}.`);
+    return EXIT.ok;
+  }
+  if (status === 'failed') {
+    stderr(paintError('red', `${what} failed: Messages could not deliver it.`));
+    return EXIT.crash;
+  }
+  stderr(
+    paintError('yellow', `${what} is ${status} after ${seconds} seconds, not ${wanted}.`),
+    'It was handed to Messages: do not send it again. Not every message is reported as delivered, SMS for example.',
+  );
+  return EXIT.timedOut;
 }
 
 function held({ approval: { id } }: HeldSend, recipient: string): string {

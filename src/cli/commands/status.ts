@@ -1,6 +1,7 @@
 import type { ChangesReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
-import { json, oneLine, printable } from '../output/text.ts';
+import type { Style } from '../output/style.ts';
+import { json, oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
@@ -9,12 +10,28 @@ export function status(options: ConnectionOptions, context: ClientContext): Prom
   return withService(options, context, async ({ client, place }) => {
     const report = await client.status();
     if (options.json === true) context.stdout(json(report, 2));
-    else context.stdout(...lines(report, place).map(printable));
+    else context.stdout(...lines(report, place).flatMap((line) => shownLine(line, context)));
     return report.backend.connected ? EXIT.ok : EXIT.unavailable;
   });
 }
 
-function lines(report: StatusReport, place: string): readonly string[] {
+/** A name, and what there is to say; wrapped on a terminal. */
+interface Line {
+  readonly name: string;
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+const NAME_COLUMNS = 12;
+
+function shownLine({ name, text, style }: Line, { paint, columns }: ClientContext): readonly string[] {
+  const [first = '', ...others] = wrapped(printable(text), columns, NAME_COLUMNS);
+  return [`${paint('bold', name)}${' '.repeat(NAME_COLUMNS - name.length)}${paint(style, first.trimStart())}`].concat(
+    others.map((rest) => paint(style, rest)),
+  );
+}
+
+function lines(report: StatusReport, place: string): readonly Line[] {
   const { backend, newest_row: newestRow, newest_event: newest, webhooks, changes, search, permissions } = report;
   const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
@@ -23,18 +40,27 @@ function lines(report: StatusReport, place: string): readonly string[] {
     line(
       'Messages',
       `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
+      backend.connected ? 'green' : 'red',
     ),
     line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
     line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
     line('Webhooks', webhooksText(webhooks)),
     ...troubled.map(({ origin, state, last_error: why, consecutive_failures: times }) => {
       const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
-      return line('', oneLine(`${origin} ${what}${why === null ? '' : `: ${why}`}`));
+      return line(
+        '',
+        oneLine(`${origin} ${what}${why === null ? '' : `: ${why}`}`),
+        state === 'held' ? 'yellow' : 'red',
+      );
     }),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...permissions.map(({ name, state, detail }) =>
-      line('Permission', `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`),
+      line(
+        'Permission',
+        `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`,
+        permissionStyle(state),
+      ),
     ),
   ];
 }
@@ -57,6 +83,10 @@ function searchText({ state, indexed_rows: rows, total_rows: total, problem }: S
   return state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
 }
 
-function line(name: string, text: string): string {
-  return `${name.padEnd(12)}${text}`;
+function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {
+  return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
+}
+
+function line(name: string, text: string, style?: Style): Line {
+  return { name, text, style };
 }

@@ -1,24 +1,31 @@
 import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../domain/event.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { pipeTo } from '../../runtime/piped-command.ts';
 import { type ClientContext, EXIT } from '../context.ts';
-import { eventLine } from '../output/event-line.ts';
-import { fitted, json, printable } from '../output/text.ts';
+import { shownEvent } from '../output/event-line.ts';
+import { json, printable } from '../output/text.ts';
+import { conversationIdOf } from '../recipient.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
   readonly changes?: boolean;
   readonly type?: readonly WebhookEventType[];
+  /** A command of the shell that is run for each event. */
+  readonly exec?: string;
 }
 
+type Listened = Event | ChangeEvent;
+
 /** `postern tail`: events as they happen, for as long as somebody reads them. */
-export function tail(options: TailOptions, context: ClientContext): Promise<number> {
+export function tail(conversation: string | undefined, options: TailOptions, context: ClientContext): Promise<number> {
   const { stderr, isTerminal } = context;
   return withService(options, context, async ({ client, place }) => {
     const changes = wantsChanges(options);
     // Asked first: a wrong address or key shall be said, not tried again and again.
     const { newest_event: newest } = await client.status();
+    const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
     const start = options.after ?? (changes ? (await client.trackedEvents()).offset : newest.row_id);
     // Not before: while nothing has answered yet, an interruption ends this command like any other.
     const signal = context.untilEnded();
@@ -32,16 +39,14 @@ export function tail(options: TailOptions, context: ClientContext): Promise<numb
       if (!isLineDown) stderr(printable(`${reason} Reconnecting; nothing will be missed.`));
       isLineDown = true;
     };
-    const line = {
-      after: start,
-      signal,
-      onReconnect,
-      ...(options.json !== true && { include: 'contacts' as const }),
-    };
+    const isPlain = options.json === true || options.exec !== undefined;
+    const line = { after: start, signal, onReconnect, ...(!isPlain && { include: 'contacts' as const }) };
     for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
       isLineDown = false;
-      last = 'offset' in event ? event.offset : event.data.id;
-      if (options.type?.includes(event.type) ?? true) await context.writeLine(lineOf(event, options, context));
+      const position = 'offset' in event ? event.offset : event.data.id;
+      const isWanted = options.type?.includes(event.type) ?? true;
+      if (isWanted && (only === undefined || isIn(event, only))) await deliver(event, position, options, context);
+      last = position;
     }
     if (isTerminal) stderr('', `To continue from here: ${changes ? '--changes ' : ''}--after ${last}`);
     return EXIT.ok;
@@ -53,8 +58,35 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-function lineOf(event: Event | ChangeEvent, options: TailOptions, { columns }: ClientContext): string {
-  if (options.json === true) return json(event);
-  const line = eventLine(event, systemClock.now());
-  return columns === undefined ? line : fitted(line, columns);
+/** What identifies a conversation on every service. */
+function partyOf(conversationId: string): string {
+  return conversationId.slice(Math.max(0, conversationId.indexOf(';')));
+}
+
+function isIn({ data }: Listened, party: string): boolean {
+  return 'conversation_id' in data && partyOf(data.conversation_id) === party;
+}
+
+async function deliver(
+  event: Listened,
+  position: string,
+  { exec, json: asJson }: TailOptions,
+  context: ClientContext,
+): Promise<void> {
+  if (exec !== undefined) await runFor(event, position, exec, context);
+  else await context.writeLine(asJson === true ? json(event) : shownEvent(event, systemClock.now(), context));
+}
+
+/** The next event waits until the command has ended. What others wrote is on its stdin alone. */
+async function runFor(
+  event: Listened,
+  position: string,
+  command: string,
+  { environment, stderr }: ClientContext,
+): Promise<void> {
+  const env = { ...environment.env, POSTERN_EVENT_TYPE: event.type, POSTERN_EVENT_POSITION: position };
+  const end = await pipeTo('/bin/sh', ['-c', command], { env, input: `${json(event)}\n` });
+  if (end.code === 0) return;
+  const how = end.code === null ? `was ended by ${end.reason}` : `ended with ${end.code}`;
+  stderr(`The command ${how} for ${event.type} (--after ${position}).`);
 }

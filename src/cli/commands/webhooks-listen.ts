@@ -6,8 +6,8 @@ import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Delivery, isLeftover, startReceiver } from '../listen-receiver.ts';
-import { eventLine } from '../output/event-line.ts';
-import { fitted, json, printable } from '../output/text.ts';
+import { shownEvent } from '../output/event-line.ts';
+import { columnsOf, json, printable } from '../output/text.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 import { type FilterOptions, filterOf, secretIn } from './webhook-settings.ts';
 
@@ -99,7 +99,7 @@ async function removed(client: PosternClient, id: string, { stderr }: ClientCont
 async function receive(
   { headers, body }: Delivery,
   { forwardTo, json: asJson }: ListenOptions,
-  { columns, writeLine, stderr }: ClientContext,
+  { columns, paint, writeLine, stderr }: ClientContext,
 ): Promise<number> {
   const event = JSON.parse(body.toString('utf8')) as Received;
   const forwarded = forwardTo === undefined ? undefined : await forward(forwardTo, { headers, body });
@@ -112,9 +112,11 @@ async function receive(
     await writeLine(json(event));
     if (notes !== '') stderr(printable(notes));
   } else {
-    const text = event.type === 'webhook.test' ? 'A test event.' : eventLine(event, systemClock.now());
-    const line = notes === '' ? text : `${text}  (${notes})`;
-    await writeLine(columns === undefined ? line : fitted(line, columns));
+    const note = notes === '' ? '' : `  (${notes})`;
+    const room = columns === undefined ? undefined : columns - columnsOf(note);
+    const text =
+      event.type === 'webhook.test' ? 'A test event.' : shownEvent(event, systemClock.now(), { columns: room, paint });
+    await writeLine(text + note);
   }
   return forwarded?.status ?? 204;
 }

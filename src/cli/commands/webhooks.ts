@@ -3,6 +3,7 @@ import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import { type Webhook, wantsChanges } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { stateStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
@@ -11,15 +12,15 @@ import { type ConnectionOptions, Refusal, withService } from '../service-connect
 const NAME: Column = { title: 'NAME', isFlexible: true, least: 6 };
 const WEBHOOKS: readonly [Column, Column, ...Column[]] = [
   { title: 'ID' },
-  { title: 'STATE' },
+  { title: 'STATE', style: stateStyle },
   { title: 'URL', isFlexible: true, least: 20 },
   { title: 'EVENTS', isFlexible: true, least: 10 },
 ];
 const DELIVERIES: readonly Column[] = [
-  { title: 'ENDED' },
+  { title: 'ENDED', style: () => 'dim' },
   { title: 'EVENT' },
   { title: 'ROW' },
-  { title: 'OUTCOME' },
+  { title: 'OUTCOME', style: stateStyle },
   { title: 'TRIES' },
   { title: 'STATUS' },
   { title: 'ERROR', isFlexible: true, least: 10 },

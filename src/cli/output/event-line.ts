@@ -3,7 +3,8 @@ import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Names } from '../../domain/names.ts';
 import type { Reaction } from '../../domain/reaction.ts';
-import { oneLine } from './text.ts';
+import { directionStyle, type Paint } from './style.ts';
+import { fitted, oneLine } from './text.ts';
 import { shownTime } from './time.ts';
 
 /** An event as one line: when, which way, who, what. A change has no time of its own and shows the present one. */
@@ -27,6 +28,22 @@ export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
       return `${now} · ${count} messages changed, between ${first} and ${last}: read them again`;
     }
   }
+}
+
+const BEGINNING = /^((?:\d{4}-\d\d-\d\d )?[\d:]+) ([←→·])/;
+
+/** The same as a terminal of so many columns shows it. */
+export function shownEvent(
+  event: Event | ChangeEvent,
+  nowMs: number,
+  { columns, paint }: { readonly columns: number | undefined; readonly paint: Paint },
+): string {
+  const whole = eventLine(event, nowMs);
+  const text = columns === undefined ? whole : fitted(whole, columns);
+  return text.replace(BEGINNING, (_, time: string, arrow: string) => {
+    const style = arrow === '·' ? 'dim' : directionStyle(arrow);
+    return `${paint('dim', time)} ${paint(style, arrow)}`;
+  });
 }
 
 function line(time: string, data: Message | Reaction, what: string): string {

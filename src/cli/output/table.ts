@@ -1,4 +1,5 @@
 import type { ClientContext } from '../context.ts';
+import { type Paint, painter, type Style } from './style.ts';
 import { columnsOf, fitted, oneLine } from './text.ts';
 
 const GAP = '  ';
@@ -9,17 +10,22 @@ export interface Column {
   readonly isFlexible?: boolean;
   /** What a flexible column is not made narrower than. */
   readonly least?: number;
+  /** How a cell looks on a terminal. */
+  readonly style?: (cell: string) => Style | undefined;
 }
+
+/** Where that is not enough, flexible columns give way down to this. */
+const MIN_COLUMNS = 4;
 
 /** Prints a table as wide as the terminal; `none`, beside what a script reads, when there are no rows. */
 export function sayTable(
-  { stdout, stderr, columns: width }: ClientContext,
+  { stdout, stderr, columns: width, paint }: ClientContext,
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   none: string,
 ): void {
   if (rows.length === 0) stderr(none);
-  else stdout(...table(columns, rows, width));
+  else stdout(...table(columns, rows, width, paint));
 }
 
 /** Lines of a table that fits `width` columns; of any width when that is undefined. */
@@ -27,33 +33,39 @@ export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width: number | undefined,
+  paint: Paint = painter(false),
 ): readonly string[] {
-  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(oneLine))];
-  const wanted = columns.map((_, place) => Math.max(...lines.map((line) => columnsOf(line[place] ?? ''))));
+  const titles = columns.map(({ title }) => title);
+  const cells = rows.map((row) => row.map(oneLine));
+  const wanted = columns.map((_, place) => Math.max(...[titles, ...cells].map((row) => columnsOf(row[place] ?? ''))));
   const widths = width === undefined ? wanted : narrowed(columns, wanted, width);
-  return lines.map((line) =>
-    line
-      .map((text, place) => padded(text, widths[place] ?? 0))
+  const line = (row: readonly string[], styleOf: (cell: string, place: number) => Style | undefined): string =>
+    row
+      .map((text, place) => {
+        const cell = fitted(text, widths[place] ?? 0);
+        // Spaces at the end of a line would be painted, and copied.
+        const gap = place === row.length - 1 ? '' : ' '.repeat((widths[place] ?? 0) - columnsOf(cell));
+        return paint(styleOf(text, place), cell) + gap;
+      })
       .join(GAP)
-      .trimEnd(),
-  );
+      .trimEnd();
+  return [line(titles, () => 'bold'), ...cells.map((row) => line(row, (text, place) => columns[place]?.style?.(text)))];
 }
 
 /** Takes from the widest flexible column until all fit, or none can give any more. */
 function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): readonly number[] {
   const widths = [...wanted];
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (columns.length - 1)) - width;
-  while (excess > 0) {
-    const spare = columns.map(({ isFlexible, least = 8 }, place) => (isFlexible ? (widths[place] ?? 0) - least : 0));
-    const place = spare.indexOf(Math.max(...spare));
-    if ((spare[place] ?? 0) <= 0) break;
-    widths[place] = (widths[place] ?? 0) - 1;
-    excess -= 1;
-  }
+  const take = (leastOf: (column: Column) => number): void => {
+    while (excess > 0) {
+      const spare = columns.map((column, place) => (column.isFlexible ? (widths[place] ?? 0) - leastOf(column) : 0));
+      const place = spare.indexOf(Math.max(...spare));
+      if ((spare[place] ?? 0) <= 0) break;
+      widths[place] = (widths[place] ?? 0) - 1;
+      excess -= 1;
+    }
+  };
+  take(({ least = 8 }) => least);
+  take(() => MIN_COLUMNS);
   return widths;
-}
-
-function padded(text: string, columns: number): string {
-  const cut = fitted(text, columns);
-  return cut + ' '.repeat(Math.max(0, columns - columnsOf(cut)));
 }

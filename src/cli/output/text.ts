@@ -57,6 +57,25 @@ export function fitted(text: string, columns: number): string {
   return columns < 1 ? '' : `${beginning}…`;
 }
 
+/**
+ * The text in lines of so many columns, each indented; one indented line without a number. A longer word, such as a
+ * path, keeps a line of its own and stays whole.
+ */
+export function wrapped(text: string, columns: number | undefined, indent: number): readonly string[] {
+  const margin = ' '.repeat(indent);
+  return text.split('\n').flatMap((line) => {
+    const lines: string[] = [];
+    for (const word of line.split(' ')) {
+      const last = lines.at(-1);
+      if (last === undefined) lines.push(margin + word);
+      else if (columns === undefined || columnsOf(last) + 1 + columnsOf(word) <= columns) {
+        lines[lines.length - 1] = `${last} ${word}`;
+      } else lines.push(margin + word);
+    }
+    return lines;
+  });
+}
+
 function segmentColumns(segment: string): number {
   if (EMPTY.test(segment)) return 0;
   return WIDE.test(segment) ? 2 : 1;

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { AppError } from '../src/domain/errors.ts';
+import { Launchd, noSession } from '../src/mac/launchd.ts';
+import { Agent } from './agent.ts';
+import { LABEL, layoutOf } from './layout.ts';
+import type { Machine } from './machine.ts';
+import type { InstallOptions } from './options.ts';
+
+export type AgentOrder = 'start' | 'stop' | 'restart';
+
+/** Starts or stops the installed agent, and waits until it answers or is gone. Throws AppError with what to do. */
+export async function controlAgent(
+  machine: Machine,
+  order: AgentOrder,
+  readSettings: InstallOptions['readSettings'],
+): Promise<void> {
+  if (machine.platform !== 'darwin') {
+    throw new AppError('not_a_mac', `There is no agent to ${order}: Postern runs at every login on Macs only.`, {
+      hint: 'Run the service here with: postern serve — and end it with Ctrl+C or SIGTERM.',
+    });
+  }
+  const layout = layoutOf(machine.home);
+  if (!existsSync(layout.plist)) {
+    throw new AppError('not_installed', `There is no agent to ${order}: Postern is not installed.`, {
+      hint: 'Run: make install',
+    });
+  }
+  const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
+  const job = await launchd.state();
+  if (job.kind === 'no_session') throw noSession();
+  if (order === 'start' && job.kind === 'running') {
+    machine.stdout(`Postern is already running, as process ${job.pid}.`);
+    return;
+  }
+  if (order === 'stop' && job.kind === 'absent') {
+    machine.stdout('Postern is not running.');
+    return;
+  }
+  // launchd starts a job that is merely ended again, so it is taken out of it.
+  if (job.kind !== 'absent') await launchd.bootout();
+  if (order === 'stop') {
+    machine.stdout('Postern has stopped. It starts again at the next login, or with: postern start');
+    return;
+  }
+  await launchd.enable();
+  await launchd.bootstrap(layout.plist);
+  machine.stdout('Starting …');
+  const settings = readSettings(layout.support);
+  if (settings.kind !== 'usable') {
+    throw new AppError('configuration_unusable', `${layout.config} cannot be used, so Postern does not start.`, {
+      hint: 'Run: postern config check',
+    });
+  }
+  const agent = new Agent(settings.config);
+  const trouble = await agent.healthTrouble(machine, launchd);
+  if (trouble !== null) {
+    throw new AppError('agent_not_healthy', trouble, { hint: 'Run: postern logs — and: postern doctor' });
+  }
+  machine.stdout(`Postern is running at ${agent.place}`);
+}

@@ -1,0 +1,70 @@
+import { layoutOf } from '../../../installer/layout.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type LogPosition, logEnd, logSince } from '../../runtime/log-tail.ts';
+import type { ClientContext } from '../context.ts';
+import { logLine } from '../output/log-line.ts';
+import { reportErrors } from '../this-machine.ts';
+
+export interface LogsOptions {
+  readonly follow?: boolean;
+  readonly lines?: number;
+  readonly errors?: boolean;
+  readonly json?: boolean;
+}
+
+const LOOK_EVERY_MS = 250;
+
+/** `postern logs`: the end of the log of the installed agent, and with `follow` what comes after it. */
+export function logs(options: LogsOptions, context: ClientContext, clock: Clock = systemClock): Promise<number> {
+  return reportErrors(show(options, context, clock), context);
+}
+
+async function show(
+  { follow = false, lines = 50, errors = false, json = false }: LogsOptions,
+  context: ClientContext,
+  clock: Clock,
+): Promise<void> {
+  const { platform, homeFolder } = context.environment;
+  if (platform !== 'darwin') {
+    throw new AppError(
+      'not_a_mac',
+      'There is no log file: only the agent that make install sets up on a Mac has one.',
+      {
+        hint: 'postern serve and postern demo write their log to the terminal or the program that started them.',
+      },
+    );
+  }
+  const file = layoutOf(homeFolder).logFiles[errors ? 1 : 0];
+  const print = async (found: readonly string[]): Promise<void> => {
+    for (const line of found) await context.writeLine(json ? line : logLine(line, context, clock.now()));
+  };
+  const end = logEnd(file, lines);
+  if (end === undefined && !follow) {
+    throw new AppError('no_log', `There is no ${file}.`, { hint: 'Postern has not run yet. Install it: make install' });
+  }
+  await print(end?.lines ?? []);
+  let position: LogPosition | undefined = end?.position;
+  const signal = follow ? context.untilEnded() : AbortSignal.abort();
+  while (!signal.aborted) {
+    await look(signal, clock);
+    const more = logSince(file, position);
+    position = more.position;
+    await print(more.lines);
+  }
+}
+
+function look(signal: AbortSignal, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(LOOK_EVERY_MS, resolve);
+    signal.addEventListener(
+      'abort',
+      () => {
+        cancel();
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

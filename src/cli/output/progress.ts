@@ -1,0 +1,44 @@
+import type { Clock } from '../../domain/ports/host.ts';
+
+/** Sooner than this nobody wonders. */
+const SHOWN_AFTER_MS = 1000;
+const ERASE = '\r\x1b[K';
+
+/** A line on a terminal that says what is waited for, from the second second on, and goes before anything is printed. */
+export class ProgressLine {
+  readonly #write: (text: string) => void;
+  readonly #clock: Clock;
+  #text = '';
+  #sinceMs = 0;
+  #isShown = false;
+  #cancel: (() => void) | undefined;
+
+  constructor(write: (text: string) => void, clock: Clock) {
+    this.#write = write;
+    this.#clock = clock;
+  }
+
+  /** From now on this is waited for. */
+  start(text: string): void {
+    this.#text = text;
+    if (this.#cancel !== undefined) return;
+    this.#sinceMs = this.#clock.monotonic();
+    this.#next();
+  }
+
+  end(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#isShown) this.#write(ERASE);
+    this.#isShown = false;
+  }
+
+  #next(): void {
+    this.#cancel = this.#clock.after(SHOWN_AFTER_MS, () => {
+      const seconds = Math.round((this.#clock.monotonic() - this.#sinceMs) / 1000);
+      this.#write(`${ERASE}${this.#text} … ${seconds} s`);
+      this.#isShown = true;
+      this.#next();
+    });
+  }
+}

@@ -1,0 +1,58 @@
+import type { Environment } from '../../config/environment.ts';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+/** The text in a style, or as it is where there is no colour. */
+export type Paint = (style: Style | undefined, text: string) => string;
+
+const CODES: Readonly<Record<Style, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+/** FORCE_COLOR decides where it is set, as in Node; else there is colour on a terminal, unless NO_COLOR is set. */
+export function isColoured({ env }: Environment, isTerminal: boolean): boolean {
+  const { FORCE_COLOR: forced, NO_COLOR: refused, TERM } = env;
+  if (forced) return forced !== '0' && forced !== 'false';
+  return isTerminal && !refused && TERM !== 'dumb';
+}
+
+export function painter(isOn: boolean): Paint {
+  return (style, text) => {
+    if (!isOn || style === undefined || text === '') return text;
+    const [on, off] = CODES[style];
+    return `\x1b[${on}m${text}\x1b[${off}m`;
+  };
+}
+
+/** Of the words that tell the state of something; none for those that need no attention. */
+const STATES: Readonly<Record<string, Style>> = {
+  healthy: 'green',
+  delivered: 'green',
+  sent: 'green',
+  allowed: 'green',
+  ok: 'green',
+  held: 'yellow',
+  pending: 'yellow',
+  paused: 'yellow',
+  unknown: 'yellow',
+  failing: 'red',
+  failed: 'red',
+  dropped: 'red',
+  denied: 'red',
+  refused: 'red',
+  void: 'red',
+};
+
+export function stateStyle(state: string): Style | undefined {
+  return STATES[state.trim()];
+}
+
+/** Own messages and those of others. */
+export function directionStyle(arrow: string): Style | undefined {
+  return arrow.trim() === '→' ? 'green' : 'cyan';
+}

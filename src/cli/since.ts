@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from 'commander';
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const STRETCH = /^(\d{1,5})(m|h|d|w)$/;
+const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31 or 2026-01-31T08:00:00Z';
+
+/**
+ * A time in the past as an instant: a stretch up to now, a day of this time zone from its midnight on, or an instant,
+ * which the service reads itself. Throws what ends a sentence about the value.
+ */
+export function sinceTime(value: string, nowMs: number): string {
+  const [, count, unit = ''] = STRETCH.exec(value) ?? [];
+  if (count !== undefined) return instant(nowMs - Number(count) * (UNIT_MS[unit] ?? 0));
+  const now = new Date(nowMs);
+  if (value === 'today' || value === 'yesterday') {
+    const back = value === 'today' ? 0 : 1;
+    return instant(new Date(now.getFullYear(), now.getMonth(), now.getDate() - back).getTime());
+  }
+  const [, year, month, day] = (DAY.exec(value) ?? []).map(Number);
+  if (year !== undefined && month !== undefined && day !== undefined) {
+    const midnight = new Date(year, month - 1, day);
+    // 2026-02-30 would be the second of March.
+    if (midnight.getMonth() === month - 1 && midnight.getDate() === day) return instant(midnight.getTime());
+  }
+  if (INSTANT.test(value)) return value;
+  throw new InvalidArgumentError(`It must be one of: ${SINCE_FORMS}.`);
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheFolder } from '../config/environment.ts';
+import { readConfig } from '../config/file.ts';
+import { startInBackground } from '../runtime/background.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { invocationOf } from './invocation.ts';
+import { oneLine } from './output/text.ts';
+
+/** What is kept between commands. */
+interface Known {
+  /** The `update.url` that was asked. */
+  readonly source: string;
+  readonly askedAt: number;
+  readonly toldAt: number;
+  /** The newest release; absent until somebody has answered. */
+  readonly version?: string;
+  readonly url?: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ANSWER_LIMIT_MS = 10_000;
+const MAX_CHARACTERS = 10_000;
+const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
+
+/**
+ * After a command on a terminal: says once a day that there is a newer release. `update.url` is asked in a process of
+ * its own, at most once a day, so that no command waits for it; its answer is told by the next one.
+ */
+export function tellOfUpdate(options: PlaceOptions, context: Context): void {
+  const source = sourceOf(options, context);
+  if (source === '') return;
+  const nowMs = systemClock.now();
+  const known = knownOf(source, context);
+  if (isOver(known.askedAt, nowMs)) {
+    if (!keep({ ...known, askedAt: nowMs }, context)) return;
+    const { command, args } = invocationOf('check-update', options, context);
+    startInBackground(command, args, context.environment.env);
+    return;
+  }
+  const { version = '', url = '' } = known;
+  if (!isNewer(version, context.version) || !isOver(known.toldAt, nowMs)) return;
+  context.stderr(context.paintError('yellow', `Postern ${version} is available; this is ${context.version}. ${url}`));
+  keep({ ...known, toldAt: nowMs }, context);
+}
+
+/** `postern check-update`: asks, and keeps the answer. Nobody watches it, so it says nothing. */
+export async function checkUpdate(options: PlaceOptions, context: Context): Promise<number> {
+  const source = sourceOf(options, context);
+  if (source === '') return EXIT.ok;
+  try {
+    const answer = await fetch(source, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+    const text = await answer.text();
+    if (!answer.ok || text.length > MAX_CHARACTERS) return EXIT.unavailable;
+    const { version, url } = JSON.parse(text) as { readonly version?: unknown; readonly url?: unknown };
+    if (typeof version !== 'string' || !VERSION.test(version) || !isWebAddress(url)) return EXIT.unavailable;
+    keep({ ...knownOf(source, context), version: version.replace(/^v/, ''), url: oneLine(url) }, context);
+    return EXIT.ok;
+  } catch {
+    return EXIT.unavailable;
+  }
+}
+
+function sourceOf(options: PlaceOptions, context: Context): string {
+  const reading = readConfig(folderOf(options, context), context.environment);
+  return reading.state === 'usable' ? reading.config.update.url : '';
+}
+
+/** Also for a clock that was set back. */
+function isOver(sinceMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) >= DAY_MS;
+}
+
+function isNewer(version: string, than: string): boolean {
+  const [one, other] = [version, than].map((text) => (VERSION.exec(text) ?? []).slice(1).map(Number));
+  if (one?.length !== 3 || other?.length !== 3) return false;
+  const place = one.findIndex((number, index) => number !== other[index]);
+  return place >= 0 && (one[place] ?? 0) > (other[place] ?? 0);
+}
+
+function isWebAddress(url: unknown): url is string {
+  return typeof url === 'string' && url.length < 500 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}
+
+function fileOf({ environment }: Context): string {
+  return join(cacheFolder(environment), 'update.json');
+}
+
+function knownOf(source: string, context: Context): Known {
+  const nothing = { source, askedAt: 0, toldAt: 0 };
+  try {
+    const known = JSON.parse(readFileSync(fileOf(context), 'utf8')) as Known;
+    return known.source === source ? known : nothing;
+  } catch {
+    return nothing;
+  }
+}
+
+/** False where it cannot be kept: then nobody is asked, rather than at every command. */
+function keep(known: Known, context: Context): boolean {
+  try {
+    mkdirSync(cacheFolder(context.environment), { recursive: true, mode: 0o700 });
+    const draft = `${fileOf(context)}.${process.pid}`;
+    writeFileSync(draft, JSON.stringify(known), { mode: 0o600 });
+    renameSync(draft, fileOf(context));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,10 @@
+import { painter } from '../../src/cli/output/style.ts';
+
+/** Of a command's context: no colour, no progress, lines of any length. */
+export const PLAIN = {
+  isErrorTerminal: false,
+  columns: undefined,
+  paint: painter(false),
+  paintError: painter(false),
+  progress: () => {},
+} as const;

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import type { CommanderError } from 'commander';
+import type { ClientContext } from '../../src/cli/context.ts';
+import { declareProgram } from '../../src/cli/program.ts';
+import { usageMistake } from '../../src/cli/usage-mistake.ts';
+
+async function mistake(line: string): Promise<readonly [string, string]> {
+  const program = declareProgram({ version: '0' } as ClientContext, () => async () => {});
+  const failure = await program.parseAsync(['node', 'postern', ...line.split(' ')]).then(
+    () => undefined,
+    (error: CommanderError) => error,
+  );
+  if (failure === undefined) throw new Error(`"${line}" is no mistake`);
+  return usageMistake(failure, program);
+}
+
+test.each([
+  ['snd', 'there is no command snd. Did you mean send?'],
+  ['mesages --demo', 'there is no command mesages. Did you mean messages?'],
+  ['--config-dir x stauts', 'there is no command stauts. Did you mean status?'],
+  ['webhooks lsit', 'there is no command webhooks lsit. Did you mean list?'],
+  ['demo sya', 'there is no command demo sya. Did you mean say?'],
+  ['config chekc', 'there is no command config chekc. Did you mean check?'],
+  ['xyzzy', 'there is no command xyzzy.'],
+  ['messages --limt 3', "unknown option '--limt' (Did you mean --limit?)."],
+  ['--demo status', '--demo is an option of a command, and goes after it: postern status --demo'],
+  ['send +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
+  ['send --demo +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
+])('"%s" is told: %s', async (line, sentence) => {
+  expect((await mistake(line))[0]).toBe(sentence);
+});
+
+test('help is named for the command that was meant', async () => {
+  expect((await mistake('webhooks add'))[1]).toBe('postern webhooks add --help lists commands and options.');
+});

@@ -16,38 +16,35 @@ const UNSPACED =
 const INSIDE = '\\p{L}\\p{N}\\p{M}\\u200C\\u200D\\u00AD';
 const MODIFIERS = '\\u{1F3FB}-\\u{1F3FF}\\uFE0E\\uFE0F';
 
+/** Characters of scripts without spaces that folding leaves as they are, where no mark follows. */
+const PLAIN = '[\\u3041-\\u3096\\u30A1-\\u30FA\\u4E00-\\u9FFF]+(?![\\p{M}\\uFF9E\\uFF9F])';
 const PIECES = new RegExp(
   [
+    `(${PLAIN})`,
+    `([a-zA-Z\\d]+)(?![${INSIDE}])`,
     // A character with its marks; halfwidth kana have theirs behind them as letters.
-    `(?<unspaced>(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
-    `(?<word>[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
-    `(?<symbol>(?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
+    `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
+    `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
+    `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
   ].join('|'),
   'gu',
 );
-const ASCII = /^[\0-\x7f]*$/;
-const ASCII_WORDS = /[a-z\d]+/g;
 
 /** The tokens of a text, in order. The same for what is indexed and for what is asked. */
 export function tokensOf(text: string): readonly Token[] {
-  return ASCII.test(text) ? asciiTokens(text.toLowerCase()) : allTokens(text);
-}
-
-/** The same as the other, in half the time. */
-function asciiTokens(text: string): readonly Token[] {
   const tokens: Token[] = [];
-  ASCII_WORDS.lastIndex = 0;
-  for (let found = ASCII_WORDS.exec(text); found !== null; found = ASCII_WORDS.exec(text)) {
-    tokens.push({ text: found[0], start: found.index, end: ASCII_WORDS.lastIndex });
-  }
-  return tokens;
-}
-
-function allTokens(text: string): readonly Token[] {
-  const tokens: Token[] = [];
-  for (const { 0: piece, index, groups } of text.matchAll(PIECES)) {
-    const folded = groups?.symbol ?? fold(piece);
-    if (folded !== '') tokens.push({ text: folded, start: index, end: index + piece.length });
+  PIECES.lastIndex = 0;
+  for (let found = PIECES.exec(text); found !== null; found = PIECES.exec(text)) {
+    const [piece, plain, ascii, symbol] = found;
+    const start = found.index;
+    if (plain !== undefined) {
+      for (let at = 0; at < plain.length; at += 1) {
+        tokens.push({ text: plain.charAt(at), start: start + at, end: start + at + 1 });
+      }
+    } else {
+      const folded = symbol ?? ascii?.toLowerCase() ?? fold(piece);
+      if (folded !== '') tokens.push({ text: folded, start, end: start + piece.length });
+    }
   }
   return tokens;
 }
@@ -90,13 +87,19 @@ const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
 /** Of a compatible form that is nothing but a mark. */
 const WITHOUT_BASE = /^\p{M}+/u;
 
+const ASCII = /^[\0-\x7f]*$/;
+
+export function isAscii(text: string): boolean {
+  return ASCII.test(text);
+}
+
 /** Kana, Chinese characters, Hangul syllables and Thai, which folding leaves as they are. */
 const CASELESS = /^[\u0E01-\u0E4E\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3]+$/;
 
 function fold(piece: string): string {
   if (CASELESS.test(piece)) return piece;
   const lower = piece.toLowerCase();
-  if (ASCII.test(lower)) return lower;
+  if (isAscii(lower)) return lower;
   let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');
   folded = folded.replace(INVISIBLE, '');
   if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTS, '');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChatIndexSource } from '../../src/chatdb/index-source.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { SearchQuery } from '../../src/domain/search.ts';
+import { hitsOf, type SearchQuery } from '../../src/domain/search.ts';
 import { Finder } from '../../src/search/finder.ts';
 import { matcherOf } from '../../src/search/matcher.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
@@ -70,11 +70,11 @@ test(`${QUERIES} random queries: no error, and exactly the messages that a look 
       hasAttachment,
       senders: from.length > 0 ? [{ isMe: true }] : [],
     };
-    const { items, stale } = finder.find(path, query, { limit: 100 });
+    const page = finder.find(path, query, { limit: 100 });
     if (n % 10 !== 0) continue;
     const matches = matcherOf(query);
     const expected = messages.filter((message) => typeof matches(message) === 'object').map(({ id }) => Number(id));
-    const found = { text, found: ids(items).toSorted((a, b) => a - b), stale };
+    const found = { text, found: ids(hitsOf(page)).toSorted((a, b) => a - b), stale: page.stale };
     expect(found).toEqual({ text, found: expected, stale: [] });
   }
   finder.close();

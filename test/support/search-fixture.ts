@@ -5,7 +5,7 @@ import { ChatLog } from '../../src/chatdb/message-log.ts';
 import type { LogEntry } from '../../src/domain/event.ts';
 import type { Offset } from '../../src/domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed.ts';
-import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
+import { hitsOf, type SearchHit, type SearchQuery } from '../../src/domain/search.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Finder } from '../../src/search/finder.ts';
 import { IndexWriter } from '../../src/search/index-writer.ts';
@@ -152,9 +152,12 @@ export function searchFixture() {
             if (!current().status().isComplete) throw new Error(JSON.stringify(current().status()));
           }),
         status: () => current().status(),
-        page: (query: SearchQuery, limit = 50, cursor?: string) => current().search(query, { limit, cursor }),
+        page: async (query: SearchQuery, limit = 50, cursor?: string) => {
+          const page = await current().search(query, { limit, cursor });
+          return { items: hitsOf(page), next: page.next };
+        },
         find: async (text: string, more: Partial<SearchQuery> = {}) =>
-          (await current().search(ask(text, more), { limit: 200 })).items,
+          hitsOf(await current().search(ask(text, more), { limit: 200 })),
       };
     },
   };

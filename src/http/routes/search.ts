@@ -2,7 +2,7 @@ import { type IncludeSet, NO_INCLUDES } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
-import type { SearchHit, SearchStatus } from '../../domain/search.ts';
+import { type HitsPage, hitsOf, type SearchHit, type SearchStatus } from '../../domain/search.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import { searchParameters } from '../../wire/search.ts';
@@ -16,8 +16,9 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
   return {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
+      const status = index.status();
       // Before the mistakes in a question that nothing can answer.
-      if (!index.status().isEnabled) throw problem('search_disabled');
+      if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
       const typed = parseSearch(q ?? '', conversationId !== undefined);
@@ -26,16 +27,17 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
       // Decision B9: a conversation that is not known has no messages.
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
-      const items = asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include);
       const same = ['q', 'conversation_id', 'include'].flatMap((name) => {
         const value = given.get(name);
         return value === null ? [] : [[name, value] as const];
       });
       return {
         status: 200,
-        body: items,
+        ...(asked.include === NO_INCLUDES
+          ? { content: { type: 'application/json', text: bytesOf(page) } }
+          : { body: await withIncludes(hitsOf(page), reader, asked.include) }),
         headers: {
-          ...completeness(index.status()),
+          ...completeness(status),
           ...(page.next !== undefined && {
             Link: nextPage(`${API}/search`, [...same, ['limit', String(asked.limit)], ['cursor', page.next]]),
           }),
@@ -43,6 +45,10 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
       };
     },
   };
+}
+
+function bytesOf({ json }: HitsPage): Buffer {
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
 /** Reads the messages again with what was asked for; one that was deleted or changed just then is left out. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { invalidRequest } from '../../domain/problems.ts';
-import type { SearchHit } from '../../domain/search.ts';
+import { hitsOf, type SearchHit } from '../../domain/search.ts';
 import { searchQueryOf } from '../../wire/search-query.ts';
 import { parseSearch } from '../../wire/search-text.ts';
 import { fenced } from '../text/fence.ts';
@@ -32,7 +32,10 @@ export const messagesSearch = tool({
     if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
     const { items, next, lines } = await fittingPage(
       wanted,
-      (count) => search.search(query, { limit: count, cursor }),
+      async (count) => {
+        const page = await search.search(query, { limit: count, cursor });
+        return { items: hitsOf(page), ...(page.next !== undefined && { next: page.next }) };
+      },
       (hits) => messageLines(hits.map(excerpt), id, context),
     );
     const { isComplete, indexedFrom } = search.status();

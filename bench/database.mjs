@@ -18,6 +18,13 @@ export function database(messages) {
   );
 }
 
+/** What the console is measured on: 3,000 conversations, one of them of 100,000 messages. */
+export function consoleDatabase() {
+  return cached('console-200000-in-3000', (path) =>
+    make(path, { messages: 200_000, conversations: 3000, busiest: 100_000 }),
+  );
+}
+
 /** As a person leaves it who reads: one in six hundred messages is unread. */
 export function readDatabase(messages) {
   const conversations = Math.max(100, Math.round((messages * 3) / 1000));

@@ -1,31 +1,48 @@
-// Many WebSocket clients in one process: they tell frames apart, and nothing more.
+// Many WebSocket clients, or clients of Server-Sent Events, in one process: they tell events apart, and nothing more.
 import { connect } from 'node:net';
 import { answer, wait } from './live-process.mjs';
 
 const OPENED_AT_ONCE = 50;
 const TEXT = 0x81;
+const COLON = 0x3a;
 /** Empty, as all pings here are, and masked with zeros. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 const clients = [];
 let lastText = '';
 
-function open(url) {
-  const { hostname, port, pathname, search } = new URL(url);
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
+/** A WebSocket for `ws:`, else a stream of Server-Sent Events with `key` in its header. */
+function open(url, key) {
+  const { protocol, hostname, port, pathname, search } = new URL(url);
+  const [headers, status, step] =
+    protocol === 'ws:'
+      ? [UPGRADE, 'HTTP/1.1 101', walk]
+      : [`Accept: text/event-stream\r\nX-API-Key: ${key}\r\n`, 'HTTP/1.1 200', walkLines];
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () =>
-      socket.write(
-        `GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-      ),
+      socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${headers}\r\n`),
     );
     const client = { socket, frames: 0, rest: Buffer.alloc(0) };
     socket.once('error', reject);
     socket.once('data', (head) => {
-      if (!head.toString('latin1').startsWith('HTTP/1.1 101')) reject(new Error(head.toString('latin1')));
+      if (!head.toString('latin1').startsWith(status)) reject(new Error(head.toString('latin1')));
       clients.push(client);
-      socket.on('data', (chunk) => walk(client, chunk));
+      socket.on('data', (chunk) => step(client, chunk));
       resolve();
     });
   });
+}
+
+/** An event ends with an empty line; one that begins with a colon is a comment. */
+function walkLines(client, chunk) {
+  let rest = client.rest.length === 0 ? chunk : Buffer.concat([client.rest, chunk]);
+  for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
+    if (rest[0] !== COLON) client.frames += 1;
+    rest = rest.subarray(end + 2);
+  }
+  client.rest = rest;
 }
 
 function walk(client, chunk) {
@@ -53,9 +70,9 @@ async function until(count) {
 
 answer({
   /** All of them at `url`, or each at its own of `urls`. */
-  async connect({ url, clients: count, urls = Array(count).fill(url) }) {
+  async connect({ url, key, clients: count, urls = Array(count).fill(url) }) {
     for (let at = 0; at < urls.length; at += OPENED_AT_ONCE)
-      await Promise.all(urls.slice(at, at + OPENED_AT_ONCE).map(open));
+      await Promise.all(urls.slice(at, at + OPENED_AT_ONCE).map((one) => open(one, key)));
   },
   until,
   async sample() {

@@ -5,6 +5,7 @@ import { clientRows } from './live-clients.mjs';
 import { idleRows } from './live-idle.mjs';
 import { latencyRows } from './live-latency.mjs';
 import { startRows } from './live-start.mjs';
+import { streamRows } from './live-streams.mjs';
 import { webhookRows } from './live-webhooks.mjs';
 
 const LONG = {
@@ -34,6 +35,7 @@ export async function* liveRows({ small, large, isQuick }) {
   yield await latencyRows(small, effort.latency);
   yield await catchUpRows(small, effort.catchUp);
   yield await clientRows(small, effort.clients);
+  yield await streamRows(small, effort.clients);
   yield await limitedSocketRows(small, effort.limited);
   yield await webhookRows(small, effort.webhooks);
 }

@@ -5,12 +5,14 @@ import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { accessRows } from './access.mjs';
 import { changeRows } from './changes.mjs';
+import { consoleRows } from './console.mjs';
 import { database, readDatabase, undatedDatabase } from './database.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
 import { mcpRows } from './mcp.mjs';
 import { nameRows } from './names.mjs';
 import { deepPageRow, newMessageRow, readerRows, sizeRows } from './reader.mjs';
+import { releaseRows } from './release.mjs';
 import { searchRows } from './search.mjs';
 import { stallRows } from './stall.mjs';
 
@@ -52,6 +54,8 @@ add(await changeRows(large, { ...effort, isQuick }));
 add(await searchRows(isQuick ? 10_000 : 1_000_000));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);
+add(await consoleRows({ isQuick }));
+add(await releaseRows({ rounds: isQuick ? 1 : 5 }));
 
 if (!isQuick) {
   const [cpu] = cpus();

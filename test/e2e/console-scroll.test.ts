@@ -113,11 +113,28 @@ describe('scrolling in the console', () => {
     await eventually(async () => expect((await shown()).at(-1)).toBe(ids.at(-1)));
   });
 
-  inBrowser('lists all conversations, page by page', async () => {
+  inBrowser('lists all conversations, page by page, and holds those near what is seen', async () => {
     await eventually(async () => {
       await page.evaluate(`document.getElementById('conversation-list').scrollTop = 1e9`);
-      expect(await page.locator('#conversation-list li').count()).toBe(CONVERSATIONS + 1);
+      expect(await page.locator('#conversation-list', { hasText: 'hello 0' }).count()).toBe(1);
     });
-    await page.locator('#conversation-list', { hasText: 'hello 0' }).waitFor();
+    const back = await page.evaluate<{ seen: number; most: number; empty: number }>(`new Promise((resolve) => {
+      const list = document.getElementById('conversation-list');
+      const { left, top } = list.getBoundingClientRect();
+      const seen = new Set();
+      let most = 0;
+      let empty = 0;
+      const step = () => {
+        for (const { dataset } of list.querySelectorAll('button')) seen.add(dataset.id);
+        most = Math.max(most, list.childElementCount);
+        if (document.elementFromPoint(left + 30, top + 30).closest('li') === null) empty += 1;
+        if (list.scrollTop === 0) return resolve({ seen: seen.size, most, empty });
+        list.scrollTop -= 400;
+        // The scroll event comes with the next frame.
+        requestAnimationFrame(() => requestAnimationFrame(step));
+      };
+      step();
+    })`);
+    expect(back).toEqual({ seen: CONVERSATIONS + 1, most: 90, empty: 0 });
   });
 });

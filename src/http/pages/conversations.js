@@ -7,10 +7,18 @@ const HUES = 6;
 const AT_ONCE = 50;
 /** So near to its end, in pixels, the next page of the list is asked for. */
 const NEAR = 400;
+/** So many items are in the page at once, and so many of them before and behind what is seen, at least. */
+const PLACED = 90;
+const MARGIN = 15;
 
 const list = element('conversation-list');
 /** Those in the list: what is known of each, and its button. */
 const known = new Map();
+/** All items in their order, of which the page holds those near what is seen: a browser lays out what it holds. */
+let items = [];
+let placedFrom = 0;
+/** Of every item, in pixels. */
+let height = 0;
 let next;
 let isLoading = false;
 
@@ -28,7 +36,8 @@ export async function showConversations(options) {
   const page = await pageOf(`conversations?limit=${AT_ONCE}&include=details,contacts`, options);
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
   known.clear();
-  list.replaceChildren(...page.items.map(itemOf));
+  items = page.items.map(itemOf);
+  place();
   next = page.next;
   element('conversation-none').hidden = page.items.length > 0;
   showUnread();
@@ -43,7 +52,8 @@ async function showMore() {
     const page = await pageOf(next);
     next = page.next;
     // One that has a new message since the page before comes twice.
-    list.append(...page.items.filter(({ id }) => !known.has(id)).map(itemOf));
+    items.push(...page.items.filter(({ id }) => !known.has(id)).map(itemOf));
+    place();
   } catch {
     // The next scroll asks again.
   } finally {
@@ -79,9 +89,36 @@ export async function noteMessage(message) {
   describe(button, conversation);
   showUnread();
   // Nothing moves under the finger of somebody who is walking through the list.
-  if (list.firstElementChild !== button.parentElement && !list.contains(document.activeElement)) {
-    list.prepend(button.parentElement);
+  const item = button.parentElement;
+  if (items[0] !== item && !list.contains(document.activeElement)) {
+    items = [item, ...items.filter((other) => other !== item)];
+    place();
   }
+}
+
+/** Holds the items near what is seen, and room for the others. */
+function place() {
+  height = items[0]?.offsetHeight || list.firstElementChild?.offsetHeight || height;
+  const first = height === 0 ? 0 : Math.floor(list.scrollTop / height);
+  placedFrom = Math.max(0, Math.min(first - PLACED / 3, items.length - PLACED));
+  const wanted = new Set(items.slice(placedFrom, placedFrom + PLACED));
+  for (const item of [...list.children]) if (!wanted.has(item)) item.remove();
+  // Those that stay are not touched: they keep the focus, and are not laid out again.
+  let at = list.firstElementChild;
+  for (const item of wanted) {
+    if (item === at) at = at.nextElementSibling;
+    else list.insertBefore(item, at);
+  }
+  list.style.paddingTop = `${placedFrom * height}px`;
+  list.style.paddingBottom = `${Math.max(0, items.length - placedFrom - PLACED) * height}px`;
+}
+
+function placeWhatIsNear() {
+  const first = list.scrollTop / height;
+  const last = first + list.clientHeight / height;
+  const isNearTop = placedFrom > 0 && first < placedFrom + MARGIN;
+  const isNearEnd = placedFrom + PLACED < items.length && last > placedFrom + PLACED - MARGIN;
+  if (isNearTop || isNearEnd) place();
 }
 
 /** A message was read on another device. */
@@ -143,6 +180,7 @@ export function offerConversations() {
   list.addEventListener(
     'scroll',
     () => {
+      placeWhatIsNear();
       if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void showMore();
     },
     { passive: true },

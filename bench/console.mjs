@@ -1,0 +1,205 @@
+// The console in Chromium before many conversations: its first paint, its longest tasks while somebody scrolls, its memory.
+import { existsSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+import { chromium } from 'playwright-core';
+import { consoleDatabase } from './database.mjs';
+import { summary } from './figures.mjs';
+import { KEY, startService } from './service.mjs';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'];
+const LONG = { rounds: 7, scrollMs: 15_000, back: 100_000 };
+const QUICK = { rounds: 2, scrollMs: 3000, back: 2000 };
+/** A fast turn of the wheel. */
+const PIXELS_A_FRAME = 80;
+
+/** Resolves with when the conversations were there and painted. */
+const NOTE_FIRST_LIST = `globalThis.listed = new Promise((resolve) =>
+  new MutationObserver((_, observer) => {
+    if (document.querySelector('#conversation-list button') === null) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+  }).observe(document, { childList: true, subtree: true }),
+);`;
+
+/** What Chromium calls one in its traces. */
+const TASK = 'ThreadControllerImpl::RunTask';
+
+/** No rows where there is no Chromium. */
+export async function consoleRows({ isQuick }) {
+  if (CHROMIUM === undefined) return [];
+  const { rounds, scrollMs, back } = isQuick ? QUICK : LONG;
+  const path = consoleDatabase();
+  const service = await startService(path);
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  try {
+    const url = `http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}`;
+    const paints = [];
+    const lists = [];
+    for (let round = 0; round <= rounds; round += 1) {
+      const page = await openPage(browser, url);
+      if (round > 0) {
+        paints.push(await page.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`));
+        lists.push(await page.evaluate('listed'));
+      }
+      await page.context().close();
+    }
+    const page = await openPage(browser, url);
+    const session = await page.context().newCDPSession(page);
+    await page.evaluate((id) => (location.hash = `#/c/${encodeURIComponent(id)}`), busiestIn(path));
+    await page.locator('#message-list [data-id]').first().waitFor();
+    const before = await memoryOf(session);
+    const inThread = await tasksDuring(session, () => page.evaluate(scrollUp, { scrollMs, step: PIXELS_A_FRAME }));
+    const seen = await page.evaluate(scrollBack, back);
+    const after = await memoryOf(session);
+    const inList = await tasksDuring(session, () => page.evaluate(scrollConversations));
+    const listed = await memoryOf(session);
+    const what = 'console, 3,000 conversations, 100,000 messages in one';
+    const row = (name, values, unit, bound, note) => ({
+      what: `${what}: ${name}`,
+      postern: summary(values),
+      unit,
+      ...(bound !== undefined && { bound }),
+      ...(note && { note }),
+    });
+    return [
+      row('navigation → first paint', paints, 'ms'),
+      row('navigation → conversations listed and painted', lists, 'ms'),
+      row(
+        'longest task while a thread is scrolled, processor time',
+        [inThread.processorMs],
+        'ms',
+        50,
+        noteOf(inThread),
+      ),
+      row(
+        'longest task while the list is scrolled to its end, processor time',
+        [inList.processorMs],
+        'ms',
+        50,
+        noteOf(inList),
+      ),
+      row(
+        `heap after ${seen.toLocaleString('en')} messages were scrolled by`,
+        [after.heapMiB],
+        'MiB',
+        32,
+        `${before.heapMiB.toFixed(1)} before`,
+      ),
+      row('elements after that', [after.nodes], 'nodes', 40_000, `${before.nodes} before`),
+      row('heap with all conversations listed too', [listed.heapMiB], 'MiB', undefined, `${listed.nodes} nodes`),
+    ];
+  } finally {
+    await browser.close();
+    await service.stop();
+  }
+}
+
+const noteOf = ({ wallMs, above }) => `${wallMs.toFixed(0)} ms by the clock, ${above} tasks above 50 ms`;
+
+function busiestIn(path) {
+  const sqlite = new Sqlite(path, { readonly: true });
+  const query =
+    'SELECT guid FROM chat JOIN (SELECT chat_id, count(*) n FROM chat_message_join GROUP BY 1) ON chat_id = chat.ROWID ORDER BY n DESC';
+  const guid = sqlite.prepare(query).pluck().get();
+  sqlite.close();
+  return guid;
+}
+
+async function openPage(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.addInitScript(NOTE_FIRST_LIST);
+  await page.goto(url);
+  await page.evaluate('listed');
+  return page;
+}
+
+async function memoryOf(session) {
+  await session.send('HeapProfiler.collectGarbage');
+  await session.send('Performance.enable');
+  const { metrics } = await session.send('Performance.getMetrics');
+  const of = (wanted) => metrics.find(({ name }) => name === wanted).value;
+  return { heapMiB: of('JSHeapUsedSize') / 2 ** 20, nodes: of('Nodes') };
+}
+
+/** The longest task of the page's main thread while `run` runs, in processor time and by the clock. */
+async function tasksDuring(session, run) {
+  const events = [];
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...value));
+  await session.send('Tracing.start', {
+    traceConfig: { includedCategories: ['toplevel', '__metadata'], excludedCategories: ['*'] },
+  });
+  await run();
+  const ended = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
+  await session.send('Tracing.end');
+  await ended;
+  session.removeAllListeners('Tracing.dataCollected');
+  const threads = new Set(
+    events.flatMap(({ name, args, pid, tid }) =>
+      name === 'thread_name' && args.name === 'CrRendererMain' ? [`${pid} ${tid}`] : [],
+    ),
+  );
+  const tasks = events.filter(
+    ({ name, ph, tid, pid, dur }) => name === TASK && ph === 'X' && dur && threads.has(`${pid} ${tid}`),
+  );
+  if (tasks.length === 0) throw new Error('the trace has no tasks');
+  const longest = (member) => tasks.reduce((most, task) => Math.max(most, task[member] ?? 0), 0) / 1000;
+  return {
+    processorMs: longest('tdur'),
+    wallMs: longest('dur'),
+    above: tasks.filter(({ tdur }) => tdur > 50_000).length,
+  };
+}
+
+/** In the page: scrolls up, a step a frame. */
+function scrollUp({ scrollMs, step }) {
+  const list = document.getElementById('message-list');
+  const endsAt = performance.now() + scrollMs;
+  return new Promise((resolve) => {
+    const turn = () => {
+      if (performance.now() > endsAt) return resolve();
+      list.scrollTop -= step;
+      requestAnimationFrame(turn);
+    };
+    requestAnimationFrame(turn);
+  });
+}
+
+/** In the page: goes back until so many other messages were shown, or the first one is. */
+function scrollBack(wanted) {
+  const list = document.getElementById('message-list');
+  const seen = new Set();
+  return new Promise((resolve) => {
+    let stillFor = 0;
+    let first;
+    const turn = () => {
+      for (const { dataset } of list.children) if (dataset.id !== undefined) seen.add(dataset.id);
+      const now = list.querySelector('[data-id]').dataset.id;
+      stillFor = now === first ? stillFor + 1 : 0;
+      first = now;
+      // Nothing more for so many frames: it is the first one.
+      if (seen.size >= wanted || stillFor > 300) return resolve(seen.size);
+      list.scrollTop = 0;
+      requestAnimationFrame(turn);
+    };
+    requestAnimationFrame(turn);
+  });
+}
+
+/** In the page: to the last of the conversations. */
+function scrollConversations() {
+  const list = document.getElementById('conversation-list');
+  return new Promise((resolve) => {
+    let stillFor = 0;
+    let count = 0;
+    const turn = () => {
+      stillFor = list.childElementCount === count ? stillFor + 1 : 0;
+      count = list.childElementCount;
+      if (stillFor > 300) return resolve(count);
+      list.scrollTop = list.scrollHeight;
+      requestAnimationFrame(turn);
+    };
+    requestAnimationFrame(turn);
+  });
+}

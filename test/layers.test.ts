@@ -63,7 +63,21 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'runtime',
   ],
   // chatdb and state: backup and restore work without a service.
-  cli: ['domain', 'client', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'installer', 'chatdb', 'state'],
+  // fleet: its keys and servers are set up without a service.
+  cli: [
+    'domain',
+    'client',
+    'app',
+    'config',
+    'runtime',
+    'mac',
+    'simulator',
+    'wire',
+    'installer',
+    'chatdb',
+    'state',
+    'fleet',
+  ],
   main: ['domain', 'app', 'config', 'runtime', 'mac', 'simulator', 'wire', 'cli'],
 };
 

@@ -3,6 +3,7 @@ import { type ClientContext, type Context, EXIT } from './context.ts';
 import { count, examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
+import { declareFleetCommands } from './fleet-commands.ts';
 
 /** The commands that serve, and those that look after the machine. */
 export function declareHostCommands(program: Command, context: ClientContext, runs: Runs): void {
@@ -79,6 +80,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
   declareAgentCommands(program, context, runs);
   declareBackupCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
+  declareFleetCommands(program, context, runs);
   program
     .command('completion')
     .description('Print a completion script for a shell.')

@@ -8,6 +8,7 @@ import type { FleetSettings } from '../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
+import { tlsOptions } from './tls.ts';
 
 /** A server that does not answer two of these is left. */
 const PING_MS = 2000;
@@ -19,7 +20,7 @@ const FIRST_RECONNECT_MS = 250;
 export interface ConnectionHost {
   readonly clock: Clock;
   readonly log: Log;
-  /** Name of this client: a mac, or `hub-…`. Its replies come to inboxes of that name. */
+  /** Name of this client: a mac, or what `hubName` gives. Its replies come to inboxes of that name. */
   readonly name: string;
 }
 
@@ -183,13 +184,15 @@ export class FleetConnection {
       );
     }
     const ca = caFile === '' ? undefined : readFleetFile(caFile, 'fleet.ca_file');
-    const isEncrypted = servers.some((server) => server.startsWith('tls://'));
+    const tls = tlsOptions(servers, ca);
     return {
       servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
       name,
       inboxPrefix: inboxPrefix(name),
       ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) }),
-      ...(isEncrypted && { tls: ca === undefined ? {} : { ca } }),
+      ...(tls !== undefined && { tls }),
+      // Others that the servers name need not be in their certificates.
+      ignoreClusterUpdates: true,
       pingInterval: PING_MS,
       maxPingOut: 2,
       timeout: REQUEST_MS,

@@ -51,6 +51,8 @@ export function encodeEvent(message: EventMessage, json: string, envelope: Envel
 export function readEventHeaders(subject: string, headers: MsgHdrs | undefined): EventMessage | undefined {
   const [, mac = ''] = /^ev\.(.*)$/s.exec(subject) ?? [];
   if (headers === undefined || !MAC_ID.test(mac)) return undefined;
+  // A Mac can make the server repeat one of its own messages at the subject of another; the server says so.
+  if (headers.has('Nats-Subject')) return undefined;
   const [row, previousRow] = [numberOf(headers.get(HEADERS.row)), numberOf(headers.get(HEADERS.previousRow))];
   const [epoch, type, id] = [headers.get(HEADERS.epoch), headers.get(HEADERS.type), headers.get(HEADERS.messageId)];
   const isKnown = headers.get(HEADERS.version) === String(VERSION);

@@ -87,6 +87,18 @@ export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;
 }
 
+/** Requests to agents, of hubs. */
+export const READS = 'rd.>';
+/** Requests of one hub to the hub that has a shard of webhooks. */
+export const SHARDS = 'wh.*';
+/** What agents say became of sends. */
+export const OUTCOMES = 'done.>';
+
+/** Name of the connection of a hub: no mac id has large letters, so that no Mac may listen to the inboxes of hubs. */
+export function hubName(id: string): string {
+  return `HUB.${id}`;
+}
+
 export function inboxPrefix(name: string): string {
   return `_INBOX_${name}`;
 }

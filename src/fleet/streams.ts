@@ -1,4 +1,11 @@
-import { AckPolicy, DiscardPolicy, type JetStreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
 import { BUCKETS, EVENTS, SENDS, sendConsumer, sendSubject } from './layout.ts';
@@ -20,7 +27,7 @@ export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24, maxByte
 /** Makes what is not there yet: streams and buckets. Agents and hubs never do. */
 export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
   const common = { storage: StorageType.File, num_replicas: size.replicas };
-  await jsm.streams.add({
+  await addMissing(jsm, {
     ...common,
     name: EVENTS.stream,
     subjects: [EVENTS.subjects],
@@ -29,7 +36,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
     discard: DiscardPolicy.Old,
     allow_direct: true,
   });
-  await jsm.streams.add({
+  await addMissing(jsm, {
     ...common,
     name: SENDS.stream,
     subjects: [SENDS.subjects],
@@ -45,6 +52,10 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   await kvm.create(BUCKETS.webhooks, bucket);
   await kvm.create(BUCKETS.lanes, bucket);
   await kvm.create(BUCKETS.outcomes, { ...bucket, ttl: 24 * HOUR_MS });
+  // With a rollup header, an agent could empty the bucket by writing to its own key.
+  for (const name of [BUCKETS.macs, BUCKETS.outcomes]) {
+    await jsm.streams.update(`KV_${name}`, { allow_rollup_hdrs: false });
+  }
 }
 
 /** What one Mac needs besides: the consumer of its sends. */
@@ -59,6 +70,29 @@ export async function createMac(jsm: JetStreamManager, mac: string): Promise<voi
   });
 }
 
+/** What waits for it is deleted too. */
 export async function removeMac(jsm: JetStreamManager, mac: string): Promise<void> {
-  await jsm.consumers.delete(SENDS.stream, sendConsumer(mac));
+  await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));
+  await unlessMissing(() => jsm.streams.purge(SENDS.stream, { filter: sendSubject(mac) }));
+}
+
+/** Changes how long events are kept; what is older is deleted. */
+export async function keepEvents(jsm: JetStreamManager, hours: number): Promise<void> {
+  await jsm.streams.update(EVENTS.stream, { max_age: nanos(hours * HOUR_MS) });
+}
+
+/** Runs `ask`; undefined when the stream, consumer or message does not exist. */
+export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Promise<Found | undefined> {
+  try {
+    return (await ask()) ?? undefined;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+type NewStream = Parameters<JetStreamManager['streams']['add']>[0];
+
+async function addMissing(jsm: JetStreamManager, stream: NewStream): Promise<void> {
+  if ((await unlessMissing(() => jsm.streams.info(stream.name))) === undefined) await jsm.streams.add(stream);
 }

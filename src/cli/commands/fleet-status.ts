@@ -1,0 +1,53 @@
+import type { FleetFolder } from '../../fleet/setup/fleet-folder.ts';
+import { type FleetReport, fleetReport, type MacReport, type StreamReport } from '../../fleet/setup/status.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { type Column, sayTable } from '../output/table.ts';
+import { json, printable } from '../output/text.ts';
+import { shownSpan } from '../output/time.ts';
+
+const MACS: readonly Column[] = [
+  { title: 'MAC' },
+  { title: 'STATE' },
+  { title: 'SEEN' },
+  { title: 'LAST EVENT' },
+  { title: 'ROW' },
+  { title: 'WAITING' },
+];
+
+/** `postern fleet status`: what the servers say. 1 when there is a problem. */
+export async function fleetStatus(folder: FleetFolder, isJson: boolean, context: ClientContext): Promise<number> {
+  const now = systemClock.now();
+  const report = await fleetReport(folder, now);
+  if (isJson) context.stdout(json(report, 2));
+  else show(report, now, context);
+  return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
+}
+
+function show({ servers, streams, macs, problems }: FleetReport, now: number, context: ClientContext): void {
+  for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
+  for (const stream of streams) context.stdout(streamLine(stream, now));
+  context.stdout('');
+  sayTable(
+    context,
+    MACS,
+    macs.map((mac) => macRow(mac, now)),
+    'There is no Mac yet. postern fleet add adds one.',
+  );
+  if (problems.length > 0) context.stdout('', ...problems.map((problem) => printable(`! ${problem}`)));
+}
+
+function streamLine({ name, messages, bytes, first, replicas }: StreamReport, now: number): string {
+  const age = first === null ? '' : `, the oldest ${ago(first, now)}`;
+  const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
+  return `Stream  ${name}: ${messages} messages, ${(bytes / 2 ** 20).toFixed(1)} MiB${age}, ${copies}`;
+}
+
+function macRow({ mac, state, lastSeen, lastEvent, row, waiting }: MacReport, now: number): readonly string[] {
+  const when = (instant: string | null): string => (instant === null ? 'never' : ago(instant, now));
+  return [mac, state, when(lastSeen), when(lastEvent), row === null ? '' : String(row), String(waiting ?? 'no queue')];
+}
+
+function ago(instant: string, now: number): string {
+  return `${shownSpan(Math.max(0, Math.floor((now - Date.parse(instant)) / 1000)))} ago`;
+}

@@ -1,0 +1,288 @@
+import { join, resolve } from 'node:path';
+import { configFolder } from '../../config/environment.ts';
+import { AppError, isAppError } from '../../domain/errors.ts';
+import type { FleetContent } from '../../domain/fleet.ts';
+import { type ServerAddress, serverAddress } from '../../fleet/setup/addresses.ts';
+import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
+import type { Manager } from '../../fleet/setup/operator-connection.ts';
+import { serverFiles } from '../../fleet/setup/server-config.ts';
+import type * as streams from '../../fleet/streams.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { commandRunner } from '../../runtime/command.ts';
+import { type ClientContext, type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
+import { programText } from '../invocation.ts';
+
+export interface FleetOptions extends CommonOptions {
+  readonly dir?: string;
+}
+
+interface InitOptions extends FleetOptions {
+  readonly server?: readonly string[];
+  readonly serverVersion?: string;
+  readonly content?: FleetContent;
+  readonly certificates: boolean;
+  readonly connect?: boolean;
+  readonly keepHours?: number;
+}
+
+interface MacOptions extends FleetOptions {
+  readonly offline?: boolean;
+}
+
+const SERVER_VERSION = '2.12';
+/** Where config.toml of a Mac is, as that file may write it. */
+const MAC_FOLDER = '~/Library/Application Support/Postern/fleet';
+
+/** `postern fleet init`: keys and configuration; with `--connect`, what is missing on the servers. */
+export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
+  return reported(context, async () => {
+    const path = fleetPath(options, context);
+    if (options.connect === true && FleetFolder.isIn(path)) {
+      await createMissing(FleetFolder.open(path), options.keepHours, context);
+      return EXIT.ok;
+    }
+    const servers = addresses(options.server ?? ['127.0.0.1:4222']);
+    const isLocal = servers.every(({ isLoopback }) => isLoopback);
+    const fleet = {
+      servers,
+      serverVersion: options.serverVersion ?? SERVER_VERSION,
+      content: options.content ?? (isLocal ? 'plain' : 'encrypted'),
+      hasCertificates: options.certificates,
+    };
+    const folder = await FleetFolder.create(path, fleet, commandRunner(context.environment.env));
+    context.stdout(...introduction(folder, servers, options, context));
+    if (options.connect === true) await createMissing(folder, options.keepHours, context);
+    return EXIT.ok;
+  });
+}
+
+export function addMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+  return reported(context, async () => {
+    const folder = FleetFolder.open(fleetPath(options, context));
+    if (folder.macs.includes(mac)) {
+      throw new AppError('mac_known', `${mac} is in the fleet already. Nothing was changed.`, {
+        hint: `If its machine was replaced: postern fleet adopt ${mac}`,
+      });
+    }
+    folder.addMac(mac, today());
+    context.stdout(...joining(mac, folder));
+    await onServers(options, folder, context, async ({ createMac }, jsm) => createMac(jsm, mac));
+    context.stdout('', ...reload(folder));
+    return EXIT.ok;
+  });
+}
+
+/** A new machine with the id of an old one: another key, and the old one is no user any more. */
+export function adoptMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+  return reported(context, async () => {
+    const folder = FleetFolder.open(fleetPath(options, context));
+    assertKnown(mac, folder);
+    folder.addMac(mac, today());
+    context.stdout(...joining(mac, folder), '', ...reload(folder), 'The old key is refused from then on.');
+    return EXIT.ok;
+  });
+}
+
+export function revokeMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
+  return reported(context, async () => {
+    const folder = FleetFolder.open(fleetPath(options, context));
+    assertKnown(mac, folder);
+    folder.removeMac(mac);
+    context.stdout(`${mac} is no user of the servers any more, and its key was deleted here.`);
+    await onServers(options, folder, context, async ({ removeMac }, jsm) => removeMac(jsm, mac));
+    context.stdout(...reload(folder), 'Until then it may go on. Its events stay in the stream until they are too old.');
+    return EXIT.ok;
+  });
+}
+
+export function rotateContentKey(options: FleetOptions, context: ClientContext): Promise<number> {
+  return reported(context, async () => {
+    const folder = FleetFolder.open(fleetPath(options, context));
+    const said = {
+      added: 'Step 1 of 3: a new key was added. Nothing is encrypted with it yet.',
+      switched: 'Step 2 of 3: the new key is used from now on. The old one still opens what is in the streams.',
+      ended: 'Step 3 of 3: the old key is gone.',
+    }[folder.rotateContentKey()];
+    context.stdout(
+      said,
+      `Copy ${MEMBER_FILES.content} from ${folder.memberFolder('hub')} to every hub, and from each folder in`,
+      `${join(folder.path, 'macs')} to that Mac; then restart Postern there.`,
+    );
+    return EXIT.ok;
+  });
+}
+
+export async function showFleet(
+  options: FleetOptions & { readonly json?: boolean },
+  context: ClientContext,
+): Promise<number> {
+  return reported(context, async () => {
+    const { fleetStatus } = await import('./fleet-status.ts');
+    return fleetStatus(FleetFolder.open(fleetPath(options, context)), options.json === true, context);
+  });
+}
+
+function fleetPath({ dir, configDir }: FleetOptions, { environment }: Context): string {
+  return dir === undefined ? join(configFolder(configDir, environment), 'fleet') : resolve(dir);
+}
+
+function addresses(written: readonly string[]): readonly ServerAddress[] {
+  const wrong = written.filter((one) => serverAddress(one) === undefined);
+  if (wrong.length > 0) {
+    throw new AppError('server_address', `--server ${wrong.join(', --server ')} cannot be used.`, {
+      hint: 'It must be a host with or without a port, such as n1.example.net:4222. nats:// is for this machine alone: TLS is required elsewhere.',
+    });
+  }
+  const servers = written.flatMap((one) => serverAddress(one) ?? []);
+  if (new Set(servers.map(({ url }) => url)).size < servers.length || servers.length === 2) {
+    throw new AppError(
+      'server_count',
+      'A cluster needs three different servers or more: two cannot agree without each other.',
+    );
+  }
+  return servers;
+}
+
+type Streams = typeof streams;
+
+async function withServers(
+  folder: FleetFolder,
+  work: (streams: Streams, jsm: Manager) => Promise<void>,
+): Promise<void> {
+  const { connectOperator, managerOf } = await import('../../fleet/setup/operator-connection.ts');
+  const connection = await connectOperator(folder, 'operator');
+  try {
+    await work(await import('../../fleet/streams.ts'), await managerOf(connection));
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Streams, buckets, and the queue of each Mac. What is there already stays as it is. */
+async function createMissing(folder: FleetFolder, keepHours: number | undefined, context: Context): Promise<void> {
+  await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents }, jsm) => {
+    const replicas = folder.servers.length >= 3 ? 3 : 1;
+    await createFleet(jsm, { ...DEFAULT_SIZE, replicas });
+    if (keepHours !== undefined) await keepEvents(jsm, keepHours);
+    for (const mac of folder.macs) await createMac(jsm, mac);
+  });
+  const macs = folder.macs.length === 0 ? '' : `, and the queues of ${folder.macs.join(', ')}`;
+  context.stdout(`The servers have all streams and buckets${macs}.`);
+}
+
+/** Without the servers the files count all the same. */
+async function onServers(
+  { offline }: MacOptions,
+  folder: FleetFolder,
+  context: Context,
+  work: (streams: Streams, jsm: Manager) => Promise<void>,
+): Promise<void> {
+  if (offline === true) return;
+  try {
+    await withServers(folder, work);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    context.stderr(error.message, 'When the servers run: postern fleet init --connect');
+  }
+}
+
+function assertKnown(mac: string, folder: FleetFolder): void {
+  if (folder.macs.includes(mac)) return;
+  throw new AppError('mac_unknown', `There is no Mac ${mac} in this fleet.`, {
+    hint: `There are: ${folder.macs.join(', ') || 'none yet; postern fleet add adds one'}.`,
+  });
+}
+
+function introduction(
+  folder: FleetFolder,
+  servers: readonly ServerAddress[],
+  options: FleetOptions,
+  context: Context,
+): readonly string[] {
+  const program = programText(context);
+  const place = options.dir === undefined ? '' : ` --dir ${quoted(folder.path)}`;
+  const files = servers.map((_, index) => serverFiles(index, servers.length).config);
+  const isLocal = servers.every(({ isLoopback }) => isLoopback);
+  return [
+    `Wrote the keys of a new fleet to ${folder.path}. Keep that folder private: who has it has the fleet.`,
+    '',
+    `  server/    for the servers: ${files.join(', ')}, users.conf${isLocal ? '' : ', tls/'}`,
+    `  hub/       for every hub: ${Object.values(MEMBER_FILES)
+      .slice(0, folder.hasAuthority ? 3 : 2)
+      .join(', ')}`,
+    '  macs/      one folder for each Mac that is added',
+    '  operator/  stays here',
+    ...(isLocal || folder.hasAuthority
+      ? []
+      : [
+          '',
+          `Put a certificate and its key for each server into ${join(folder.path, 'server/tls')}:`,
+          ...servers.map(({ host }, index) => {
+            const { certificate, key } = serverFiles(index, servers.length);
+            return `  ${certificate} and ${key} for ${host}`;
+          }),
+          '  tls/ca.pem, the certificate of the authority that signed them',
+        ]),
+    '',
+    'Next:',
+    ...(isLocal ? [] : ['  copy server/ to each server, and there:']),
+    ...files.map((file) => `  cd ${quoted(join(folder.path, 'server'))} && nats-server -c ${file}`),
+    `  ${program} fleet init${place} --connect`,
+    `  ${program} fleet add${place} m1`,
+    '',
+    'In config.toml of each hub:',
+    '',
+    ...sectionFor(folder, folder.memberFolder('hub')),
+  ];
+}
+
+function joining(mac: string, folder: FleetFolder): readonly string[] {
+  return [
+    `Wrote the key of ${mac} to ${folder.memberFolder({ mac })}. Copy that folder to the Mac, as`,
+    `  ${MAC_FOLDER}`,
+    'and add this to config.toml there:',
+    '',
+    ...sectionFor(folder, MAC_FOLDER, mac),
+  ];
+}
+
+/** The section `[fleet]` of a Mac or a hub whose files are in `place`. */
+function sectionFor(folder: FleetFolder, place: string, mac?: string): readonly string[] {
+  const text = (value: string): string => JSON.stringify(value);
+  return [
+    '[fleet]',
+    `servers = [${folder.servers.map(text).join(', ')}]`,
+    ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
+    `key_file = ${text(join(place, MEMBER_FILES.key))}`,
+    ...(folder.hasAuthority ? [`ca_file = ${text(join(place, MEMBER_FILES.authority))}`] : []),
+    `content = ${text(folder.content)}`,
+    ...(folder.content === 'plain' ? [] : [`content_key_file = ${text(join(place, MEMBER_FILES.content))}`]),
+  ];
+}
+
+function reload(folder: FleetFolder): readonly string[] {
+  return [
+    `The servers must read ${join(folder.path, 'server/users.conf')} again. Copy it to each of them, and there:`,
+    '  nats-server --signal reload',
+  ];
+}
+
+function today(): string {
+  return `${new Date(systemClock.now()).toISOString().slice(0, 19)}Z`;
+}
+
+/** A failure with a meaning becomes its sentence and what to do. */
+async function reported(context: Context, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    context.stderr(error.message, ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
+    return EXIT_CODES[error.code] ?? EXIT.refusedInput;
+  }
+}
+
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  broker_away: EXIT.unavailable,
+  certificates_not_made: EXIT.crash,
+};

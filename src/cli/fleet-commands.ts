@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type FleetContent, MAC_ID } from '../domain/fleet.ts';
+import type { ClientContext } from './context.ts';
+import { count, examples, gathered, nonEmpty, type Runs } from './declaration.ts';
+
+const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
+
+/** Commands of the person who runs a fleet of Macs. */
+export function declareFleetCommands(program: Command, context: ClientContext, runs: Runs): void {
+  const code = () => import('./commands/fleet.ts');
+  const fleet = program
+    .command('fleet')
+    .description('Set up a fleet: many Macs behind hubs, over nats-server.')
+    .addHelpText('after', examples('postern fleet init', 'postern fleet add m7', 'postern fleet status'));
+  located(fleet.command('init'))
+    .description('Make the keys of a new fleet and a configuration for its nats-server; with --connect, its streams.')
+    .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
+    .option('--server-version <version>', 'version of nats-server that will read the configuration (2.12)', version)
+    .addOption(
+      new Option('--content <mode>', 'how bodies cross the servers (encrypted; plain on loopback)').choices(CONTENTS),
+    )
+    .option('--no-certificates', 'make no certificates: you bring your own')
+    .option('--connect', 'create what is missing on the servers; may be repeated')
+    .option('--keep-hours <hours>', 'with --connect: how long events are kept (168)', count)
+    .addHelpText(
+      'after',
+      examples(
+        'postern fleet init',
+        'postern fleet init --server n1.example.net --server n2.example.net --server n3.example.net',
+        'postern fleet init --connect',
+      ),
+    )
+    .action(runs(async (command) => (await code()).initFleet(command.optsWithGlobals(), context)));
+  const onMac = (name: string, description: string): Command =>
+    located(fleet.command(name))
+      .description(description)
+      .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
+      .option('--offline', 'only write files; postern fleet init --connect does the rest later')
+      .addHelpText('after', examples(`postern fleet ${name} m7`));
+  onMac('add', 'Make the key of a Mac, and print what belongs into its config.toml.').action(
+    runs(async (command) => (await code()).addMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+  );
+  onMac('adopt', 'Give a Mac that was replaced a new key. The old one is refused from the next reload on.').action(
+    runs(async (command) => (await code()).adoptMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+  );
+  onMac('revoke', 'Take a Mac out of the fleet. Its key is refused from the next reload on.').action(
+    runs(async (command) => (await code()).revokeMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
+  );
+  located(fleet.command('rotate'))
+    .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
+    .addHelpText('after', examples('postern fleet rotate'))
+    .action(runs(async (command) => (await code()).rotateContentKey(command.optsWithGlobals(), context)));
+  located(fleet.command('status'))
+    .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
+    .option('--json', 'as JSON')
+    .addHelpText('after', examples('postern fleet status'))
+    .action(runs(async (command) => (await code()).showFleet(command.optsWithGlobals(), context)));
+}
+
+function located(command: Command): Command {
+  return command.option('--dir <folder>', 'folder of the fleet (fleet beside config.toml)', nonEmpty);
+}
+
+function macId(value: string): string {
+  if (!MAC_ID.test(value)) throw new InvalidArgumentError('It must be 1 to 32 small letters, digits and hyphens.');
+  return value;
+}
+
+function version(value: string): string {
+  if (!/^\d{1,3}\.\d{1,3}(?:\.\d{1,4})?$/.test(value))
+    throw new InvalidArgumentError('It must be a version such as 2.12.');
+  return value;
+}

@@ -1,0 +1,30 @@
+import { isIP } from 'node:net';
+
+/** One server of the cluster, as clients reach it. */
+export interface ServerAddress {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly isLoopback: boolean;
+  readonly url: string;
+}
+
+const CLIENT_PORT = 4222;
+
+/** `host`, `host:port`, or a URL; undefined when it is none, or asks for plain text off loopback. */
+export function serverAddress(written: string): ServerAddress | undefined {
+  const scheme = /^(nats|tls):\/\//.exec(written)?.[1];
+  const rest = scheme === undefined ? written : written.slice(scheme.length + 3);
+  const text = isIP(rest) === 6 ? `[${rest}]` : rest;
+  if (!/^[\w.[\]:-]+$/.test(text) || !URL.canParse(`http://${text}`)) return undefined;
+  const { hostname, port } = new URL(`http://${text}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isLoopback = isLoopbackHost(host);
+  if (scheme === 'nats' && !isLoopback) return undefined;
+  const number = port === '' ? (text.endsWith(':80') ? 80 : CLIENT_PORT) : Number(port);
+  return { host, port: number, isLoopback, url: `${isLoopback ? 'nats' : 'tls'}://${hostname}:${number}` };
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,96 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { AppError } from '../../domain/errors.ts';
+import type { CommandResult, RunCommand } from '../../runtime/command.ts';
+
+const AUTHORITY_DAYS = '3650';
+const SERVER_DAYS = '825';
+
+const AUTHORITY_EXTENSIONS = `[req]
+distinguished_name = name
+x509_extensions = authority
+prompt = no
+[name]
+CN = Postern fleet
+[authority]
+basicConstraints = critical, CA:TRUE, pathlen:0
+keyUsage = critical, keyCertSign, cRLSign
+subjectKeyIdentifier = hash
+`;
+
+/** Where the parts of a certificate go. */
+export interface CertificatePaths {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Makes an authority, and a certificate of it for each host, with the openssl of this machine. */
+export async function makeCertificates(
+  authority: CertificatePaths,
+  servers: readonly (CertificatePaths & { readonly host: string })[],
+  folder: string,
+  run: RunCommand,
+): Promise<void> {
+  const work = mkdtempSync(join(folder, '.certificates-'));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(work, name), text, { mode: 0o600 });
+    return join(work, name);
+  };
+  const openssl = async (...args: readonly string[]): Promise<void> => {
+    const result = await run('openssl', args, { cwd: work });
+    if (result.code !== 0) throw failure(result);
+  };
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  try {
+    // Made before openssl writes into them, so that the keys never exist with another mode.
+    file('ca.key', '');
+    const extensions = file('ca.cnf', AUTHORITY_EXTENSIONS);
+    await openssl(
+      ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', AUTHORITY_DAYS],
+      ...['-sha256', '-config', extensions],
+    );
+    for (const { host, certificate, key } of servers) {
+      file('server.key', '');
+      const request = file(
+        'request.cnf',
+        `[req]\ndistinguished_name = name\nprompt = no\n[name]\nCN = ${commonName(host)}\n`,
+      );
+      await openssl('req', '-new', ...newKey, '-keyout', 'server.key', '-out', 'server.csr', '-config', request);
+      await openssl(
+        ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'],
+        ...['-out', 'server.pem', '-days', SERVER_DAYS, '-sha256', '-extfile', file('server.cnf', extensionsFor(host))],
+      );
+      renameSync(join(work, 'server.key'), key);
+      renameSync(join(work, 'server.pem'), certificate);
+    }
+    renameSync(join(work, 'ca.key'), authority.key);
+    renameSync(join(work, 'ca.pem'), authority.certificate);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** A common name has at most 64 characters; clients look at the alternative name. */
+function commonName(host: string): string {
+  return host.slice(0, 64);
+}
+
+/** Servers of a cluster are each other's clients too. */
+function extensionsFor(host: string): string {
+  return [
+    'basicConstraints = CA:FALSE',
+    'keyUsage = critical, digitalSignature',
+    'extendedKeyUsage = serverAuth, clientAuth',
+    `subjectAltName = ${isIP(host) === 0 ? 'DNS' : 'IP'}:${host}`,
+    '',
+  ].join('\n');
+}
+
+function failure({ trouble, stderr }: CommandResult): AppError {
+  const why =
+    trouble === 'missing' ? 'openssl is not installed' : `openssl failed: ${stderr.trim().split('\n').at(-1)}`;
+  return new AppError('certificates_not_made', `No certificates were made, because ${why}.`, {
+    hint: 'Install openssl, or bring your own certificates: postern fleet init --no-certificates says where they go.',
+  });
+}

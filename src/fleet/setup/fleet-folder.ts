@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createUser } from '@nats-io/nkeys';
+import { AppError, errorCode } from '../../domain/errors.ts';
+import type { FleetContent } from '../../domain/fleet.ts';
+import type { RunCommand } from '../../runtime/command.ts';
+import { macKeyLine, newFleetKeyLine } from '../envelope.ts';
+import { type ServerAddress, serverAddress } from './addresses.ts';
+import { makeCertificates } from './certificates.ts';
+import { privateFolder, writePrivate } from './private-files.ts';
+import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
+import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
+
+const RECORD = 'fleet.json';
+
+/** What fleet.json keeps: no secret. */
+interface FleetRecord {
+  readonly version: 1;
+  readonly servers: readonly string[];
+  readonly content: FleetContent;
+  /** Public keys. */
+  readonly operator: string;
+  readonly system: string;
+  readonly hub: string;
+  readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
+  /** The last step that was taken to a new content key. */
+  readonly rotation?: RotationStep;
+}
+
+/** `added`: known everywhere, not used; `switched`: used; `ended`: the old one is gone. */
+export type RotationStep = 'added' | 'switched' | 'ended';
+const NEXT_STEP: Readonly<Record<RotationStep, RotationStep>> = {
+  ended: 'added',
+  added: 'switched',
+  switched: 'ended',
+};
+
+export interface NewFleet {
+  readonly servers: readonly ServerAddress[];
+  readonly serverVersion: string;
+  readonly content: FleetContent;
+  readonly hasCertificates: boolean;
+}
+
+/** The files of a hub or a Mac: what it needs besides its config.toml. */
+export const MEMBER_FILES = { key: 'nats.key', content: 'content.key', authority: 'ca.pem' } as const;
+
+/** The folder in which the person who runs a fleet keeps its keys and the configuration of its servers. */
+export class FleetFolder {
+  readonly path: string;
+  #record: FleetRecord;
+
+  private constructor(path: string, record: FleetRecord) {
+    this.path = path;
+    this.#record = record;
+  }
+
+  static async create(path: string, fleet: NewFleet, run: RunCommand): Promise<FleetFolder> {
+    const { servers, serverVersion, content, hasCertificates } = fleet;
+    if (FleetFolder.isIn(path))
+      throw new AppError('fleet_exists', `${path} already holds the keys of a fleet. Nothing was changed.`, {
+        hint: 'Name another folder with --dir.',
+      });
+    for (const part of ['', 'operator', 'hub', 'macs', 'server', 'server/tls']) privateFolder(join(path, part));
+    if (hasCertificates && servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
+    const record: FleetRecord = {
+      version: 1,
+      servers: servers.map(({ url }) => url),
+      content,
+      operator: newKey(join(path, 'operator/operator.key')),
+      system: newKey(join(path, 'operator/system.key')),
+      hub: newKey(join(path, 'hub', MEMBER_FILES.key)),
+      macs: {},
+    };
+    writePrivate(join(path, 'hub', MEMBER_FILES.content), `${newFleetKeyLine()}\n`);
+    const plan = { servers, serverVersion, routePassword: randomBytes(24).toString('hex') };
+    for (const index of servers.keys()) {
+      writePrivate(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));
+    }
+    const folder = new FleetFolder(path, record);
+    folder.#store(record);
+    return folder;
+  }
+
+  static isIn(path: string): boolean {
+    return existsSync(join(path, RECORD));
+  }
+
+  static open(path: string): FleetFolder {
+    return new FleetFolder(path, readRecord(path));
+  }
+
+  get servers(): readonly string[] {
+    return this.#record.servers;
+  }
+
+  get content(): FleetContent {
+    return this.#record.content;
+  }
+
+  get macs(): readonly string[] {
+    return Object.keys(this.#record.macs);
+  }
+
+  /** Without it, the certificates of the servers are those of a public authority. */
+  get hasAuthority(): boolean {
+    return existsSync(join(this.path, 'server', AUTHORITY_FILE));
+  }
+
+  keyFile(whose: 'operator' | 'system'): string {
+    return join(this.path, 'operator', `${whose}.key`);
+  }
+
+  memberFolder(member: 'hub' | { readonly mac: string }): string {
+    return member === 'hub' ? join(this.path, 'hub') : join(this.path, 'macs', member.mac);
+  }
+
+  /** Gives a new Mac its key, or one that is known a new key. Answers with the folder to copy there. */
+  addMac(mac: string, added: string): string {
+    const folder = this.memberFolder({ mac });
+    privateFolder(folder);
+    const key = newKey(join(folder, MEMBER_FILES.key));
+    this.#writeContentKeys(mac, this.#contentKeys());
+    if (this.hasAuthority)
+      copyFileSync(join(this.path, 'server', AUTHORITY_FILE), join(folder, MEMBER_FILES.authority));
+    this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
+    return folder;
+  }
+
+  removeMac(mac: string): void {
+    const { [mac]: _removed, ...macs } = this.#record.macs;
+    this.#store({ ...this.#record, macs });
+    rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
+  }
+
+  /** Takes the next of three steps to a new content key, after each of which every hub and Mac gets its file. */
+  rotateContentKey(): RotationStep {
+    const [first = '', second = ''] = this.#contentKeys();
+    const step = NEXT_STEP[this.#record.rotation ?? 'ended'];
+    const keys = { added: [first, newFleetKeyLine()], switched: [second, first], ended: [first] }[step];
+    writePrivate(join(this.memberFolder('hub'), MEMBER_FILES.content), lines(keys));
+    for (const mac of this.macs) this.#writeContentKeys(mac, keys);
+    this.#store({ ...this.#record, rotation: step });
+    return step;
+  }
+
+  #contentKeys(): readonly string[] {
+    const text = readFileSync(join(this.memberFolder('hub'), MEMBER_FILES.content), 'utf8');
+    return text.split('\n').filter((line) => line !== '');
+  }
+
+  #writeContentKeys(mac: string, keys: readonly string[]): void {
+    const folder = this.memberFolder({ mac });
+    privateFolder(folder);
+    writePrivate(join(folder, MEMBER_FILES.content), lines(keys.map((key) => macKeyLine(key, mac))));
+  }
+
+  /** The users first: a server that reads them knows at most more than fleet.json. */
+  #store(record: FleetRecord): void {
+    const { operator, system, hub, macs } = record;
+    const users = [
+      { name: 'operator', publicKey: operator },
+      { name: 'hubs', publicKey: hub, rights: HUB_RIGHTS },
+      ...Object.entries(macs).map(([mac, { key }]) => ({ name: mac, publicKey: key, rights: macRights(mac) })),
+    ];
+    const systemUser = { name: 'system', publicKey: system, rights: SYSTEM_RIGHTS };
+    writePrivate(join(this.path, 'server', USERS_FILE), usersConfig(users, systemUser));
+    writePrivate(join(this.path, RECORD), `${JSON.stringify(record, null, 2)}\n`);
+    this.#record = record;
+  }
+}
+
+async function certify(path: string, servers: readonly ServerAddress[], run: RunCommand): Promise<void> {
+  const authority = { certificate: join(path, 'server', AUTHORITY_FILE), key: join(path, 'operator/ca.key') };
+  const wanted = servers.map(({ host }, index) => {
+    const { certificate, key } = serverFiles(index, servers.length);
+    return { host, certificate: join(path, 'server', certificate), key: join(path, 'server', key) };
+  });
+  await makeCertificates(authority, wanted, path, run);
+  copyFileSync(authority.certificate, join(path, 'hub', MEMBER_FILES.authority));
+}
+
+function readRecord(path: string): FleetRecord {
+  const file = join(path, RECORD);
+  try {
+    const record = JSON.parse(readFileSync(file, 'utf8')) as FleetRecord;
+    if (record.version === 1 && record.servers.every((url) => serverAddress(url) !== undefined)) return record;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') {
+      throw new AppError('no_fleet', `There is no fleet in ${path}.`, {
+        hint: 'postern fleet init makes one; --dir names another folder.',
+      });
+    }
+    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+  }
+  throw new AppError('fleet_unusable', `${file} is not what postern fleet wrote.`, { hint: 'Restore it from a copy.' });
+}
+
+function lines(all: readonly string[]): string {
+  return all.map((line) => `${line}\n`).join('');
+}
+
+/** Writes a new private key, and answers with its public one. */
+function newKey(path: string): string {
+  const pair = createUser();
+  writePrivate(path, `${new TextDecoder().decode(pair.getSeed())}\n`);
+  return pair.getPublicKey();
+}

@@ -1,0 +1,147 @@
+import type { ServerAddress } from './addresses.ts';
+import type { Rights } from './rights.ts';
+
+/** Of the port of a server: where the others of its cluster reach it. */
+const CLUSTER_PORT_DISTANCE = 2000;
+const SYNC_INTERVAL_SINCE = [2, 10];
+
+/** A user by its public key. Without rights it may do everything in its account. */
+export interface ServerUser {
+  readonly name: string;
+  readonly publicKey: string;
+  readonly rights?: Rights;
+}
+
+export interface ClusterPlan {
+  readonly servers: readonly ServerAddress[];
+  /** Such as 2.12: what the configuration may say depends on it. */
+  readonly serverVersion: string;
+  /** Known to the servers alone; without it any program could join the cluster. */
+  readonly routePassword: string;
+}
+
+/** Names of the files of the server at `index`, relative to the folder it is started in. */
+export function serverFiles(index: number, count: number): Record<'config' | 'certificate' | 'key' | 'data', string> {
+  const suffix = count === 1 ? '' : `-${index + 1}`;
+  return {
+    config: `nats-server${suffix}.conf`,
+    certificate: `tls/server${suffix}.pem`,
+    key: `tls/server${suffix}.key`,
+    data: `data${suffix}`,
+  };
+}
+
+export const USERS_FILE = 'users.conf';
+export const AUTHORITY_FILE = 'tls/ca.pem';
+
+/** The configuration that the person starts from. `users.conf` beside it is written by Postern alone. */
+export function serverConfig(plan: ClusterPlan, index: number): string {
+  const { servers, serverVersion } = plan;
+  const own = servers[index];
+  if (own === undefined) throw new RangeError(`There is no server ${index}.`);
+  const files = serverFiles(index, servers.length);
+  const tls = [`cert_file: "./${files.certificate}"`, `key_file: "./${files.key}"`, `ca_file: "./${AUTHORITY_FILE}"`];
+  return [
+    '# A nats-server for a fleet of Postern, to start from: change what you like.',
+    `# Start it in the folder of this file: nats-server -c ${files.config}`,
+    `server_name: "postern-${index + 1}"`,
+    `listen: "${own.isLoopback ? bracketed(own.host) : '0.0.0.0'}:${own.port}"`,
+    '',
+    'jetstream {',
+    `  store_dir: "./${files.data}"`,
+    ...syncLines(serverVersion),
+    '}',
+    '',
+    ...(own.isLoopback ? [] : section('tls', tls)),
+    ...(servers.length === 1 ? [] : section('cluster', clusterLines(plan, own, tls))),
+    '# Who may do what. postern fleet add, revoke and adopt write it again; this server reads it again at SIGHUP.',
+    `include "./${USERS_FILE}"`,
+    '',
+  ].join('\n');
+}
+
+/** Operators, hubs and Macs with their rights. */
+export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): string {
+  return [
+    '# Written by postern fleet. Changes made here are lost.',
+    'accounts {',
+    '  FLEET {',
+    '    jetstream: enabled',
+    '    users: [',
+    ...fleet.flatMap(userLines),
+    '    ]',
+    '  }',
+    '  SYS {',
+    '    users: [',
+    ...userLines(system),
+    '    ]',
+    '  }',
+    '}',
+    'system_account: SYS',
+    '',
+  ].join('\n');
+}
+
+/** True for 2.10 and newer, which know sync_interval. */
+export function knowsSyncInterval(version: string): boolean {
+  return isAtLeast(version, SYNC_INTERVAL_SINCE);
+}
+
+export function isAtLeast(version: string, least: readonly number[]): boolean {
+  const parts = version.split(/[.-]/).map(Number);
+  for (const [place, wanted] of least.entries()) {
+    const part = parts[place] ?? 0;
+    if (part !== wanted) return part > wanted;
+  }
+  return true;
+}
+
+function syncLines(version: string): readonly string[] {
+  if (knowsSyncInterval(version)) return ['  # Every acknowledged message is on the disk.', '  sync_interval: always'];
+  return [
+    '  # Before 2.10 a server writes to the disk every two minutes, so a power cut loses what came since.',
+    '  # From 2.10 on, write here: sync_interval: always',
+  ];
+}
+
+function clusterLines({ servers, routePassword }: ClusterPlan, own: ServerAddress, tls: readonly string[]) {
+  const route = ({ host, port }: ServerAddress): string =>
+    `"nats-route://fleet:${routePassword}@${bracketed(host)}:${port + CLUSTER_PORT_DISTANCE}"`;
+  return [
+    'name: "postern"',
+    `listen: "${own.isLoopback ? bracketed(own.host) : '0.0.0.0'}:${own.port + CLUSTER_PORT_DISTANCE}"`,
+    `authorization { user: "fleet", password: "${routePassword}" }`,
+    `routes: [ ${servers
+      .filter((server) => server !== own)
+      .map(route)
+      .join(', ')} ]`,
+    ...(own.isLoopback ? [] : ['tls {', ...tls.map((line) => `  ${line}`), '  verify: true', '}']),
+  ];
+}
+
+function section(name: string, lines: readonly string[]): readonly string[] {
+  return [`${name} {`, ...lines.map((line) => `  ${line}`), '}', ''];
+}
+
+function userLines({ name, publicKey, rights }: ServerUser): readonly string[] {
+  const head = `      # ${name}`;
+  if (rights === undefined) return [head, `      { nkey: ${publicKey} }`];
+  const list = (subjects: readonly string[]): readonly string[] =>
+    subjects.map((subject) => `            "${subject}"`);
+  return [
+    head,
+    `      { nkey: ${publicKey}, permissions: {`,
+    '          publish: { allow: [',
+    ...list(rights.publish),
+    '          ] }',
+    '          subscribe: { allow: [',
+    ...list(rights.subscribe),
+    '          ] }',
+    ...(rights.answers > 0 ? [`          allow_responses: { max: ${rights.answers}, expires: "1m" }`] : []),
+    '      } }',
+  ];
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,144 @@
+import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { AWAY_MS, BUCKETS, EVENTS, eventSubject, HEADERS, SENDS, sendConsumer } from '../layout.ts';
+import { unlessMissing } from '../streams.ts';
+import type { FleetFolder } from './fleet-folder.ts';
+import { connectOperator, managerOf } from './operator-connection.ts';
+import { isAtLeast, knowsSyncInterval } from './server-config.ts';
+
+/** How long all servers have to say how they are set up. */
+const SERVERS_MS = 1500;
+/** Three copies on older servers: killing one may lose a whole stream. */
+const SAFE_COPIES_SINCE = [2, 10, 23];
+
+export interface ServerReport {
+  readonly name: string;
+  readonly version: string;
+  /** Whether an acknowledged message is on the disk. */
+  readonly syncsAlways: boolean;
+}
+
+export interface StreamReport {
+  readonly name: string;
+  readonly messages: number;
+  readonly bytes: number;
+  /** Time of the oldest message. */
+  readonly first: string | null;
+  readonly replicas: number;
+}
+
+export interface MacReport {
+  readonly mac: string;
+  /** `unknown`: it was never there. */
+  readonly state: 'present' | 'away' | 'unknown';
+  readonly lastSeen: string | null;
+  /** Of the newest event in the stream. */
+  readonly row: number | null;
+  readonly lastEvent: string | null;
+  /** Sends that wait for it; null without a queue. */
+  readonly waiting: number | null;
+}
+
+export interface FleetReport {
+  readonly servers: readonly ServerReport[];
+  readonly streams: readonly StreamReport[];
+  readonly macs: readonly MacReport[];
+  readonly problems: readonly string[];
+}
+
+/** Asks the servers. Throws AppError `broker_away`. */
+export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetReport> {
+  const connection = await connectOperator(folder, 'operator');
+  try {
+    const jsm = await managerOf(connection);
+    const found = await Promise.all(STREAMS.map((name) => streamOf(jsm, name)));
+    const streams = found.flatMap((stream) => stream ?? []);
+    const servers = await serversOf(folder);
+    const macs = await Promise.all(folder.macs.map((mac) => macOf(jsm, mac, now)));
+    const missing = STREAMS.filter((_, place) => found[place] === undefined);
+    return { servers, streams, macs, problems: problemsOf(servers, streams, missing, macs) };
+  } finally {
+    await connection.close();
+  }
+}
+
+const STREAMS = [EVENTS.stream, SENDS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)];
+
+async function streamOf(jsm: JetStreamManager, name: string): Promise<StreamReport | undefined> {
+  const info = await unlessMissing<StreamInfo>(() => jsm.streams.info(name));
+  if (info === undefined) return undefined;
+  const { state, config } = info;
+  const first = state.messages > 0 ? state.first_ts : null;
+  return { name, messages: state.messages, bytes: state.bytes, first, replicas: config.num_replicas };
+}
+
+async function macOf(jsm: JetStreamManager, mac: string, now: number): Promise<MacReport> {
+  const last = (stream: string, subject: string) =>
+    unlessMissing(() => jsm.streams.getMessage(stream, { last_by_subj: subject }));
+  const [event, presence, queue] = await Promise.all([
+    last(EVENTS.stream, eventSubject(mac)),
+    last(`KV_${BUCKETS.macs}`, `$KV.${BUCKETS.macs}.${mac}`),
+    unlessMissing(() => jsm.consumers.info(SENDS.stream, sendConsumer(mac))),
+  ]);
+  const seen = presence?.time.getTime();
+  return {
+    mac,
+    state: seen === undefined ? 'unknown' : now - seen > AWAY_MS ? 'away' : 'present',
+    lastSeen: presence?.time.toISOString() ?? null,
+    row: Number(event?.header?.get(HEADERS.row)) || null,
+    lastEvent: event?.time.toISOString() ?? null,
+    waiting: queue === undefined ? null : queue.num_pending + queue.num_ack_pending,
+  };
+}
+
+/** Each server says for itself how it is set up. */
+async function serversOf(folder: FleetFolder): Promise<readonly ServerReport[]> {
+  const connection = await connectOperator(folder, 'system');
+  try {
+    const servers = await askAll(connection);
+    return [...servers].sort((one, other) => one.name.localeCompare(other.name));
+  } finally {
+    await connection.close();
+  }
+}
+
+async function askAll(connection: NatsConnection): Promise<readonly ServerReport[]> {
+  const replies = await connection.requestMany('$SYS.REQ.SERVER.PING.JSZ', '', { maxWait: SERVERS_MS });
+  const servers: ServerReport[] = [];
+  for await (const reply of replies) {
+    const { server, data } = reply.json<{
+      server: { name: string; ver: string };
+      data?: { config?: { sync_always?: boolean } };
+    }>();
+    servers.push({ name: server.name, version: server.ver, syncsAlways: data?.config?.sync_always === true });
+  }
+  return servers;
+}
+
+function problemsOf(
+  servers: readonly ServerReport[],
+  streams: readonly StreamReport[],
+  missing: readonly string[],
+  macs: readonly MacReport[],
+): readonly string[] {
+  const old = servers.filter(({ version }) => !isAtLeast(version, SAFE_COPIES_SINCE));
+  const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);
+  const names = (some: readonly { readonly name: string }[]): string => some.map(({ name }) => name).join(', ');
+  const queueless = macs.filter(({ waiting }) => waiting === null).map(({ mac }) => mac);
+  const problems: string[] = [];
+  if (missing.length > 0) problems.push(`${missing.join(', ')} missing: postern fleet init --connect creates what is.`);
+  if (queueless.length > 0)
+    problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
+  if (streams.some(({ replicas }) => replicas > 1) && old.length > 0) {
+    problems.push(
+      `${names(old)} is older than 2.10.23: with several copies, killing one server may lose a whole stream.`,
+    );
+  }
+  if (lazy.length > 0) {
+    const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
+    problems.push(
+      `${names(lazy)} writes to the disk every two minutes: set sync_interval: always in jetstream${canNot}.`,
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { processEnvironment } from '../../src/config/environment.ts';
+import { checkConfigText } from '../../src/config/file.ts';
+import { FleetConnection } from '../../src/fleet/connection.ts';
+import { agentKeys, Envelope, hubKeys } from '../../src/fleet/envelope.ts';
+import { hubName } from '../../src/fleet/layout.ts';
+import { serverAddress } from '../../src/fleet/setup/addresses.ts';
+import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { commandRunner } from '../../src/runtime/command.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
+import { FleetServer } from '../support/fleet-server.ts';
+import { collectingLog } from '../support/log.ts';
+import { describeWithNats } from '../support/nats-server.ts';
+import { postern } from '../support/postern.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const base = temporaryFolder();
+let count = 0;
+const newFolder = (): string => join(base, `fleet-${++count}`);
+
+/** The section that a command printed, as config.toml reads it. */
+function sectionIn(printed: string): unknown {
+  const text = printed.slice(printed.indexOf('[fleet]')).split('\n\n')[0] ?? '';
+  const checked = checkConfigText(
+    `${text}\n[auth]\napi_key = "0123456789abcdef"`,
+    base,
+    processEnvironment({ HOME: '/Users/ana' }),
+  );
+  return 'mistakes' in checked ? checked.mistakes : checked.config.fleet;
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+test.each([
+  ['n1.example.net', 'tls://n1.example.net:4222'],
+  ['n1.example.net:443', 'tls://n1.example.net:443'],
+  ['tls://10.0.0.3', 'tls://10.0.0.3:4222'],
+  ['localhost', 'nats://localhost:4222'],
+  ['::1', 'nats://[::1]:4222'],
+  ['[fd00::1]:80', 'tls://[fd00::1]:80'],
+  ['nats://n1.example.net', undefined],
+  ['http://n1.example.net', undefined],
+  ['me:secret@n1.example.net', undefined],
+  ['n1.example.net/x', undefined],
+  ['', undefined],
+])('the address %s of a server is %s', (written, url) => {
+  expect(serverAddress(written)?.url).toBe(url);
+});
+
+describe('postern fleet init and add', () => {
+  test('write keys for their owner alone, and sections that config.toml takes', async () => {
+    const dir = newFolder();
+    const init = await postern(['fleet', 'init', '--dir', dir]);
+    const add = await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
+    expect([init.exitCode, add.exitCode, add.stderr]).toEqual([0, 0, '']);
+    for (const file of filesBelow(dir))
+      expect([file, (statSync(file).mode & 0o777).toString(8)]).toEqual([file, '600']);
+    expect(sectionIn(init.stdout)).toMatchObject({
+      servers: ['nats://127.0.0.1:4222'],
+      content: 'plain',
+      keyFile: join(dir, 'hub/nats.key'),
+    });
+    expect(sectionIn(add.stdout)).toMatchObject({
+      mac: 'm7',
+      keyFile: '/Users/ana/Library/Application Support/Postern/fleet/nats.key',
+    });
+    const printed = init.stdout + add.stdout;
+    const secrets = filesBelow(dir)
+      .filter((file) => file.endsWith('.key'))
+      .map((file) => readFileSync(file, 'utf8').trim());
+    expect(secrets).toHaveLength(6);
+    expect(secrets.filter((secret) => printed.includes(secret))).toEqual([]);
+    expect(secrets.filter((secret) => readFileSync(join(dir, 'server/users.conf'), 'utf8').includes(secret))).toEqual(
+      [],
+    );
+  });
+
+  test('never replace keys that are there', async () => {
+    const dir = newFolder();
+    await postern(['fleet', 'init', '--dir', dir]);
+    await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
+    const before = filesBelow(dir).map((file) => readFileSync(file, 'utf8'));
+    const [again, twice] = [
+      await postern(['fleet', 'init', '--dir', dir]),
+      await postern(['fleet', 'add', 'm7', '--dir', dir]),
+    ];
+    expect([again.exitCode, twice.exitCode]).toEqual([65, 65]);
+    expect(twice.stderr).toContain('postern fleet adopt m7');
+    expect(filesBelow(dir).map((file) => readFileSync(file, 'utf8'))).toEqual(before);
+  });
+
+  test.each([
+    [['init', '--server', 'nats://n1.example.net'], 65, 'TLS is required elsewhere'],
+    [['init', '--server', 'a.example', '--server', 'b.example'], 65, 'three different servers'],
+    [['init', '--server-version', 'latest'], 64, 'a version such as 2.12'],
+    [['add', 'M~7'], 64, 'small letters'],
+    [['revoke', 'm7'], 65, 'There is no fleet'],
+  ])('fleet %j says what is wrong', async ([command = '', ...args], exitCode, sentence) => {
+    const ended = await postern(['fleet', command, ...args, '--dir', newFolder()]);
+    expect(ended.exitCode).toBe(exitCode);
+    expect(ended.stderr).toContain(sentence);
+  });
+});
+
+test('a content key changes in three steps, and each side can read the other after every one', async () => {
+  const dir = newFolder();
+  await postern(['fleet', 'init', '--dir', dir, '--content', 'encrypted']);
+  const folder = FleetFolder.open(dir);
+  folder.addMac('m7', '2026-01-01T00:00:00Z');
+  const read = (file: string): string => readFileSync(join(dir, file), 'utf8');
+  const stages = [[read('hub/content.key'), read('macs/m7/content.key')]];
+  for (const step of ['added', 'switched', 'ended']) {
+    expect(folder.rotateContentKey()).toBe(step);
+    stages.push([read('hub/content.key'), read('macs/m7/content.key')]);
+  }
+  for (const [stage, [hubText = '']] of stages.entries()) {
+    // A Mac gets its file later or earlier than the hubs get theirs.
+    for (const [, macText = ''] of stages.slice(Math.max(0, stage - 1), stage + 2)) {
+      const [hub, mac] = [new Envelope(hubKeys(hubText)), new Envelope(agentKeys(macText))];
+      expect(hub.open('m7', ['a'], mac.seal('m7', ['a'], Buffer.from('text')))).toEqual(Buffer.from('text'));
+      expect(mac.open('m7', ['a'], hub.seal('m7', ['a'], Buffer.from('text')))).toEqual(Buffer.from('text'));
+    }
+  }
+  expect(stages[3]?.[0]).not.toBe(stages[0]?.[0]);
+});
+
+describeWithNats('nats-server with TLS', () => {
+  const dir = newFolder();
+  let folder: FleetFolder;
+  let server: FleetServer;
+  const open: FleetConnection[] = [];
+
+  beforeAll(async () => {
+    // As if it were elsewhere: on loopback there is no TLS.
+    const elsewhere = { host: '127.0.0.1', port: 4222, isLoopback: false, url: 'tls://127.0.0.1:4222' };
+    const settings = {
+      servers: [elsewhere],
+      serverVersion: '2.9',
+      content: 'encrypted',
+      hasCertificates: true,
+    } as const;
+    await FleetFolder.create(dir, settings, commandRunner({ PATH: process.env.PATH }));
+    server = await FleetServer.start(dir, 'tls');
+    folder = FleetFolder.open(dir);
+  });
+
+  afterAll(async () => {
+    for (const connection of open) await connection.close();
+    await server.stop();
+  });
+
+  const connect = (url: string, caFile: string): FleetConnection => {
+    const settings = { servers: [url], keyFile: join(folder.memberFolder('hub'), 'nats.key'), caFile };
+    const connection = new FleetConnection(settings, {
+      clock: systemClock,
+      log: collectingLog([]),
+      name: hubName('h1'),
+    });
+    open.push(connection);
+    return connection;
+  };
+
+  test('a hub with the certificate of the authority is let in', async () => {
+    const connection = connect(server.url, join(dir, 'hub/ca.pem'));
+    await eventually(() => expect(connection.trouble).toBeUndefined());
+  });
+
+  test('without that certificate, or without TLS, nothing is said to the server', async () => {
+    const untrusted = connect(server.url, '');
+    const plain = connect(server.url.replace('tls:', 'nats:'), '');
+    await waitFor(() => untrusted.trouble !== 'it was not tried yet');
+    await waitFor(() => plain.trouble !== 'it was not tried yet');
+    expect([untrusted.isConnected, plain.isConnected]).toEqual([false, false]);
+    expect(untrusted.trouble).toMatch(/certificate/);
+  });
+});
+
+describeWithNats('postern fleet init --connect and status', () => {
+  test('create what is missing, and say what the servers lack', async () => {
+    const dir = newFolder();
+    mkdirSync(dir);
+    await postern(['fleet', 'init', '--dir', dir, '--server-version', '2.9']);
+    await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
+    const server = await FleetServer.start(dir);
+    try {
+      const before = await postern(['fleet', 'status', '--dir', dir, '--json']);
+      expect(JSON.parse(before.stdout).problems).toEqual(
+        expect.arrayContaining([
+          expect.stringContaining('KV_lanes missing'),
+          expect.stringContaining('No queue of sends for m7'),
+        ]),
+      );
+      for (const hours of ['48', '24']) {
+        expect(await postern(['fleet', 'init', '--connect', '--dir', dir, '--keep-hours', hours])).toMatchObject({
+          exitCode: 0,
+          stderr: '',
+        });
+      }
+      const after = await postern(['fleet', 'status', '--dir', dir]);
+      expect(after.stdout).toMatch(/m7 +unknown +never +never +0\n/);
+      expect(after.stdout).toContain('postern-1, nats-server');
+      expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
+      expect((await postern(['fleet', 'status', '--dir', dir])).stderr).toContain('There is no Mac yet');
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('say that no server can be used, and which were tried', async () => {
+    const dir = newFolder();
+    await postern(['fleet', 'init', '--dir', dir, '--server', '127.0.0.1:9']);
+    const ended = await postern(['fleet', 'status', '--dir', dir]);
+    expect(ended.exitCode).toBe(69);
+    expect(ended.stderr).toContain('nats://127.0.0.1:9');
+  });
+});

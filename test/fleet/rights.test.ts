@@ -63,6 +63,8 @@ const WILDCARDS = [
   '*.m7',
   '*.m8',
   '$KV.>',
+  '$KV.macs.*',
+  '$KV.webhooks.*',
   '$JS.>',
   '$SYS.>',
   'wh.*',
@@ -150,7 +152,15 @@ describeWithNats('the rights that postern fleet gives', () => {
       expect.arrayContaining(['send.m7', 'rd.m8.message', 'wh.3', '$KV.lanes.m7', '$JS.API.STREAM.MSG.GET.EV']),
     );
     expect(await allowedToSubscribe(await as('hub'), [...SUBJECTS, ...WILDCARDS])).toEqual(
-      [`${HUB_INBOX}.x`, '_INBOX_HUB.>', 'wh.*', 'wh.3', 'done.>', ...MACS.map((mac) => `done.${mac}.key`)].sort(),
+      [
+        `${HUB_INBOX}.x`,
+        '_INBOX_HUB.>',
+        'wh.*',
+        'wh.3',
+        'done.>',
+        '$KV.macs.*',
+        ...MACS.flatMap((mac) => [`done.${mac}.key`, `$KV.macs.${mac}`]),
+      ].sort(),
     );
   });
 

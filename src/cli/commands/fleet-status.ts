@@ -11,8 +11,9 @@ const MACS: readonly Column[] = [
   { title: 'STATE' },
   { title: 'SEEN' },
   { title: 'LAST EVENT' },
-  { title: 'ROW' },
+  { title: 'BEHIND' },
   { title: 'WAITING' },
+  { title: 'VERSION' },
 ];
 
 /** `postern fleet status`: what the servers say. 1 when there is a problem. */
@@ -43,9 +44,20 @@ function streamLine({ name, messages, bytes, first, replicas }: StreamReport, no
   return `Stream  ${name}: ${messages} messages, ${(bytes / 2 ** 20).toFixed(1)} MiB${age}, ${copies}`;
 }
 
-function macRow({ mac, state, lastSeen, lastEvent, row, waiting }: MacReport, now: number): readonly string[] {
+function macRow(
+  { mac, state, lastSeen, lastEvent, behind, waiting, version }: MacReport,
+  now: number,
+): readonly string[] {
   const when = (instant: string | null): string => (instant === null ? 'never' : ago(instant, now));
-  return [mac, state, when(lastSeen), when(lastEvent), row === null ? '' : String(row), String(waiting ?? 'no queue')];
+  return [
+    mac,
+    state,
+    when(lastSeen),
+    when(lastEvent),
+    String(behind ?? '-'),
+    String(waiting ?? 'no queue'),
+    version ?? '-',
+  ];
 }
 
 function ago(instant: string, now: number): string {

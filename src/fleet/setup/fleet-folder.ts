@@ -5,7 +5,7 @@ import { createUser } from '@nats-io/nkeys';
 import { AppError, errorCode } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
 import type { RunCommand } from '../../runtime/command.ts';
-import { macKeyLine, newFleetKeyLine } from '../envelope.ts';
+import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../envelope.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
 import { privateFolder, writePrivate } from './private-files.ts';
@@ -106,6 +106,11 @@ export class FleetFolder {
   /** Without it, the certificates of the servers are those of a public authority. */
   get hasAuthority(): boolean {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
+  }
+
+  /** Opens and seals as hubs do. */
+  get envelope(): Envelope {
+    return this.content === 'plain' ? new Envelope() : new Envelope(hubKeys(lines(this.#contentKeys())));
   }
 
   keyFile(whose: 'operator' | 'system'): string {

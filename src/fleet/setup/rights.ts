@@ -24,12 +24,14 @@ export const HUB_RIGHTS: Rights = {
     SHARDS,
     `$KV.${BUCKETS.webhooks}.>`,
     `$KV.${BUCKETS.lanes}.>`,
+    // Which key a hub uses for which send; no Mac has an id like this.
+    `$KV.${BUCKETS.outcomes}.claims_.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,
     `$JS.API.CONSUMER.INFO.${SENDS.stream}.*`,
     ...[EVENTS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap(reading),
   ],
-  subscribe: [SHARDS, OUTCOMES, inboxPrefix(hubName('>'))],
+  subscribe: [SHARDS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
   answers: MAX_ANSWERS,
 };
 

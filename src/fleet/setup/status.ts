@@ -1,6 +1,8 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { AWAY_MS, BUCKETS, EVENTS, eventSubject, HEADERS, SENDS, sendConsumer } from '../layout.ts';
+import type { Envelope } from '../envelope.ts';
+import { AWAY_MS, BUCKETS, EVENTS, eventSubject, SENDS, sendConsumer } from '../layout.ts';
+import { type MacPresence, unpackPresence } from '../presence.ts';
 import { unlessMissing } from '../streams.ts';
 import type { FleetFolder } from './fleet-folder.ts';
 import { connectOperator, managerOf } from './operator-connection.ts';
@@ -32,9 +34,13 @@ export interface MacReport {
   /** `unknown`: it was never there. */
   readonly state: 'present' | 'away' | 'unknown';
   readonly lastSeen: string | null;
-  /** Of the newest event in the stream. */
-  readonly row: number | null;
   readonly lastEvent: string | null;
+  /** Of Postern there; null for a Mac that was never there, or whose presence cannot be opened with the key of hubs. */
+  readonly version: string | null;
+  /** How many row ids the stream is behind the Mac. */
+  readonly behind: number | null;
+  /** What keeps it from reading Messages. */
+  readonly trouble: string | null;
   /** Sends that wait for it; null without a queue. */
   readonly waiting: number | null;
 }
@@ -54,7 +60,7 @@ export async function fleetReport(folder: FleetFolder, now: number): Promise<Fle
     const found = await Promise.all(STREAMS.map((name) => streamOf(jsm, name)));
     const streams = found.flatMap((stream) => stream ?? []);
     const servers = await serversOf(folder);
-    const macs = await Promise.all(folder.macs.map((mac) => macOf(jsm, mac, now)));
+    const macs = await Promise.all(folder.macs.map((mac) => macOf(jsm, mac, folder.envelope, now)));
     const missing = STREAMS.filter((_, place) => found[place] === undefined);
     return { servers, streams, macs, problems: problemsOf(servers, streams, missing, macs) };
   } finally {
@@ -72,7 +78,7 @@ async function streamOf(jsm: JetStreamManager, name: string): Promise<StreamRepo
   return { name, messages: state.messages, bytes: state.bytes, first, replicas: config.num_replicas };
 }
 
-async function macOf(jsm: JetStreamManager, mac: string, now: number): Promise<MacReport> {
+async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now: number): Promise<MacReport> {
   const last = (stream: string, subject: string) =>
     unlessMissing(() => jsm.streams.getMessage(stream, { last_by_subj: subject }));
   const [event, presence, queue] = await Promise.all([
@@ -81,14 +87,26 @@ async function macOf(jsm: JetStreamManager, mac: string, now: number): Promise<M
     unlessMissing(() => jsm.consumers.info(SENDS.stream, sendConsumer(mac))),
   ]);
   const seen = presence?.time.getTime();
+  const said = presence === undefined ? undefined : saidBy(mac, presence.data, envelope);
+  const isAway = seen !== undefined && (now - seen > AWAY_MS || said?.isLeaving === true);
   return {
     mac,
-    state: seen === undefined ? 'unknown' : now - seen > AWAY_MS ? 'away' : 'present',
+    state: seen === undefined ? 'unknown' : isAway ? 'away' : 'present',
     lastSeen: presence?.time.toISOString() ?? null,
-    row: Number(event?.header?.get(HEADERS.row)) || null,
     lastEvent: event?.time.toISOString() ?? null,
+    version: said?.version ?? null,
+    behind: said === undefined ? null : said.newestRow - said.publishedRow,
+    trouble: said === undefined || said.health.connected ? null : said.health.message,
     waiting: queue === undefined ? null : queue.num_pending + queue.num_ack_pending,
   };
+}
+
+function saidBy(mac: string, packed: Uint8Array, envelope: Envelope): MacPresence | undefined {
+  try {
+    return unpackPresence(envelope, mac, packed);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Each server says for itself how it is set up. */
@@ -134,6 +152,7 @@ function problemsOf(
       `${names(old)} is older than 2.10.23: with several copies, killing one server may lose a whole stream.`,
     );
   }
+  for (const { mac, trouble } of macs) if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
   if (lazy.length > 0) {
     const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
     problems.push(

@@ -1,4 +1,5 @@
 // Completes what the compiler put into dist/: the files it does not copy, the entry, and the bundled program.
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
-const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns']);
+const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns', '.bash', '.fish']);
 
 function copyAssets() {
   for (const folder of ['src', 'installer']) {
@@ -100,5 +101,6 @@ await build({
 });
 makeCommentsAscii();
 copyLicences();
+writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
 // The guide, out of the same Markdown: 0.3 s.
 await import('./docs/site/build.mjs');

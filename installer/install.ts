@@ -8,6 +8,7 @@ import { linkMenuPlugin } from './menu-plugin.ts';
 import type { InstallOptions } from './options.ts';
 import { stillMissing, walkThroughPermissions } from './permissions.ts';
 import { prepareRelease } from './release.ts';
+import { linkShellFiles } from './shell-files.ts';
 import { switchOver } from './switch-over.ts';
 import { removeOldVersions } from './versions.ts';
 
@@ -34,6 +35,7 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   removeOldVersions(layout);
 
   await linkMenuPlugin(machine, layout);
+  linkShellFiles(machine, layout);
   const { client, reason } = agent;
   const missing =
     client === undefined ? [] : await walkThroughPermissions(machine, layout, client, options.permissionsLimitMs);

@@ -15,6 +15,8 @@ export interface Machine {
   readonly execPath: string;
   /** Folders in which programs are looked up, in order. */
   readonly path: readonly string[];
+  /** Folders with a `bin` for programs of the person and a `share` for what belongs to them, the best first. */
+  readonly prefixes: readonly string[];
   readonly run: RunCommand;
   readonly clock: Clock;
   /** One line for the person. */

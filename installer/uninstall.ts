@@ -7,6 +7,7 @@ import { resetPermissions } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
+import { unlinkShellFiles } from './shell-files.ts';
 
 export interface UninstallOptions {
   /** Also removes configuration, state, logs and the granted permissions. */
@@ -25,6 +26,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   const left: string[] = [];
   left.push(...(await stopAgent(machine)));
   if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
+  left.push(...unlinkShellFiles(machine, layout));
   // Before the bundle is removed: tccutil finds it by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
 

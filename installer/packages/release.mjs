@@ -33,6 +33,7 @@ try {
     description: project.description,
     license: project.license,
     bin: { postern: 'project/dist/main.js' },
+    man: ['project/dist/postern.1'],
     exports: {
       './client': {
         types: './project/dist/src/client/postern-client.d.ts',

@@ -128,7 +128,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
     );
   connected(approvals.command('show'))
     .description('Show exactly what would be sent, and to whom.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', examples('postern approvals show 0d4c'))
     .action(
       runs(async (command) =>
@@ -141,7 +141,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
     );
   connected(approvals.command('approve'))
     .description('Show it, ask, and send exactly that.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
     .addHelpText('after', examples('postern approvals approve 0d4c'))
     .action(
@@ -160,7 +160,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
     );
   connected(approvals.command('deny'))
     .description('Decide that it is not sent.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<approval>', ID, nonEmpty)
     .addHelpText('after', examples('postern approvals deny 0d4c'))
     .action(
       runs(async (command) =>

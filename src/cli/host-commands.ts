@@ -1,8 +1,10 @@
 import { Argument, type Command } from 'commander';
+import { systemClock } from '../runtime/clock.ts';
 import { type ClientContext, type Context, EXIT } from './context.ts';
 import { count, examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
+import { EXIT_CODES } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
 
 /** The commands that serve, and those that look after the machine. */
@@ -81,18 +83,37 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
   declareBackupCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
   declareFleetCommands(program, context, runs);
+  declareShellCommands(program, context, runs);
+}
+
+/** What shells and man have of the commands. */
+function declareShellCommands(program: Command, context: ClientContext, runs: Runs): void {
   program
     .command('completion')
-    .description('Print a completion script for a shell.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['zsh']))
-    .addHelpText('after', examples('postern completion zsh > ~/.zfunc/_postern', 'source <(postern completion zsh)'))
+    .description('Print the completion script of a shell.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['zsh', 'bash', 'fish']))
+    .addHelpText('after', examples('source <(postern completion zsh)', 'postern completion fish | source'))
+    .action(
+      runs(async (command) => (await import('./commands/completion.ts')).completion(command.args[0] ?? '', context)),
+    );
+  program
+    .command('man')
+    .description('Print the manual page. After make install it is there as: man postern')
+    .addHelpText('after', examples('postern man > postern.1'))
     .action(
       runs(async () => {
-        const { zshCompletion } = await import('./completion.ts');
-        context.stdout(zshCompletion(program).trimEnd());
+        const { manualPage } = await import('./manual-page.ts');
+        const day = new Date(systemClock.now()).toISOString().slice(0, 10);
+        context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODES }).trimEnd());
         return EXIT.ok;
       }),
     );
+  program
+    .command('complete', { hidden: true })
+    .description('Print what fits in place of the last word, for the scripts of shells.')
+    .argument('[words...]', 'the words of the line after the program')
+    .addHelpText('after', examples("postern complete -- messages ''"))
+    .action(runs(async (command) => (await import('./commands/complete.ts')).complete(program, command.args, context)));
 }
 
 function declareAgentCommands(program: Command, context: ClientContext, runs: Runs): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Machine } from '../../installer/machine.ts';
 import type { Settings } from '../../installer/options.ts';
@@ -22,6 +22,7 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
     temporaryFolder: tmpdir(),
     execPath: process.execPath,
     path: (environment.env.PATH ?? '').split(delimiter).filter(Boolean),
+    prefixes: prefixesOf(environment),
     run: commandRunner(environment.env),
     clock: systemClock,
     stdout(line) {
@@ -29,6 +30,12 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
       progress('Working');
     },
   };
+}
+
+/** Where programs of a person are put on a Mac; POSTERN_PREFIX names another place. */
+function prefixesOf({ env, homeFolder }: Environment): readonly string[] {
+  if (env.POSTERN_PREFIX) return [resolve(env.POSTERN_PREFIX)];
+  return ['/opt/homebrew', '/usr/local', join(homeFolder, '.local')];
 }
 
 /** The folder with package-lock.json that this file belongs to, compiled or not. */

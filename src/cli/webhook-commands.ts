@@ -35,7 +35,7 @@ export function declareWebhookCommands(
   declareSettings(webhooks, context, runs, connected);
   connected(webhooks.command('deliveries'))
     .description('List the last 100 deliveries of a webhook.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
     .action(
       runs(async (command) =>
@@ -48,7 +48,7 @@ export function declareWebhookCommands(
     );
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks test 3f2a'))
     .action(
       runs(async (command) =>
@@ -57,7 +57,7 @@ export function declareWebhookCommands(
     );
   connected(webhooks.command('replay'))
     .description('Redeliver everything after a row, or what was dropped; or skip what is not delivered yet.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
     .option('--dropped', 'what was dropped, before the next event')
     .option('--latest', 'go on with the next event')
@@ -121,7 +121,7 @@ function declareSettings(
     );
   settings(connected(webhooks.command('edit')))
     .description('Change a webhook. What is not given stays, and so does its position.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .option('--to <url>', 'the URL that events are posted to', nonEmpty)
     .option('--no-name', 'without a name')
     .option('--no-secret', 'without a signature')
@@ -145,7 +145,7 @@ function declareSettings(
     );
   connected(webhooks.command('show'))
     .description('Show the settings of a webhook and how it is doing.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks show 3f2a'))
     .action(
       runs(async (command) =>
@@ -163,7 +163,7 @@ function declareSettings(
           ? 'Deliver nothing until it is resumed. It keeps its position.'
           : 'Go on, with everything since the pause.',
       )
-      .argument('<id>', ID, nonEmpty)
+      .argument('<webhook>', ID, nonEmpty)
       .addHelpText('after', examples(`postern webhooks ${change} 3f2a`))
       .action(
         runs(async (command) => {
@@ -174,7 +174,7 @@ function declareSettings(
   }
   connected(webhooks.command('remove'))
     .description('Remove a webhook; nothing more is sent to it.')
-    .argument('<id>', ID, nonEmpty)
+    .argument('<webhook>', ID, nonEmpty)
     .addHelpText('after', examples('postern webhooks remove 3f2a'))
     .action(
       runs(async (command) =>
@@ -204,7 +204,11 @@ function settings(command: Command): Command {
 
 function filters(command: Command): Command {
   return command
-    .option('--conversation <id>', 'only of this conversation: an id, an address or a name; may be repeated', gathered)
+    .option(
+      '--conversation <conversation>',
+      'only of this conversation: an id, an address or a name; may be repeated',
+      gathered,
+    )
     .option('--sender <address>', 'only by this person; may be repeated', gathered)
     .addOption(new Option('--from <whom>', 'only own messages, or only those of others').choices(['me', 'others']));
 }

@@ -32,9 +32,10 @@ test('the release is small', () => {
   expect(statSync(TARBALL).size).toBeLessThan(MAX_BYTES);
 });
 
-test('it puts postern on the path', () => {
+test('it puts postern on the path, and its manual page where man looks', () => {
   const { stdout } = spawnSync(join(prefix, 'bin/postern'), ['--version'], { encoding: 'utf8' });
   expect(stdout).toBe(`${version}\n`);
+  expect(readFileSync(join(prefix, 'share/man/man1/postern.1'), 'utf8')).toContain('.TH POSTERN 1');
 });
 
 /** Node 20 takes the native library that is packed, Node 22 its own SQLite when that library is for another. */

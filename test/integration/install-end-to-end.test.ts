@@ -1,8 +1,9 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SHARED_FILES } from '../../installer/shell-files.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
@@ -21,11 +22,17 @@ beforeAll(async () => {
 });
 afterAll(() => mac.close());
 
+const prefix = (): string => join(mac.folder, 'prefix');
+
 function make(target: string, isMac: boolean, ...options: string[]): SpawnSyncReturns<string> {
   return spawnSync('make', [target, `ARGS=${options.join(' ')}`], {
     cwd: REPOSITORY,
     encoding: 'utf8',
-    env: isMac ? { ...mac.environment, NODE_OPTIONS: `--import=${PRETEND}` } : { ...mac.environment },
+    env: {
+      ...mac.environment,
+      POSTERN_PREFIX: prefix(),
+      ...(isMac && { NODE_OPTIONS: `--import=${PRETEND}` }),
+    },
   });
 }
 
@@ -47,6 +54,12 @@ describe('from a checkout, with the real program', () => {
   test('the installed command runs the installed code', async () => {
     const shown = await mac.machine().run(mac.layout.command, ['--version']);
     expect(shown.stdout).toMatch(/^\d+\.\d+\.\d+/);
+    const linked = await mac.machine().run(join(prefix(), 'bin/postern'), ['--version']);
+    expect(linked.stdout).toBe(shown.stdout);
+    // What the links lead to is there: the manual page, and a completion for each shell.
+    for (const path of Object.keys(SHARED_FILES)) {
+      expect(readFileSync(join(prefix(), path), 'utf8')).toContain('postern');
+    }
   });
 
   test('make uninstall takes it away and keeps the configuration', async () => {
@@ -55,6 +68,7 @@ describe('from a checkout, with the real program', () => {
     expect(existsSync(mac.layout.app)).toBe(false);
     expect(readdirSync(mac.layout.support)).toEqual(expect.arrayContaining(['config.toml']));
     expect(existsSync(mac.layout.versions)).toBe(false);
+    expect(lstatSync(join(prefix(), 'bin/postern'), { throwIfNoEntry: false })).toBeUndefined();
     expect(make('uninstall', true, '--purge').status).toBe(0);
     expect(existsSync(mac.layout.support)).toBe(false);
   });

@@ -143,6 +143,7 @@ async function installed(changes: Partial<Machine> = {}): Promise<Outcome> {
     temporaryFolder: folder,
     execPath: process.execPath,
     path: [dirname(process.execPath), '/usr/bin', '/bin'],
+    prefixes: [join(home, '.local')],
     run: commandRunner(environment()),
     clock: systemClock,
     stdout: (line) => void said.push(line),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { InstallOptions, Settings } from '../../installer/options.ts';
+import { SHARED_FILES } from '../../installer/shell-files.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
 import { type CommandResult, commandRunner, type RunCommand } from '../../src/runtime/command.ts';
@@ -82,6 +83,7 @@ export class StandInMac {
       temporaryFolder: this.folder,
       execPath: this.keep('own-node', machFile()),
       path: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'],
+      prefixes: [join(this.folder, 'homebrew'), join(this.home, '.local')],
       run: this.run,
       clock: this.clock,
       stdout: (line) => void this.said.push(line),
@@ -135,6 +137,7 @@ export class StandInMac {
     put('package-lock.json', '{}');
     put('.npmrc', 'fund=false\n');
     put('dist/main.js', readFileSync(join(STAND_INS, 'gateway.mjs')));
+    for (const path of Object.values(SHARED_FILES)) put(path, '');
     put('dist/installer/proof.js', 'console.log("2 libraries load.");');
     const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' });
     for (const path of scripts.filter((name) => name.endsWith('.applescript'))) {

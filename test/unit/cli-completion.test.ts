@@ -1,52 +1,103 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { Command } from 'commander';
-import { zshCompletion } from '../../src/cli/completion.ts';
+import type { Command } from 'commander';
+import { type Completion, completionOf } from '../../src/cli/complete.ts';
 import type { ClientContext } from '../../src/cli/context.ts';
+import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { manualPage } from '../../src/cli/manual-page.ts';
 import { declareProgram } from '../../src/cli/program.ts';
 
 const program = declareProgram({ version: '0' } as ClientContext, () => async () => {});
-const script = zshCompletion(program);
-const hasZsh = spawnSync('zsh', ['--version']).status === 0;
+const HIDDEN = ['run', 'ask-automation', 'check-update', 'complete'];
 
-const HIDDEN = ['run', 'ask-automation', 'check-update'];
+const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
+
+/** The words of a command from the program on. */
+function pathOf(command: Command): readonly string[] {
+  return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
+}
+
+function complete(...words: readonly string[]): Completion {
+  return completionOf(program, words);
+}
+
+function values(...words: readonly string[]): readonly string[] {
+  const found = complete(...words);
+  return found.kind === 'words' ? found.words.map(({ value }) => value) : [];
+}
 
 test('every command and every option of it is offered', () => {
-  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
   for (const command of all(program)) {
+    const path = pathOf(command);
     if (HIDDEN.includes(command.name())) continue;
-    expect(script).toContain(command.name());
-    for (const { long } of command.options) if (long !== '--version') expect(script).toContain(`${long}[`);
+    if (command.parent !== null) expect(values(...path.slice(0, -1), '')).toContain(command.name());
+    for (const { long } of command.options) expect(values(...path, '-')).toContain(long);
+    if (path.length > 0) expect(values(...path, '-')).toContain('--config-dir');
   }
-  for (const name of HIDDEN) expect(script).not.toContain(`_postern_${name}`);
+  for (const name of HIDDEN) expect(values('')).not.toContain(name);
 });
 
-test('what an option takes is completed: files, folders, and the names there are', () => {
-  expect(script).toContain(":folder:_files -/'");
-  expect(script).toContain("'*--attach[a file to attach; may be repeated]:file:_files'");
-  expect(script).toContain(
-    ':type:(message.received message.sent reaction.added reaction.removed message.updated message.removed messages.changed)',
-  );
-  expect(script).toContain("':shell:(zsh)'");
+test('what an option or an argument takes is offered: files, folders, and the names there are', () => {
+  expect(complete('send', 'Ana', '--attach', '')).toEqual({ kind: 'files' });
+  expect(complete('--config-dir', '')).toEqual({ kind: 'folders' });
+  expect(values('tail', '--type', 'mes')).toContain('message.received');
+  expect(values('completion', '')).toEqual(['zsh', 'bash', 'fish']);
+  expect(values('send', 'Ana', 'te')).toEqual([]);
 });
 
-test('quotes and brackets in a description do no harm', () => {
-  const odd = new Command('odd').option('--it <file>', "the person's [own] file");
-  expect(zshCompletion(odd)).toContain(String.raw`'--it[the person'\''s \[own\] file]:file:_files'`);
+test('what the service knows is asked of the service that the line names', () => {
+  expect(complete('messages', '--demo', '')).toEqual({ kind: 'values', of: 'conversation', given: { demo: '' } });
+  expect(complete('--config-dir', '/x', 'webhooks', 'show', 'ab')).toEqual({
+    kind: 'values',
+    of: 'webhook',
+    given: { configDir: '/x' },
+  });
+  expect(complete('keys', 'allow', 'bot', '--send', '')).toMatchObject({ of: 'whom' });
+  expect(complete('demo', 'say', '')).toMatchObject({ of: 'person', given: { demo: '' } });
+  expect(complete('approvals', 'show', '--url=http://127.0.0.1:1', '')).toMatchObject({
+    of: 'approval',
+    given: { url: 'http://127.0.0.1:1' },
+  });
 });
 
-// Where there is no zsh this is not known.
-(hasZsh ? test : test.skip)('zsh understands it', () => {
-  const { status, stderr } = spawnSync('zsh', ['-n'], { input: script, encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+test('an option that was given is not offered again, unless it may be repeated', () => {
+  expect(values('send', 'x', '--json', '--attach', 'a', '-')).not.toContain('--json');
+  expect(values('send', 'x', '--json', '--attach', 'a', '-')).toContain('--attach');
 });
 
 test('every command has an example in its help', () => {
-  const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
   for (const command of all(program)) {
     let help = '';
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
     expect(help).toMatch(/\nExamples?:\n {2}\S/);
     expect(help).toMatch(/exit codes/i);
+  }
+});
+
+const hasMandoc = spawnSync('mandoc', ['-T', 'lint'], { input: '' }).error === undefined;
+
+// Where there is no mandoc this is not known.
+(hasMandoc ? test : test.skip)(
+  'the manual page names every command and option, and mandoc finds no mistake in it',
+  () => {
+    const page = manualPage(program, { version: '1.2.3', day: '2026-11-22', exitCodes: EXIT_CODES });
+    const options = { input: page, encoding: 'utf8' } as const;
+    expect(spawnSync('mandoc', ['-T', 'lint', '-W', 'style'], options).stdout).toBe('');
+    const shown = spawnSync('mandoc', ['-T', 'ascii', '-O', 'width=200'], options).stdout.replace(/.\x08/g, '');
+    for (const command of all(program)) {
+      if (HIDDEN.includes(command.name())) expect(shown).not.toContain(`postern ${command.name()} `);
+      else if (command.parent !== null && command.commands.length === 0)
+        expect(shown).toContain(['postern', ...pathOf(command)].join(' '));
+      for (const { long = '' } of HIDDEN.includes(command.name()) ? [] : command.options) expect(shown).toContain(long);
+    }
+  },
+);
+
+test('the scripts of the shells ask the program, and use nothing that would run what it prints', () => {
+  for (const name of ['_postern', 'postern.bash', 'postern.fish']) {
+    const script = readFileSync(new URL(`../../src/cli/completions/${name}`, import.meta.url), 'utf8');
+    expect(script).toContain('command postern complete -- ');
+    expect(script).not.toMatch(/\beval\b|compgen -W|complete -W/);
   }
 });

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { signatureOf } from '../../../installer/app-bundle.ts';
 import { LABEL, layoutOf } from '../../../installer/layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
+import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
 import { Launchd } from '../../mac/launchd.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
@@ -9,7 +10,7 @@ const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
 /** What only a Mac has: the agent, the program the permissions belong to, Messages. Never makes macOS ask the person. */
 export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
-  return [await agent(machine), await program(machine), await messages(machine)];
+  return [await agent(machine), await program(machine), command(machine), await messages(machine)];
 }
 
 async function agent(machine: Machine): Promise<Finding> {
@@ -77,6 +78,19 @@ async function program(machine: Machine): Promise<Finding> {
     'program',
     `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}); its code is version ${version}.`,
   );
+}
+
+/** Whether the pages' `postern …` is what a shell finds. */
+function command(machine: Machine): Finding {
+  const layout = layoutOf(machine.home);
+  const found = commandOnPath(machine);
+  if (found === undefined) {
+    const what = existsSync(layout.command) ? pathAdvice(machine, layout) : 'Run: make install';
+    return finding('warning', 'command', 'postern is not on the PATH of this terminal.', what);
+  }
+  return found.isOurs
+    ? ok('command', `postern is ${found.path}.`)
+    : finding('warning', 'command', `postern is ${found.path}, which is not the installed one.`, null);
 }
 
 async function messages({ run }: Machine): Promise<Finding> {

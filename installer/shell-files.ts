@@ -1,0 +1,139 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errorCode } from '../src/domain/errors.ts';
+import { type Layout, layoutOf } from './layout.ts';
+import type { Machine } from './machine.ts';
+
+/** The manual page and the completions: where shells and man look below a prefix, and where a version has them. */
+export const SHARED_FILES: Readonly<Record<string, string>> = {
+  'share/man/man1/postern.1': 'dist/postern.1',
+  'share/zsh/site-functions/_postern': 'dist/src/cli/completions/_postern',
+  'share/bash-completion/completions/postern': 'dist/src/cli/completions/postern.bash',
+  'share/fish/vendor_completions.d/postern.fish': 'dist/src/cli/completions/postern.fish',
+};
+const COMMAND = join('bin', 'postern');
+
+/** Every link below a prefix, with what it leads to. All but the command go through `current`, so updates change none. */
+function linksOf(layout: Layout): readonly (readonly [string, string])[] {
+  const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);
+  return [[COMMAND, layout.command], ...shared];
+}
+
+/**
+ * Puts `postern`, its manual page and its completions where shells look, as links. What is in the way stays, and no
+ * failure here is one of the installation.
+ */
+export function linkShellFiles(machine: Machine, layout: Layout): void {
+  const prefix = prefixFor(machine);
+  for (const [name, target] of linksOf(layout)) {
+    const link = join(prefix, name);
+    try {
+      if (isForeign(link, target)) {
+        machine.stdout(`${link} is not ours, so it stays as it is.`);
+        continue;
+      }
+      mkdirSync(dirname(link), { recursive: true });
+      rmSync(link, { force: true });
+      symlinkSync(target, link);
+    } catch (error) {
+      machine.stdout(`${link} could not be made (${errorCode(error) ?? String(error)}).`);
+    }
+  }
+  const found = commandOnPath(machine);
+  if (found?.isOurs === true) machine.stdout(`The command: postern (${found.path})`);
+  else machine.stdout(`The command: ${join(prefix, COMMAND)}. ${pathAdvice(machine, layout)}`);
+  if (isOwn(prefix, machine)) {
+    machine.stdout(
+      `Completion in zsh: put this into ~/.zshrc, before compinit: fpath=(${shown(prefix)}/share/zsh/site-functions $fpath)`,
+    );
+  }
+}
+
+/** Takes our links away, and the folders of the person's own that are empty then. Returns what could not be removed. */
+export function unlinkShellFiles(machine: Machine, layout: Layout): readonly string[] {
+  const left: string[] = [];
+  for (const prefix of machine.prefixes) {
+    for (const [name, target] of linksOf(layout)) {
+      const link = join(prefix, name);
+      if (!isThere(link) || isForeign(link, target)) continue;
+      try {
+        rmSync(link);
+      } catch (error) {
+        left.push(`${link}: ${error instanceof Error ? error.message : String(error)} Remove it yourself.`);
+      }
+      if (isOwn(prefix, machine)) removeEmpty(dirname(link), machine.home);
+    }
+  }
+  return left;
+}
+
+/** The `postern` that a shell finds. */
+export function commandOnPath({
+  path,
+  home,
+}: Machine): { readonly path: string; readonly isOurs: boolean } | undefined {
+  const { command } = layoutOf(home);
+  const found = path.map((folder) => join(folder, 'postern')).find((file) => existsSync(file));
+  return found === undefined ? undefined : { path: found, isOurs: found === command || !isForeign(found, command) };
+}
+
+/** How `postern` gets onto the PATH. */
+export function pathAdvice(machine: Machine, layout: Layout): string {
+  const prefix = machine.prefixes.find(
+    (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
+  );
+  if (prefix === undefined) return 'Run: make install';
+  return `To have it on the PATH, put this into ~/.zshrc: export PATH="${shown(join(prefix, 'bin'))}:$PATH"`;
+}
+
+function shown(path: string): string {
+  return path.replace(/^.*(?=\/\.local\b)/, '$HOME');
+}
+
+/** The first whose programs a shell finds and that we may write to; else the person's own. */
+function prefixFor({ prefixes, path }: Machine): string {
+  const usable = prefixes.find((prefix) => path.includes(join(prefix, 'bin')) && isWritable(join(prefix, 'bin')));
+  return usable ?? prefixes.at(-1) ?? '/usr/local';
+}
+
+function isOwn(prefix: string, { home }: Machine): boolean {
+  return prefix.startsWith(`${home}/`);
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function isForeign(link: string, target: string): boolean {
+  const found = lstatSync(link, { throwIfNoEntry: false });
+  return found !== undefined && (!found.isSymbolicLink() || readlinkSync(link) !== target);
+}
+
+function removeEmpty(folder: string, home: string): void {
+  for (let one = folder; one !== home && one.startsWith(`${home}/`); one = dirname(one)) {
+    try {
+      rmdirSync(one);
+    } catch {
+      return;
+    }
+  }
+}

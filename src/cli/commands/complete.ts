@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { folded } from '../../domain/folded.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { completionOf, type GivenOptions, type ValueKind, type Word } from '../complete.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import { oneLine } from '../output/text.ts';
+import { type ConnectionOptions, withService } from '../service-connection.ts';
+
+/** Somebody waits for it with a finger on the key. */
+const LIMIT_MS = 1000;
+const MAX_CONVERSATIONS = 200;
+const SHORT_ID = 8;
+
+/**
+ * `postern complete -- WORDS`: what fits in place of the last word, a line each, with a tab before what it is; or
+ * `:files` or `:folders`. For the scripts of shells. Whatever keeps it from an answer, it prints nothing.
+ */
+export async function complete(program: Command, words: readonly string[], context: ClientContext): Promise<number> {
+  const completion = completionOf(program, words);
+  if (completion.kind === 'files' || completion.kind === 'folders') context.stdout(`:${completion.kind}`);
+  else {
+    const found =
+      completion.kind === 'words' ? completion.words : await known(completion.of, completion.given, context);
+    const lines = found.map(({ value, about }) => `${oneLine(value)}\t${oneLine(about)}`);
+    if (lines.length > 0) context.stdout(...lines);
+  }
+  return EXIT.ok;
+}
+
+async function known(kind: ValueKind, given: GivenOptions, context: ClientContext): Promise<readonly Word[]> {
+  const { demo, dir, configDir, url, keyFile } = given;
+  const folder = dir ?? configDir;
+  const options: ConnectionOptions = {
+    ...(demo !== undefined && { demo: true }),
+    ...(folder !== undefined && { configDir: folder }),
+    ...(url !== undefined && { url }),
+    ...(keyFile !== undefined && { keyFile }),
+  };
+  const silent = { ...context, stdout: () => {}, stderr: () => {} };
+  let found: readonly Word[] = [];
+  const work = withService(options, silent, async ({ client }) => {
+    found = await VALUES[kind](client);
+    return EXIT.ok;
+  });
+  let cancel = (): void => {};
+  const limit = new Promise<void>((resolve) => {
+    cancel = systemClock.after(LIMIT_MS, resolve);
+  });
+  await Promise.race([work.catch(() => undefined), limit]);
+  cancel();
+  return found;
+}
+
+const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<readonly Word[]>>> = {
+  conversation: conversations,
+  recipient: conversations,
+  person: conversations,
+  whom: conversations,
+  webhook: async (client) =>
+    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: url })),
+  approval: async (client) =>
+    (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
+  key: async (client) => (await client.keys.list()).map(({ id, name }) => ({ value: name, about: id })),
+};
+
+/** By the name, where only one has it, else by the address or the id. */
+async function conversations(client: PosternClient): Promise<readonly Word[]> {
+  const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
+  const named = found.map((conversation) => ({ name: nameOf(conversation), address: addressOf(conversation) }));
+  const counts = new Map<string, number>();
+  for (const { name } of named) counts.set(folded(name), (counts.get(folded(name)) ?? 0) + 1);
+  return named.map(({ name, address }) =>
+    name !== '' && counts.get(folded(name)) === 1 ? { value: name, about: address } : { value: address, about: name },
+  );
+}
+
+function nameOf({ id, display_name: name, participants, names = {} }: Conversation): string {
+  const [party = ''] = participants;
+  return name ?? (id.includes(';-;') ? (names[party] ?? '') : '');
+}
+
+function addressOf({ id }: Conversation): string {
+  const at = id.indexOf(';-;');
+  return at < 0 ? id : id.slice(at + 3);
+}

@@ -1,0 +1,15 @@
+import { EXIT } from './context.ts';
+
+/** As the help and the manual page show them. */
+export const EXIT_CODES = `
+Exit codes:
+  ${EXIT.ok}   success, asked to stop, or the first launch
+  ${EXIT.crash}   crash, a check found a problem, or send --wait: it failed
+  ${EXIT.usage}  invalid usage
+  ${EXIT.refusedInput}  the service refused the input, or does not have what was asked for
+  ${EXIT.unavailable}  the service is not running or cannot do it now; for serve: the port is taken
+  ${EXIT.serviceFailed}  the service failed; a message may have been sent
+  ${EXIT.startAgain}  must be started again (a permission was just granted)
+  ${EXIT.keyRefused}  the key was refused
+  ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
+  ${EXIT.timedOut} send --wait: not in time`;

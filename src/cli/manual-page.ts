@@ -1,0 +1,136 @@
+import type { Command, Option } from 'commander';
+import { wrapped } from './output/text.ts';
+
+const ENVIRONMENT: readonly (readonly [string, string])[] = [
+  ['POSTERN_CONFIG_DIR', 'the folder of config.toml; --config-dir comes before it'],
+  ['POSTERN_URL', 'the address of the service, in place of its Unix socket'],
+  ['POSTERN_API_KEY', 'the key, in place of that of config.toml'],
+  ['POSTERN_LOG_LEVEL', 'of the service: debug, info, warn or error'],
+  ['NO_COLOR', 'no colour on a terminal'],
+  ['FORCE_COLOR', 'colour in pipes too; 0 for none'],
+];
+const FILES: readonly (readonly [string, string])[] = [
+  ['~/Library/Application Support/Postern/config.toml', 'the configuration, on a Mac'],
+  ['~/.config/postern/config.toml', 'the same elsewhere'],
+];
+
+/** Escapes make some lines longer; the manual asks for at most 80. */
+const SOURCE_COLUMNS = 66;
+/** What nearly every command takes, told once. */
+const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
+
+/** The manual page in the macros of man(7), read off the commands themselves. */
+export function manualPage(
+  program: Command,
+  { version, day, exitCodes }: { readonly version: string; readonly day: string; readonly exitCodes: string },
+): string {
+  return [
+    `.TH POSTERN 1 "${day}" "Postern ${version}" "User Commands"`,
+    '.SH NAME',
+    'postern \\- a local gateway to Apple Messages',
+    '.SH SYNOPSIS',
+    '.B postern',
+    '.RI [ command ]',
+    '.RI [ options ]',
+    '.SH DESCRIPTION',
+    text(program.description()),
+    'Without a command it runs the service.',
+    '.SH OPTIONS',
+    ...program.options.flatMap(option),
+    '.PP',
+    'Commands that use the running service also take:',
+    ...serviceOptions(program).flatMap(option),
+    '.SH COMMANDS',
+    ...visible(program).flatMap((command) => section(command, 'postern')),
+    '.SH EXIT STATUS',
+    ...exitCodes
+      .trim()
+      .split('\n')
+      .slice(1)
+      .flatMap((line) => {
+        const [, code = '', meaning = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
+        return ['.TP', `.B ${code}`, text(meaning)];
+      }),
+    '.SH ENVIRONMENT',
+    ...ENVIRONMENT.flatMap(([name, meaning]) => ['.TP', `.B ${escaped(name)}`, text(meaning)]),
+    '.SH FILES',
+    ...FILES.flatMap(([path, meaning]) => ['.TP', `.I ${argument(path)}`, text(meaning)]),
+    '',
+  ].join('\n');
+}
+
+/** A command and those beneath it. */
+function section(command: Command, before: string): readonly string[] {
+  const path = `${before} ${command.name()}`;
+  const beneath = visible(command);
+  // One that only groups others has nothing of its own.
+  const own = beneath.length > 0 && command.options.length === 0 ? [] : entry(command, path);
+  return [...own, ...beneath.flatMap((child) => section(child, path))];
+}
+
+function entry(command: Command, path: string): readonly string[] {
+  const given = command.registeredArguments.map((one) => {
+    const name = `${one.name()}${one.variadic ? '...' : ''}`;
+    return one.required ? `<${name}>` : `[${name}]`;
+  });
+  const samples = examplesOf(command);
+  return [
+    `.SS ${argument([path, ...given].join(' '))}`,
+    text(command.description()),
+    ...command.registeredArguments.flatMap((one) => ['.TP', `.I ${argument(one.name())}`, text(one.description)]),
+    ...command.options.filter(({ hidden, long }) => !hidden && !COMMON.includes(long ?? '')).flatMap(option),
+    ...(samples.length === 0 ? [] : ['.PP', '.nf', ...samples.map(escaped), '.fi']),
+  ];
+}
+
+/** As `status` takes them: no others than those. */
+function serviceOptions(program: Command): readonly Option[] {
+  return program.commands.find((one) => one.name() === 'status')?.options ?? [];
+}
+
+function option({ flags, description, argChoices }: Option): readonly string[] {
+  const choices = argChoices === undefined ? '' : ` (${argChoices.join(', ')})`;
+  return ['.TP', `.B ${argument(flags)}`, text(description + choices)];
+}
+
+function visible(command: Command): readonly Command[] {
+  const shown = command.createHelp().visibleCommands(command);
+  return shown.filter((child) => child.name() !== 'help');
+}
+
+/** The lines that end its help. */
+function examplesOf(command: Command): readonly string[] {
+  let help = '';
+  const usual = command.configureOutput();
+  command.configureOutput({ ...usual, writeOut: (part) => (help += part) }).outputHelp();
+  command.configureOutput(usual);
+  const [, lines = ''] = /\nExamples?:\n((?: {2}\S.*\n)+)/.exec(help) ?? [];
+  return lines
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+}
+
+/** A paragraph. */
+function text(sentences: string): string {
+  return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
+}
+
+/** A line: nothing in it is a request, and a hyphen is one that can be copied. */
+function escaped(line: string): string {
+  const plain = line
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll('’', "'")
+    .replaceAll('…', '...')
+    .replace(
+      /[^\x20-\x7e]/gu,
+      (character) => `\\[u${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`,
+    );
+  return plain.replace(/^(?=[.'])/, '\\&');
+}
+
+/** The same as the one argument of a macro. */
+function argument(line: string): string {
+  return `"${escaped(line).replaceAll('"', '\\(dq')}"`;
+}

@@ -1,0 +1,71 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { linkShellFiles, unlinkShellFiles } from '../../installer/shell-files.ts';
+import { macFindings } from '../../src/cli/doctor/mac.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
+
+const macs: StandInMac[] = [];
+afterEach(async () => {
+  for (const mac of macs.splice(0)) await mac.close();
+});
+
+/** With the command that make install writes, and its folder of programs on PATH or not. */
+async function newMac(isOnPath: boolean) {
+  const mac = await StandInMac.start();
+  macs.push(mac);
+  mkdirSync(mac.layout.support, { recursive: true });
+  writeFileSync(mac.layout.command, '#!/bin/sh\n');
+  const prefix = join(mac.folder, 'homebrew');
+  mkdirSync(join(prefix, 'bin'), { recursive: true });
+  const machine = mac.machine();
+  return { mac, prefix, machine: isOnPath ? { ...machine, path: [join(prefix, 'bin'), ...machine.path] } : machine };
+}
+
+const FILES = [
+  'bin/postern',
+  'share/bash-completion/completions/postern',
+  'share/fish/vendor_completions.d/postern.fish',
+  'share/man/man1/postern.1',
+  'share/zsh/site-functions/_postern',
+];
+
+const linksIn = (folder: string): readonly string[] =>
+  (readdirSync(folder, { recursive: true }) as string[])
+    .filter((path) => lstatSync(join(folder, path)).isSymbolicLink())
+    .sort();
+
+test('postern is on the PATH after an installation, with its manual and completions, and gone after it was removed', async () => {
+  const { mac, prefix, machine } = await newMac(true);
+  for (const _ of [1, 2]) linkShellFiles(machine, mac.layout);
+  expect(linksIn(prefix)).toEqual(FILES);
+  expect(readlinkSync(join(prefix, 'bin/postern'))).toBe(mac.layout.command);
+  expect(readlinkSync(join(prefix, 'share/man/man1/postern.1'))).toBe(join(mac.layout.current, 'dist/postern.1'));
+  expect(mac.said.at(-1)).toBe(`The command: postern (${join(prefix, 'bin/postern')})`);
+  expect((await macFindings(machine)).find(({ name }) => name === 'command')).toMatchObject({ state: 'ok' });
+  expect(unlinkShellFiles(machine, mac.layout)).toEqual([]);
+  expect(linksIn(prefix)).toEqual([]);
+  expect(existsSync(join(prefix, 'bin'))).toBe(true);
+});
+
+test('without a folder on the PATH that may be written to, the line for the shell is said, and nothing of it stays', async () => {
+  const { mac, machine } = await newMac(false);
+  linkShellFiles(machine, mac.layout);
+  expect(linksIn(join(mac.home, '.local'))).toEqual(FILES);
+  const said = mac.said.join('\n');
+  expect(said).toContain('export PATH="$HOME/.local/bin:$PATH"');
+  expect(said).toContain('fpath=($HOME/.local/share/zsh/site-functions $fpath)');
+  const found = (await macFindings(machine)).find(({ name }) => name === 'command');
+  expect(found).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining('export PATH=') });
+  unlinkShellFiles(machine, mac.layout);
+  expect(existsSync(join(mac.home, '.local'))).toBe(false);
+});
+
+test('a postern of somebody else stays, when it is installed and when it is removed', async () => {
+  const { mac, prefix, machine } = await newMac(true);
+  writeFileSync(join(prefix, 'bin/postern'), 'another', { mode: 0o755 });
+  linkShellFiles(machine, mac.layout);
+  expect(mac.said.join('\n')).toContain(`${join(prefix, 'bin/postern')} is not ours`);
+  unlinkShellFiles(machine, mac.layout);
+  expect(readFileSync(join(prefix, 'bin/postern'), 'utf8')).toBe('another');
+});

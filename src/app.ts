@@ -3,11 +3,12 @@ import { LazyAccess } from './access/lazy-access.ts';
 import { openEventLog } from './app/event-log.ts';
 import type { Host } from './app/host.ts';
 import { openChatDb, openContacts } from './app/inputs.ts';
+import { attachmentRulesOf, openSender } from './app/sender.ts';
 import { listenOnSocket } from './app/socket.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
 import { ChatIndexSource } from './chatdb/index-source.ts';
-import { ChatDbNames, ChatSendLookup } from './chatdb/lookups.ts';
+import { ChatDbNames } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config.ts';
@@ -17,7 +18,7 @@ import { OWNER } from './domain/audit.ts';
 import type { Caller } from './domain/caller.ts';
 import type { IncludeSet } from './domain/include.ts';
 import { rowOffset } from './domain/offset.ts';
-import { untilPublished } from './events/published.ts';
+import type { FleetAgent } from './fleet/agent/agent.ts';
 import { HttpServer } from './http/server.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
@@ -32,14 +33,11 @@ import { preferLittleMemory } from './runtime/memory.ts';
 import { openSearch } from './search/open.ts';
 import { UPLOADS } from './sender/attachments.ts';
 import { OriginReader } from './sender/origins.ts';
-import { osascript } from './sender/osascript.ts';
-import { Sender } from './sender/sender.ts';
 import { assertRestored } from './state/backup.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
 import { hasKeys } from './state/keys.ts';
 import { lockFolder } from './state/lock.ts';
-import { sentPartStore } from './state/sent-parts.ts';
 import { webhookStore } from './state/webhooks.ts';
 import { Status } from './status.ts';
 import { HttpStreams } from './streams/http-streams.ts';
@@ -101,28 +99,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         if (connected) log.info('chat.db is open');
         else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
         if (host.supervised) grantWatch.set({ isAway: !connected });
+        fleet?.noteHealth();
       },
     });
     detector.onChange(() => publisher.publishPending());
-    const attachmentRules = { roots: config.send.attachmentRoots, chatDbPath, configDir: config.dir };
+    const attachmentRules = attachmentRulesOf(config);
     const idempotency = idempotencyStore(state);
     detector.onChange(() => detection.noteCommit());
-    const sender = new Sender({
-      messages: osascript({ path: osascriptPath, clock }),
-      isAsking: () => permissions.isAsking(),
-      lookup: new ChatSendLookup(connection),
-      idempotency,
-      sentParts: sentPartStore(state),
-      clock,
-      log,
-      confirmMs: config.send.confirmMs,
-      attachments: attachmentRules,
-      published: (rowId) => untilPublished(rowId, { feed, clock, publish: () => publisher.publishPending() }),
-      onChange: (look) => detector.onChange(look),
-      ...(host.platform === 'darwin' && {
-        stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
-      }),
-    });
+    const sender = openSender({ config, host, state, connection, permissions, detector, feed, publisher, idempotency });
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
@@ -176,6 +160,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       contacts,
       search,
       changes: detection,
+      fleet: () => fleet,
     });
     const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
     const uploads = new UploadStore({
@@ -217,6 +202,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       search,
       chats: new ChatDbNames(connection),
     };
+    const fleet: FleetAgent | undefined =
+      config.fleet &&
+      (await import('./app/fleet.ts')).openFleet({
+        ...{ settings: config.fleet, host, state, connection, idempotency, feed, owner, json, counters },
+        messages: chatLog,
+        health: () => status.health(),
+      });
     const mcp = new LazyMcpService({
       clock,
       log,
@@ -243,6 +235,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
         search: search.status(),
         changes: detection.status(),
+        fleet: fleet?.report(),
       }),
       counters,
       version,
@@ -261,6 +254,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         mcp.close(),
         http.close(REQUESTS_END_WITHIN_MS),
         permissions.close(),
+        fleet?.close(),
         sender.close(),
         access.close(),
         webhooks.close(ATTEMPTS_END_WITHIN_MS),
@@ -288,6 +282,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await listenOnSocket(config, http, log);
     clockWatch.start();
     webhooks.start();
+    fleet?.start();
     await access.loaded?.start();
     search.start();
     // Not before, because V8 would collect in the middle of the start.

@@ -1,6 +1,7 @@
 import type { ChangeStatus } from './domain/ports/changes.ts';
 import type { Contacts } from './domain/ports/contacts.ts';
 import type { MessageLog } from './domain/ports/feed.ts';
+import type { FleetReport } from './domain/ports/fleet.ts';
 import type { Clock } from './domain/ports/host.ts';
 import type { PermissionReport, Permissions } from './domain/ports/permissions.ts';
 import type { BackendHealth } from './domain/ports/reading.ts';
@@ -29,6 +30,8 @@ export interface StatusParts {
   readonly contacts: Contacts;
   readonly search: SearchIndex;
   readonly changes: { status(): ChangeStatus };
+  /** undefined: this Mac is in no fleet. */
+  readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -54,7 +57,13 @@ export class Status {
     if (!backend.connected) return backend;
     return {
       ...backend,
-      message: backend.message ?? publisher.checkLag() ?? clockWatch.warning() ?? this.#searchWarning(),
+      message:
+        backend.message ??
+        publisher.checkLag() ??
+        clockWatch.warning() ??
+        this.#searchWarning() ??
+        this.#parts.fleet()?.warning() ??
+        null,
     };
   }
 
@@ -70,6 +79,7 @@ export class Status {
   report(): StatusReport {
     const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
+    const fleet = this.#parts.fleet();
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -83,6 +93,7 @@ export class Status {
       ...this.#contactsReport(),
       ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
+      ...(fleet && { fleet: fleet.report() }),
     };
   }
 

@@ -124,7 +124,9 @@ function startRefusal(error: unknown, config: Config, platform: string, { enviro
     case 'already_running':
     case 'restore_unfinished':
     case 'sqlite_missing':
-    case 'state_db_unusable': {
+    case 'state_db_unusable':
+    case 'fleet_file_unreadable':
+    case 'fleet_key_unusable': {
       const { code, message, hint } = error as AppError;
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };

@@ -13,6 +13,16 @@ export const FLEET_PROBLEMS = {
     hint: 'Check that it is on, has a network and runs Postern.',
     example: { mac: 'm7' },
   },
+  mac_busy: {
+    status: 503,
+    detail: 'The Mac is answering too many requests already.',
+    hint: 'Try again in a few seconds.',
+  },
+  send_expired: {
+    status: 503,
+    detail: 'The Mac took up the message too late, and did not send it.',
+    hint: 'Send it again.',
+  },
   mac_answer_invalid: {
     status: 502,
     detail: 'The Mac gave an answer that cannot be understood.',

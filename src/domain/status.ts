@@ -1,4 +1,5 @@
 import type { ContactsHealth } from './ports/contacts.ts';
+import type { FleetReport } from './ports/fleet.ts';
 import type { PermissionReport } from './ports/permissions.ts';
 import type { BackendHealth } from './ports/reading.ts';
 import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
@@ -63,6 +64,8 @@ export interface StatusReport {
   readonly changes?: ChangesReport | undefined;
   /** Absent while search is switched off. */
   readonly search?: SearchReport | undefined;
+  /** Absent where the configuration has no fleet. */
+  readonly fleet?: FleetReport | undefined;
 }
 
 /** Answer of `POST /api/v1/permissions/check`: the same, asked again in the agent's own name. */

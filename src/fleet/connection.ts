@@ -14,7 +14,7 @@ import { tlsOptions } from './tls.ts';
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
 /** Attempts to connect are spread over a time that doubles up to this, so that a fleet does not come back at once. */
-const MAX_RECONNECT_MS = 30_000;
+const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
 export interface ConnectionHost {

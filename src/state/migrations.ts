@@ -177,4 +177,10 @@ export const MIGRATIONS = [
      approval TEXT NOT NULL,
      text_hmac TEXT NOT NULL
    ) STRICT;`,
+  `CREATE TABLE fleet (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     mac TEXT NOT NULL,
+     epoch TEXT NOT NULL,
+     stream TEXT
+   ) STRICT;`,
 ];

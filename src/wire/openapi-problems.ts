@@ -45,6 +45,8 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'internal_error',
   'broker_away',
   'mac_away',
+  'mac_busy',
+  'send_expired',
   'mac_answer_invalid',
   'mac_answer_too_large',
 ];

@@ -33,6 +33,16 @@ const changes = z.object({
   swept_at: z.string().nullable().meta({ description: 'When all messages had last been compared.' }),
 });
 
+const fleet = z.object({
+  mac: z.string().meta({ description: 'The name of this Mac in the fleet.' }),
+  state: z.enum(['connected', 'away', 'refused']).meta({
+    description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
+  }),
+  published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
+  behind: z.int().meta({ description: 'How many rows, at most, the fleet does not have yet.' }),
+  problem: z.string().nullable(),
+});
+
 /** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
   z
@@ -65,6 +75,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         .meta({ description: 'Contact names; absent until they are asked for.' }),
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The index of search; absent while it is switched off.' }),
+      fleet: fleet.optional().meta({ description: 'The connection with other Macs; absent where there is none.' }),
     })
     .meta({ id: 'Status' }),
 );

@@ -39,6 +39,8 @@ const NOT_PROVOKED_HERE = [
   '503 conversion_busy',
   '503 broker_away',
   '503 mac_away',
+  '503 mac_busy',
+  '503 send_expired',
   '502 mac_answer_invalid',
   '502 mac_answer_too_large',
   '400 incomplete_body',

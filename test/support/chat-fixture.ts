@@ -44,10 +44,10 @@ export function appleNs(iso: string, nanos = 0): bigint {
  * names must exist; the defaults beside them are left out where the schema lacks them.
  */
 export class ChatFixture extends Tables {
-  constructor(path: string, schema: Schema = 'macos-26', { wal = schema !== 'bare' } = {}) {
+  constructor(path: string, schema: Schema = 'macos-26', { wal = schema !== 'bare', isThere = false } = {}) {
     mkdirSync(dirname(path), { recursive: true });
-    if (existsSync(path)) throw new Error(`${path} is there already.`);
-    writeFileSync(path, emptyDatabase(schema));
+    if (existsSync(path) !== isThere) throw new Error(`${path} is ${isThere ? 'not there' : 'there already'}.`);
+    if (!isThere) writeFileSync(path, emptyDatabase(schema));
     super(path);
     this.sqlite.exec('PRAGMA synchronous = OFF');
     if (!wal) this.sqlite.exec('PRAGMA journal_mode = DELETE');

@@ -308,6 +308,7 @@ export class HttpGateway {
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
         search: this.search.status(),
         changes: { state: 'off', logged: 0, sweptAtMs: null },
+        fleet: undefined,
       }),
       counters: new Counters(),
       version: '0.0.0',

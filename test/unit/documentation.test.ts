@@ -85,9 +85,10 @@ test('docs/configuration.md has every key, and no other', () => {
 test('docs/api.md has every metric, and no other', async () => {
   const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
   const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
+  const fleet = { mac: 'm1', state: 'connected' as const, published_row: 1, behind: 0, problem: null };
   const counts = { clients: 1, missed: 1 };
   const now = {
-    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes },
+    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },
   };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);

@@ -1,3 +1,4 @@
+import type { FleetReport } from '../../domain/ports/fleet.ts';
 import type { ChangesReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
@@ -32,7 +33,16 @@ function shownLine({ name, text, style }: Line, { paint, columns }: ClientContex
 }
 
 function lines(report: StatusReport, place: string): readonly Line[] {
-  const { backend, newest_row: newestRow, newest_event: newest, webhooks, changes, search, permissions } = report;
+  const {
+    backend,
+    newest_row: newestRow,
+    newest_event: newest,
+    webhooks,
+    changes,
+    search,
+    fleet,
+    permissions,
+  } = report;
   const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
@@ -55,6 +65,7 @@ function lines(report: StatusReport, place: string): readonly Line[] {
     }),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
+    ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
     ...permissions.map(({ name, state, detail }) =>
       line(
         'Permission',
@@ -85,6 +96,11 @@ function searchText({ state, indexed_rows: rows, total_rows: total, problem }: S
 
 function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {
   return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
+}
+
+function fleetText({ mac, state, behind, problem }: FleetReport): string {
+  const lag = behind === 0 ? '' : `, ${behind} rows behind`;
+  return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
 }
 
 function line(name: string, text: string, style?: Style): Line {

@@ -1,5 +1,6 @@
 import type { SearchStatus } from '../search.ts';
 import type { ChangeStatus } from './changes.ts';
+import type { FleetReport } from './fleet.ts';
 
 /** Clients that are sent every event. */
 interface StreamCounts {
@@ -21,4 +22,6 @@ export interface Metrics {
   readonly heldWebhooks: number;
   readonly search: SearchStatus;
   readonly changes: ChangeStatus;
+  /** undefined: this Mac is in no fleet. */
+  readonly fleet: FleetReport | undefined;
 }

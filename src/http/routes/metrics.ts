@@ -45,6 +45,12 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
         );
         gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
       }
+      if (now.fleet !== undefined) {
+        const { state, published_row: row, behind } = now.fleet;
+        gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
+        gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
+        gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
+      }
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);

@@ -4,8 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/program/', import.meta.url));
-/** Said by the protocol's package alone. */
-const PROTOCOL = 'notifications/resources/updated';
+/** What is said by packages alone that a service may do without. */
+const RARE = [
+  ['a service that nobody asks over MCP loads nothing of the protocol', 'notifications/resources/updated'],
+  ['a service without a fleet loads nothing of NATS', '$JS.API'],
+] as const;
 
 /** The files that are loaded with these, without a dynamic import. */
 function loadedWith(files: readonly string[]): ReadonlySet<string> {
@@ -17,9 +20,9 @@ function loadedWith(files: readonly string[]): ReadonlySet<string> {
   return found;
 }
 
-test('a service that nobody asks over MCP loads nothing of the protocol', () => {
+test.each(RARE)('%s', (_name, text) => {
   const files = readdirSync(PROGRAM).filter((name) => name.endsWith('.mjs'));
-  const holds = (file: string): boolean => readFileSync(join(PROGRAM, file), 'utf8').includes(PROTOCOL);
+  const holds = (file: string): boolean => readFileSync(join(PROGRAM, file), 'utf8').includes(text);
   const app = files.filter((name) => name.startsWith('app-'));
   expect(app).toHaveLength(1);
   const loaded = loadedWith(['main.mjs', ...app]);
@@ -29,8 +32,8 @@ test('a service that nobody asks over MCP loads nothing of the protocol', () => 
 });
 
 test('the licence of what is bundled stands beside it', () => {
-  for (const name of ['server', 'core']) {
-    const path = join(PROGRAM, `licences/@modelcontextprotocol-${name}.txt`);
+  for (const name of ['modelcontextprotocol-server', 'modelcontextprotocol-core', 'nats-io-transport-node']) {
+    const path = join(PROGRAM, `licences/@${name}.txt`);
     expect(readFileSync(path, 'utf8')).toContain('Apache License');
   }
 });

@@ -1,0 +1,68 @@
+import type { Connection } from '../chatdb/connection.ts';
+import { ChatDbOwner } from '../chatdb/owner.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { FleetSettings } from '../domain/fleet.ts';
+import { NO_INCLUDES } from '../domain/include.ts';
+import type { EventFeed, MessageLog } from '../domain/ports/feed.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
+import type { IdempotencyStore } from '../domain/ports/sending.ts';
+import { FleetAgent } from '../fleet/agent/agent.ts';
+import type { CheckedSend } from '../fleet/agent/send-queue.ts';
+import type { Counters } from '../runtime/counters.ts';
+import { countedSend } from '../runtime/send-counter.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { fleetStore } from '../state/fleet.ts';
+import type { EventJson } from '../wire/event-json.ts';
+import { sendBody } from '../wire/message.ts';
+import { checkBody } from '../wire/mistakes.ts';
+import type { Host } from './host.ts';
+
+interface FleetParts {
+  readonly settings: FleetSettings;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly connection: Connection;
+  readonly idempotency: IdempotencyStore;
+  readonly feed: EventFeed;
+  readonly messages: MessageLog;
+  readonly owner: Caller;
+  readonly json: EventJson;
+  readonly counters: Counters;
+  readonly health: () => BackendHealth;
+}
+
+/** Creates what connects this Mac with a fleet; loaded only where the configuration has one. */
+export function openFleet(parts: FleetParts): FleetAgent {
+  const { settings, host, state, connection, idempotency, feed, messages, owner, json, counters, health } = parts;
+  const { clock, log, version } = host;
+  const owned = new ChatDbOwner(connection);
+  return new FleetAgent({
+    ...{ settings, version, feed, messages, health, clock, log, checkSend },
+    store: fleetStore(state),
+    reader: owner.reader,
+    attachments: owner.attachments,
+    sender: {
+      attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
+      send: (request) => countedSend(owner.sender.send(request), counters),
+    },
+    json: (entry) => json(entry, NO_INCLUDES),
+    isKept: (key) => idempotency.find(key, clock.now()) !== undefined,
+    status: () => owner.status(),
+    addresses: () => owned.addresses(),
+  });
+}
+
+/** As `POST /messages` checks its body; files are uploaded to a Mac itself, and nothing is sent to try. */
+function checkSend(request: unknown): CheckedSend {
+  const checked = checkBody(sendBody, request);
+  if (!checked.ok) return checked;
+  const { recipient, body, attachments = [], attachment_ids: uploads, dry_run: isTrial } = checked.value;
+  const given = { attachment_ids: uploads, dry_run: isTrial };
+  const refused = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (refused.length === 0) return { ok: true, value: { recipient, body, attachments } };
+  const mistakes = refused.map(([name]) => ({
+    pointer: `/${name}`,
+    message: `${name} is not possible through a hub.`,
+  }));
+  return { ok: false, mistakes };
+}

@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { ChangeDetector } from '../chatdb/change-detector.ts';
+import type { Connection } from '../chatdb/connection.ts';
+import { ChatSendLookup } from '../chatdb/lookups.ts';
+import type { Config } from '../config.ts';
+import type { EventFeed } from '../domain/ports/feed.ts';
+import type { IdempotencyStore } from '../domain/ports/sending.ts';
+import { untilPublished } from '../events/published.ts';
+import type { MacPermissions } from '../mac/permissions.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import type { AttachmentRules } from '../sender/attachments.ts';
+import { osascript } from '../sender/osascript.ts';
+import { Sender } from '../sender/sender.ts';
+import { sentPartStore } from '../state/sent-parts.ts';
+import type { Host } from './host.ts';
+
+interface SenderParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly connection: Connection;
+  readonly permissions: MacPermissions;
+  readonly detector: ChangeDetector;
+  readonly feed: EventFeed;
+  readonly publisher: { publishPending(): void };
+  readonly idempotency: IdempotencyStore;
+}
+
+export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
+  return { roots: send.attachmentRoots, chatDbPath: backend.chatDbPath, configDir: dir };
+}
+
+/** Creates what sends by Messages and finds what was sent in chat.db. */
+export function openSender(parts: SenderParts): Sender {
+  const { config, host, state, connection, permissions, detector, feed, publisher, idempotency } = parts;
+  const { clock, log } = host;
+  return new Sender({
+    messages: osascript({ path: config.backend.osascriptPath, clock }),
+    isAsking: () => permissions.isAsking(),
+    lookup: new ChatSendLookup(connection),
+    idempotency,
+    sentParts: sentPartStore(state),
+    clock,
+    log,
+    confirmMs: config.send.confirmMs,
+    attachments: attachmentRulesOf(config),
+    published: (rowId) => untilPublished(rowId, { feed, clock, publish: () => publisher.publishPending() }),
+    onChange: (look) => detector.onChange(look),
+    ...(host.platform === 'darwin' && {
+      stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),
+    }),
+  });
+}

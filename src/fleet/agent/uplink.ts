@@ -1,0 +1,276 @@
+import { type JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { isAppError } from '../../domain/errors.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import type { FleetContent } from '../../domain/fleet.ts';
+import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { ConsumerTask, EventConsumer, EventFeed, Handled, MessageLog } from '../../domain/ports/feed.ts';
+import type { FleetStore } from '../../domain/ports/fleet.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { MessageReader } from '../../domain/ports/reading.ts';
+import type { FleetConnection } from '../connection.ts';
+import type { Envelope } from '../envelope.ts';
+import { encodeEvent, eventId, readEventHeaders } from '../event-message.ts';
+import { EVENTS, eventSubject } from '../layout.ts';
+import type { Membership } from './membership.ts';
+import { startAfter } from './position.ts';
+
+const PUBLISH_MS = 5000;
+/** Room for headers beside the body, in what the server takes. */
+const HEADER_BYTES = 4096;
+const HOUR_MS = 3_600_000;
+const PAUSE_MS = { shortest: 50, longest: 1000 };
+/** The server's code for a message that does not follow the one it says. */
+const WRONG_LAST_SEQUENCE = 10071;
+
+export interface UplinkParts {
+  readonly connection: FleetConnection;
+  readonly membership: Membership;
+  readonly envelope: Envelope;
+  readonly mac: string;
+  readonly instance: string;
+  readonly content: FleetContent;
+  readonly backfillHours: number;
+  readonly store: FleetStore;
+  readonly feed: EventFeed;
+  readonly messages: MessageLog;
+  readonly reader: Pick<MessageReader, 'listMessages'>;
+  readonly json: (entry: LogEntry) => string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The last message of this Mac in the stream: the next one says that it follows it. */
+interface Chain {
+  readonly epoch: string;
+  sequence: number;
+  previousRow: number;
+}
+
+/**
+ * Copies the events of this Mac into the stream, one after the other: each names the one before it, so that none is
+ * lost, repeated or out of order, whatever happens to the broker. The position moves when the stream has acknowledged.
+ */
+export class Uplink implements ConsumerTask<undefined> {
+  readonly name = 'fleet';
+  readonly #parts: UplinkParts;
+  readonly #consumer: EventConsumer;
+  /** undefined: the stream has to be asked first. */
+  #chain: Chain | undefined;
+  /** Highest sequence that this run has seen at its subject. */
+  #seen = 0;
+  /** Attempts since something was acknowledged. */
+  #failures = 0;
+  #trouble: string | undefined;
+  #isClosed = false;
+  #stopWaiting: Cancel | undefined;
+
+  constructor(parts: UplinkParts) {
+    this.#parts = parts;
+    this.#consumer = parts.feed.consume(this);
+  }
+
+  /** Everything up to here is in the stream. */
+  get position(): Offset | undefined {
+    return this.#parts.store.position();
+  }
+
+  /** What keeps events from being published; undefined when nothing does. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  start(): void {
+    this.#consumer.start();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#consumer.stop();
+    this.#stopWaiting?.();
+    await this.#consumer.ended;
+  }
+
+  storedOffset(): Offset {
+    // Also after chat.db was replaced, which has made a new epoch.
+    this.#chain = undefined;
+    const { store, feed } = this.#parts;
+    return store.position() ?? feed.lastPublished();
+  }
+
+  readonly first = (): Promise<void> | undefined => {
+    return this.#chain !== undefined && this.#parts.membership.isJoined ? undefined : this.#prepare();
+  };
+
+  async handle(entry: LogEntry): Promise<Handled<undefined>> {
+    const chain = this.#chain;
+    if (chain === undefined) return { isDone: false };
+    const { connection, mac } = this.#parts;
+    const id = eventId(mac, chain.epoch, entry.guid);
+    try {
+      const { body, headers } = this.#encode(entry, chain, id);
+      const published = connection.js.publish(eventSubject(mac), body, {
+        headers,
+        msgID: id,
+        expect: { streamName: EVENTS.stream, lastSubjectSequence: chain.sequence },
+        timeout: PUBLISH_MS,
+      });
+      const { seq } = await this.#whileJoined(published);
+      // Something else may have happened meanwhile: then the stream is asked what it has.
+      if (chain !== this.#chain || !Number.isSafeInteger(seq) || seq <= chain.sequence) throw new Error('out of step');
+      chain.sequence = seq;
+      chain.previousRow = entry.rowId;
+      this.#seen = seq;
+      this.#failures = 0;
+      this.#trouble = undefined;
+      return { isDone: true };
+    } catch (error) {
+      this.#failed(error);
+      return { isDone: false };
+    }
+  }
+
+  gone(): undefined {
+    return undefined;
+  }
+
+  progress(offset: Offset): void {
+    // Before the stream was asked, nothing is known to be done.
+    if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#isClosed) return;
+    const { membership } = this.#parts;
+    if (!membership.isJoined) {
+      this.#chain = undefined;
+      return this.#wait((done) => membership.onChange(done));
+    }
+    if (this.#failures > 1) await this.#pause();
+    if (this.#isClosed || !membership.isJoined) return;
+    try {
+      await this.#askStream();
+    } catch (error) {
+      // Without chat.db there is nothing to compare; the consumer asks again.
+      if (isAppError(error)) throw error;
+      this.#failed(error);
+    }
+  }
+
+  /** Makes the chain of what the stream has. */
+  async #askStream(): Promise<void> {
+    const { connection, membership, mac, instance, store, messages } = this.#parts;
+    const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: PUBLISH_MS });
+    const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
+    const query = { last_by_subj: eventSubject(mac) };
+    const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, query));
+    const last = stored === null ? undefined : readEventHeaders(stored.subject, stored.header);
+    const sequence = stored?.seq ?? 0;
+    if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
+      // Somebody else has published since: an earlier run whose message was on its way, or another Mac.
+      this.#seen = sequence;
+      return membership.check();
+    }
+    const epoch = store.epoch();
+    const position = store.position();
+    const isSameStream = store.stream() === created;
+    const start = await startAfter({
+      ...{ mac, epoch, position, last, isSameStream },
+      identity: (at) => messages.identity(at),
+      backfill: () => this.#backfill(),
+    });
+    // chat.db may have been replaced while the stream was asked.
+    if (store.epoch() !== epoch) return;
+    if (start.epoch !== epoch) store.setEpoch(start.epoch);
+    if (!isSameStream) store.setStream(created);
+    store.setPosition(start.after);
+    this.#consumer.seek(start.after);
+    if (position?.rowId !== start.after.rowId) {
+      this.#parts.log.info('publishing to the fleet', { after: start.after.rowId, before: position?.rowId ?? null });
+    }
+    this.#seen = sequence;
+    this.#chain = { epoch: start.epoch, sequence, previousRow: start.previousRow };
+  }
+
+  async #backfill(): Promise<Offset> {
+    const { reader, feed, clock, backfillHours } = this.#parts;
+    const last = feed.lastPublished();
+    if (backfillHours === 0) return last;
+    const sinceNs = BigInt(Math.floor(clock.now() - backfillHours * HOUR_MS)) * 1_000_000n;
+    const { items } = await reader.listMessages({ sinceNs, order: 'asc', limit: 1, offset: 0 });
+    const oldest = Number(items[0]?.id ?? Number.POSITIVE_INFINITY);
+    return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
+  }
+
+  /** Without body and attachments where it is asked for, or where the message is too large for the server. */
+  #encode(entry: LogEntry, { epoch, previousRow }: Chain, id: string) {
+    const { connection, envelope, mac, instance, content, json, log } = this.#parts;
+    const of = (isMetadata: boolean) =>
+      encodeEvent(
+        { mac, epoch, row: entry.rowId, previousRow, type: entry.event.type, id, instance, isMetadata },
+        isMetadata ? withoutText(entry) : json(entry),
+        envelope,
+      );
+    if (content === 'metadata') return of(true);
+    const whole = of(false);
+    const room = (connection.nc.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES;
+    if (whole.body.length <= room) return whole;
+    log.warn('an event is too large for the broker and is published without its text', { row: entry.rowId });
+    return of(true);
+  }
+
+  #failed(error: unknown): void {
+    this.#chain = undefined;
+    this.#failures += 1;
+    const reason = error instanceof Error ? error.message : String(error);
+    // One is nothing: the stream is asked, and mostly that is the end of it.
+    if (isOutOfStep(error) || this.#failures === 1) return;
+    if (reason !== this.#trouble && this.#parts.membership.isJoined) {
+      this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });
+    }
+    this.#trouble = reason;
+  }
+
+  /** Nobody answers a request of before when the connection is lost. */
+  async #whileJoined<Value>(request: Promise<Value>): Promise<Value> {
+    const { membership } = this.#parts;
+    let stop: Cancel | undefined;
+    const left = new Promise<never>((_, reject) => {
+      stop = membership.onChange(() => reject(new Error('the connection to the broker was lost')));
+    });
+    // Whoever loses the race may still fail.
+    request.catch(() => {});
+    left.catch(() => {});
+    try {
+      return await Promise.race([request, left]);
+    } finally {
+      stop?.();
+    }
+  }
+
+  #pause(): Promise<void> {
+    const { shortest, longest } = PAUSE_MS;
+    const ms = Math.min(longest, shortest * 2 ** Math.min(this.#failures, 10));
+    return this.#wait((done) => this.#parts.clock.after(ms, done));
+  }
+
+  /** Until it is time, or this is closed. */
+  async #wait(until: (done: () => void) => Cancel): Promise<void> {
+    let cancel: Cancel | undefined;
+    await new Promise<void>((resolve) => {
+      this.#stopWaiting = resolve;
+      cancel = until(resolve);
+    });
+    cancel?.();
+    this.#stopWaiting = undefined;
+  }
+}
+
+function isOutOfStep(error: unknown): boolean {
+  return (error as Partial<JetStreamApiError> | null)?.code === WRONG_LAST_SEQUENCE;
+}
+
+function withoutText({ event }: LogEntry): string {
+  return JSON.stringify(
+    'body' in event.data ? { ...event, data: { ...event.data, body: '', attachments: [] } } : event,
+  );
+}

@@ -32,6 +32,7 @@ export async function* eventSocket(
   if (signal?.aborted) return;
   const socket = new WebSocket(url, {
     handshakeTimeout: HANDSHAKE_LIMIT_MS,
+    headers: { Prefer: 'handling=strict' },
     // Not the scheme ws+unix: it cannot carry a path with a space or a colon.
     ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
   });

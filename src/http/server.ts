@@ -245,7 +245,12 @@ export class HttpServer implements ExchangeContext {
     exchange.route = WEBSOCKET_PATH;
     try {
       const caller = await this.#access.admitHandshake(exchange);
-      await this.#acceptWebSocket(exchange.request, socket, head, parseQuery(exchange.rawQuery), caller);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      const query = parseQuery(exchange.rawQuery, isStrict);
+      // Looked at above; it is no parameter of the events.
+      query.delete('api_key');
+      await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
       // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
       socket._read(0);
       socket.resume();

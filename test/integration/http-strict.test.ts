@@ -1,17 +1,33 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { problem } from '../../src/domain/problems.ts';
+import { streamQuery } from '../../src/wire/event.ts';
 import type { Operation } from '../../src/wire/operation.ts';
 import { OPERATIONS } from '../../src/wire/operations.ts';
+import { readQuery } from '../../src/wire/query.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
 import { asksForStrict } from '../../src/wire/strict.ts';
-import { type HttpAnswer, HttpGateway } from '../support/http-gateway.ts';
+import { type HttpAnswer, HttpGateway, KEY } from '../support/http-gateway.ts';
 
 const STRICT = { prefer: 'handling=strict' };
+const UPGRADE = 'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
 let gateway: HttpGateway;
 beforeAll(async () => {
-  gateway = await HttpGateway.start({ settings: { rateLimitPerMinute: 100_000 } });
+  gateway = await HttpGateway.start({
+    settings: { rateLimitPerMinute: 100_000 },
+    acceptWebSocket(_request, _socket, _head, query) {
+      readQuery(streamQuery, query);
+      throw problem('shutting_down');
+    },
+  });
 });
 afterAll(() => gateway.close());
+
+/** What the gateway answers; a good handshake is refused with 503, because there are no clients here. */
+function handshake(query: string, headers: string): Promise<string> {
+  const path = `/api/v1/ws${query.replace('KEY', encodeURIComponent(KEY))}`;
+  return gateway.raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headers}Connection: Upgrade\r\n\r\n`);
+}
 
 const pointersOf = ({ json }: HttpAnswer): readonly string[] =>
   ((json as { errors?: readonly { pointer: string }[] } | undefined)?.errors ?? []).map(({ pointer }) => pointer);
@@ -56,6 +72,20 @@ describe('with Prefer: handling=strict', () => {
     const send = await gateway.post('/api/v1/messages', body, { headers: STRICT });
     expect(pointersOf(send).toSorted()).toEqual(['/attachment', '/dry_run', '/recipient']);
     expect(gateway.sender.sent).toEqual([]);
+  });
+
+  test('the handshake of a WebSocket names every parameter that it does not know', async () => {
+    const strict = await handshake('?api_key=KEY&after=x&change=true&change=false', 'Prefer: handling=strict\r\n');
+    expect(strict).toContain('HTTP/1.1 400');
+    expect(strict).toContain('Preference-Applied: handling=strict');
+    expect([...strict.matchAll(/"pointer":"(.*?)"/g)].map(([, pointer]) => pointer)).toEqual(['?change', '?after']);
+    expect(strict).toContain('There are: after, changes, include.');
+    for (const [query, prefer] of [
+      ['?api_key=KEY&change=true', ''],
+      ['?api_key=KEY&changes=true&include=details', 'Prefer: handling=strict\r\n'],
+    ] as const) {
+      expect(await handshake(query, prefer)).toContain('HTTP/1.1 503');
+    }
   });
 
   test('what is right is answered as without it', async () => {

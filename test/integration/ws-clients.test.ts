@@ -132,13 +132,14 @@ test('a client with changes is closed with 4410 when chat.db is replaced, and on
 });
 
 describe('a handshake that is none', () => {
-  test('is refused before the upgrade', async () => {
+  test.each([
+    ['without a key', 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: no\r\n'],
+    ['of another version', 'Sec-WebSocket-Version: 12\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
+  ])('is refused before the upgrade: %s', async (_what, headers) => {
     const fixture = await WebSocketFixture.open();
     const socket = connect(fixture.port, '127.0.0.1');
     closers.push(() => socket.destroy());
-    socket.write(
-      'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: no\r\n\r\n',
-    );
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${headers}\r\n`);
     let answer = '';
     socket.on('data', (chunk) => {
       answer += String(chunk);

@@ -1,4 +1,5 @@
 // Makes the guide out of the Markdown of docs/: dist/guide/, which the service serves at /guide.
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,37 +17,53 @@ const sections = navigation();
 const pages = sections.flatMap(({ pages }) => pages);
 const known = new Map(pages.map(({ file, output }) => [file, `${output}.html`]));
 const copied = new Set();
-const found = [];
-for (const page of pages) {
-  const link = (href) => linkFrom(page, href);
-  const { html, headings, parts } = readPage(page.source, link);
+const read = pages.map((page) => ({ page, ...readPage(page.source, (href) => linkFrom(page, href)) }));
+const files = { ...(await styleAndScript()), search: searchIndex(read) };
+for (const { page, html, headings } of read) {
   write(`${page.output}.html`, layout(page, html, headings));
   write(page.twin, page.file.startsWith('docs/') ? page.source : page.source.replaceAll('](docs/', ']('));
-  found.push(
-    ...parts.map((part) => ({
-      page: page.title,
-      url: `${page.output}.html`,
-      heading: part.heading,
-      part: part.id,
-      text: part.text,
-    })),
-  );
 }
-write('search.json', JSON.stringify(found));
 write('llms.txt', llms());
 for (const file of copied) copy(file);
-await build({
-  absWorkingDir: root,
-  entryPoints: ['docs/site/guide.js', 'docs/site/guide.css'],
-  outdir: 'dist/guide',
-  bundle: true,
-  minify: true,
-  format: 'iife',
-  target: 'es2022',
-  legalComments: 'inline',
-  logLevel: 'warning',
-});
 
+/** Their names are of their content, so that browsers keep them. */
+async function styleAndScript() {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['docs/site/guide.js', 'docs/site/guide.css'],
+    outdir: 'dist/guide',
+    entryNames: '[name]-[hash]',
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+    legalComments: 'inline',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  const made = Object.keys(metafile.outputs).map((path) => posix.basename(path));
+  return {
+    style: made.find((name) => name.endsWith('.css')),
+    script: made.find((name) => name.endsWith('.js')),
+  };
+}
+
+/** The text of all pages, for the search. Returns its name. */
+function searchIndex(read) {
+  const found = read.flatMap(({ page, parts }) =>
+    parts.map(({ heading, id: part, text }) => ({
+      page: page.title,
+      url: `${page.output}.html`,
+      heading,
+      part,
+      text,
+    })),
+  );
+  const content = JSON.stringify(found);
+  const name = `search-${createHash('sha256').update(content).digest('hex').slice(0, 8).toUpperCase()}.json`;
+  write(name, content);
+  return name;
+}
 /** A page that the navigation does not name is the last of the guides. */
 function navigation() {
   const named = new Set(Object.values(NAVIGATION).flatMap((entries) => entries.map(([file]) => file)));
@@ -102,16 +119,16 @@ function layout(page, html, headings) {
   );
   const outline = headings.map(({ id, html: words }) => `<li><a href="#${id}">${words}</a></li>`).join('');
   return `<!doctype html>
-<html lang="en" data-base="${base}">
+<html lang="en" data-base="${base}" data-search="${base}${files.search}">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="referrer" content="no-referrer">
   <title>${text(page.title)} · Postern</title>
   <link rel="icon" href="${base}../console/icon.svg" type="image/svg+xml">
-  <link rel="stylesheet" href="${base}guide.css">
+  <link rel="stylesheet" href="${base}${files.style}">
   <link rel="alternate" type="text/markdown" href="${at(page.twin)}">
-  <script src="${base}guide.js"></script>
+  <script src="${base}${files.script}"></script>
 </head>
 <body>
 <a class="skip" href="#content">To the text</a>

@@ -83,7 +83,7 @@ let indexing;
 /** Read and indexed when the search is first used. */
 function index() {
   indexing ??= (async () => {
-    const parts = await (await fetch(`${base}search.json`)).json();
+    const parts = await (await fetch(document.documentElement.dataset.search)).json();
     const made = new MiniSearch({
       fields: ['heading', 'page', 'text'],
       storeFields: ['heading', 'page', 'text', 'url', 'part'],

@@ -59,7 +59,8 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      const path = exchange.path.startsWith('/guide/') ? '/guide' : exchange.path;
+      // One name each in the metrics, whatever follows.
+      const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
     }

@@ -65,6 +65,12 @@ describe('in a browser', () => {
     );
     await page.keyboard.press('Enter');
     await eventually(() => expect(page.url()).toMatch(/\/guide\/[a-z-]+\.html#?/));
+    const names = readdirSync(GUIDE).filter((name) => /\.(?:css|js|json)$/.test(name));
+    expect(names).toHaveLength(3);
+    for (const name of names) {
+      expect((await fetch(`${url}/guide/${name}`)).headers.get('cache-control')).toContain('immutable');
+    }
+    expect((await fetch(page.url())).headers.get('cache-control')).toBe('no-cache');
     expect(complaints).toEqual([]);
   });
 

@@ -78,6 +78,29 @@ test.each(PATHS)('%s is compressed for a client that can read it, and smaller th
   expect((await get(path, { 'accept-encoding': 'br;q=0, gzip;q=0.0' })).headers['content-encoding']).toBeUndefined();
 });
 
+test.each(['/console', '/docs'])(
+  '%s names its files by their content, which a browser keeps for a year',
+  async (page) => {
+    const { text, headers } = await gateway.get(page, { key: false });
+    expect(headers['cache-control']).toBe('no-cache');
+    const files = [...text.matchAll(/(?:href|src)="(static\/[^"]+)"/g)].map(([, path = '']) => `/${path}`);
+    expect(files.length).toBeGreaterThan(4);
+    expect(text).not.toMatch(/"(?:console|docs)\/[\w-]+\.(?:css|js|svg)"/);
+    for (const path of files) {
+      const answer = await gateway.get(path, { key: false });
+      const [, plain = ''] = /^\/static\/[\w-]{16}(\/.+)$/.exec(path) ?? [];
+      expect(answer).toMatchObject({
+        status: 200,
+        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+        text: (await gateway.get(plain, { key: false })).text,
+      });
+      // What a page of another version asks for is not there, nor is what has no file.
+      expect((await gateway.get(path.replace(/[\w-]{16}/, 'A'.repeat(16)), { key: false })).status).toBe(404);
+      expect((await gateway.get(path.replace(plain, '/openapi.json'), { key: false })).status).toBe(404);
+    }
+  },
+);
+
 test('an answer of the API is never compressed', async () => {
   const { headers } = await get('/api/v1/health', { 'accept-encoding': 'br, gzip' });
   expect(headers['content-encoding']).toBeUndefined();

@@ -87,6 +87,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/console': 'console.html',
   '/console/console.css': 'console.css',
   '/console/base.css': 'base.css',
+  '/console/colours.css': 'colours.css',
   '/console/messages.css': 'messages.css',
   '/console/search.css': 'search.css',
   '/console/access.css': 'access.css',
@@ -102,13 +103,20 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
+/** The same files under a name that is of their content, so that a browser keeps them (decision S3). */
+const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
+/** Files of the guide whose names the build made of their content. */
+const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
+const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
+const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
 /** The pages without data, which need no key and are not counted (decision E9). */
 export function staticFiles(version: string): OpenPages {
   const made = new Map<string, Page>();
   for (const [path, file] of Object.entries(FILES))
     made.set(
       path,
-      cached(() => readPage(file)),
+      cached(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
     );
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
@@ -134,12 +142,12 @@ class Pages implements OpenPages {
   }
 
   has(path: string): boolean {
-    return this.#listed.has(path) || guideFile(path) !== undefined;
+    return this.#listed.has(path) || versionedPath(path) !== undefined || guideFile(path) !== undefined;
   }
 
   get(path: string): Page | undefined {
     const file = guideFile(path);
-    if (file === undefined) return this.#listed.get(path);
+    if (file === undefined) return this.#listed.get(path) ?? this.#versioned(path);
     const known = this.#guide.get(file);
     if (known !== undefined) return known;
     const page = guide(file);
@@ -150,6 +158,23 @@ class Pages implements OpenPages {
       return answer;
     };
   }
+
+  #versioned(path: string): Page | undefined {
+    const file = versionedPath(path);
+    const page = file === undefined ? undefined : this.#listed.get(file);
+    if (page === undefined) return undefined;
+    return async (exchange) => {
+      // Of another version, which a page that was open meanwhile asks for.
+      if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
+      return keptForAYear(await page(exchange));
+    };
+  }
+}
+
+/** The path of the file behind a name of its content; undefined where it names none. */
+function versionedPath(path: string): string | undefined {
+  const [, , file = ''] = VERSIONED.exec(path) ?? [];
+  return Object.hasOwn(FILES, file) ? file : undefined;
 }
 
 /** undefined for what cannot be the name of a page, so that no path leads out of the folder. */
@@ -159,12 +184,17 @@ function guideFile(path: string): string | undefined {
 }
 
 function guide(file: string): Page {
-  return cached(async () => {
+  const page = cached(async () => {
     const bytes = await readFile(new URL(file, GUIDE)).catch(() => {
       throw problem('not_found');
     });
     return { type: typeOf(file) ?? PLAIN_TEXT, bytes };
   });
+  return VERSIONED_GUIDE.test(file) ? async (exchange) => keptForAYear(await page(exchange)) : page;
+}
+
+function keptForAYear(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, ...KEPT_FOR_A_YEAR } };
 }
 
 interface Content {
@@ -230,6 +260,20 @@ function toConsole(exchange: Exchange): Answer {
 async function readPage(file: string): Promise<Content> {
   const place = file.includes('/') ? createRequire(import.meta.url).resolve(file) : new URL(file, OWN);
   return { type: typeOf(file) ?? 'application/octet-stream', bytes: await readFile(place) };
+}
+
+/** One for all of them, because modules name each other by relative paths. */
+const version = once(async () => {
+  const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
+  const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
+  return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
+});
+
+/** A page, which names its files by their content. */
+async function readHtml(file: string): Promise<Content> {
+  const { type, bytes } = await readPage(file);
+  const folder = `static/${await version()}`;
+  return { type, bytes: Buffer.from(bytes.toString().replaceAll(REFERENCE, `$1="${folder}/$2"`)) };
 }
 
 function typeOf(file: string): string | undefined {

@@ -1,6 +1,6 @@
 // Draws the pictures of the README that are no screenshots, from what the programs really print:
 //   node docs/img/draw.mjs        (port 3001 must be free; needs script(1) of util-linux, and curl)
-// The screenshots come from the browser test: PICTURES=1 npm test -- test/e2e/console.test.ts
+// The screenshots come from pages.mjs.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

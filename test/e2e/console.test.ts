@@ -1,12 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-/** `PICTURES=1` takes those of the documentation anew. */
-const PICTURES = process.env.PICTURES === '1' ? fileURLToPath(new URL('../../docs/img/', import.meta.url)) : undefined;
 
 /** A PNG of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
@@ -18,6 +15,12 @@ const KEEP_BLOB_TYPES = `{
     blobTypes.push(blob.type);
     return create(blob);
   };
+}`;
+
+/** How much of the thread is below what is seen, in pixels. */
+const BELOW = `{
+  const { scrollHeight, scrollTop, clientHeight } = document.getElementById('message-list');
+  scrollHeight - scrollTop - clientHeight;
 }`;
 
 const ANA = '#conversation-list [data-id="any;-;+15550100"]';
@@ -33,12 +36,6 @@ function there(): BrowserStage {
 /** Goes to one of the views of the page. */
 async function goTo(view: string): Promise<void> {
   await there().page.locator('#views a', { hasText: view }).click();
-}
-
-async function picture(name: string): Promise<void> {
-  if (PICTURES === undefined) return;
-  mkdirSync(PICTURES, { recursive: true });
-  await there().page.screenshot({ path: `${PICTURES}${name}.png` });
 }
 
 beforeAll(async () => {
@@ -152,6 +149,8 @@ describe('the console', () => {
     await said.locator('b[title="+15550101"]', { hasText: 'Ben Okafor' }).waitFor({ state: 'attached' });
     expect(await page.inputValue('#speech')).toBe('');
     await page.selectOption('#speaker', { label: 'Ana Silva' });
+    // The newest message stays in view above the box.
+    await eventually(async () => expect(await page.evaluate(BELOW)).toBeLessThan(2));
     await page.click('#speak [data-reaction="love"]');
     await said.locator('.reactions span[title="Ana Silva: love"]').waitFor();
     expect(await there().faults()).toEqual([]);
@@ -196,6 +195,7 @@ describe('the console', () => {
     await page.locator(ANA).click();
     await page.locator('#message-list .attachments img[alt="pixel.png"]').waitFor();
     expect(await page.evaluate(`document.querySelector('#message-list img').naturalWidth`)).toBe(1);
+    await eventually(async () => expect(await page.evaluate(BELOW)).toBeLessThan(2));
   });
 
   inBrowser('sends a file that is chosen, and one that could not be sent once more', async () => {
@@ -245,12 +245,9 @@ describe('the console', () => {
     await page.fill('#body', 'Shall I bring the ladder?');
     await page.keyboard.press('Control+Enter');
     await page.locator('#message-list li:not(.mine)', { hasText: 'Good question' }).last().waitFor();
-    await picture('console-light');
     await page.emulateMedia({ colorScheme: 'dark' });
-    await picture('console-dark');
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    await picture('console-phone');
     // One at a time: the thread, and back to the list.
     expect(await page.isVisible('#conversation-list')).toBe(false);
     await page.click('#back');
@@ -271,7 +268,6 @@ describe('the reference page', () => {
     await page.evaluate('sessionStorage.clear()');
     await page.goto(`${url}/docs`);
     await page.locator('.opblock').first().waitFor();
-    await picture('docs');
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     await page.locator('.auth-container input').fill(key);
     await page.locator('.auth-btn-wrapper .authorize').click();

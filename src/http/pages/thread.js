@@ -23,11 +23,22 @@ let pages = [];
 let hasOlder = false;
 let hasNewer = false;
 let isLoading = false;
+let wasAtEnd = true;
+/** The newest message stays in view when a picture comes, and when what is written below takes more room. */
+const sizes = new ResizeObserver(() => {
+  if (wasAtEnd) list.scrollTop = list.scrollHeight;
+});
 
 export const openedConversation = () => openId;
 
 /** Id of the last message that is shown. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
+
+function itemOf(message, mark) {
+  const item = messageItem(message, mark);
+  if (message.attachments.length > 0) sizes.observe(item);
+  return item;
+}
 
 /** Shows the newest messages of a conversation, or those around one of it. */
 export async function openConversation(id, wanted) {
@@ -60,7 +71,7 @@ async function show(wanted) {
     // What came as an event in the meantime stays, behind those that were asked for.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
-    pages = [{ items: items.map((message) => messageItem(message)), cursor: cursorIn(next) }];
+    pages = [{ items: items.map((message) => itemOf(message)), cursor: cursorIn(next) }];
     pages[0].items.push(...later);
     hasOlder = isNewest ? next !== undefined : true;
     hasNewer = !isNewest;
@@ -103,7 +114,7 @@ async function extend(isOlder) {
     const { items, next } = await pageOf(pathOf({ limit: MORE, order, cursor }));
     if (own !== openings) return;
     const known = new Set(messages().map((item) => item.dataset.id));
-    const added = items.filter(({ id }) => !known.has(id)).map((message) => messageItem(message));
+    const added = items.filter(({ id }) => !known.has(id)).map((message) => itemOf(message));
     if (isOlder) added.reverse();
     const page = { items: added, cursor: cursorIn(next) };
     if (isOlder) {
@@ -174,7 +185,7 @@ export function updateMessage(message, changes) {
   const item = shown(message.id);
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
-  const next = messageItem(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
+  const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
   // What is known of the message besides stays.
   if (message.details === undefined) {
     for (const part of ['blockquote', '.reactions']) next.querySelector(part).replaceWith(item.querySelector(part));
@@ -221,7 +232,7 @@ export function addMessage(message) {
   if (message.conversation_id !== openId || hasNewer) return;
   if (shown(message.id) !== undefined) return;
   const isAtEnd = isScrolledToEnd();
-  const item = messageItem(message);
+  const item = itemOf(message);
   if (pages.length === 0) pages = [{ items: [] }];
   pages.at(-1).items.push(item);
   list.append(item);
@@ -230,6 +241,11 @@ export function addMessage(message) {
 }
 
 export function offerThread() {
-  list.addEventListener('scroll', loadWhatIsNear, { passive: true });
+  const noteScroll = () => {
+    wasAtEnd = isScrolledToEnd();
+    loadWhatIsNear();
+  };
+  list.addEventListener('scroll', noteScroll, { passive: true });
+  sizes.observe(list);
   toNewest.addEventListener('click', () => void openConversation(openId));
 }

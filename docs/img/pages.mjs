@@ -1,0 +1,92 @@
+// Takes the screenshots of the console and the reference, on a demo of its own:
+//   node docs/img/pages.mjs       (after make build; needs Chromium, and a font with emoji)
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { SimulatedMac } from '../../dist/src/simulator/mac.js';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const home = mkdtempSync(join(tmpdir(), 'postern-pictures-'));
+const dir = join(home, 'demo');
+const [ANA, BEN, CHO, GARDEN] = ['+15550100', '+15550101', 'cho@example.com', 'any;+;chat424242'];
+const WIDE = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+const PLAN = `<body style="margin:0;font-family:sans-serif"><svg xmlns="http://www.w3.org/2000/svg" width="420" height="240" style="background:#dcefd4">
+  <rect x="20" y="20" width="380" height="60" rx="8" fill="#9ccc8a"/><text x="150" y="58" font-size="24">beans</text>
+  <rect x="20" y="95" width="240" height="120" rx="8" fill="#e8a08c"/><text x="85" y="163" font-size="24">tomatoes</text>
+  <rect x="280" y="95" width="120" height="120" rx="8" fill="#cdb892"/><text x="300" y="163" font-size="24">bench</text></svg>`;
+
+const demo = spawn(process.execPath, [main, 'demo', '--dir', dir, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+try {
+  let output = '';
+  for await (const chunk of demo.stdout) {
+    output += chunk;
+    if (output.includes('Ctrl+C')) break;
+  }
+  const [, url] = /(http:\/\/[\d.:]+)\/docs/.exec(output);
+  const [, key] = /^api_key = "(.+)"/m.exec(readFileSync(join(dir, 'config.toml'), 'utf8'));
+  await write();
+  await picture('console-light', WIDE, 'light', thread);
+  await picture('console-dark', WIDE, 'dark', thread);
+  await picture('console-phone', PHONE, 'light', thread);
+  await picture('console-list-phone', PHONE, 'dark', list);
+  await picture('docs', WIDE, 'light', async (page) => {
+    await page.goto(`${url}/docs`);
+    await page.locator('.opblock').first().waitFor();
+  });
+
+  async function list(page) {
+    await page.goto(`${url}/console#key=${key}`);
+    await page.locator('#conversation-list button').first().waitFor();
+    await page.evaluate('document.activeElement.blur()');
+  }
+
+  async function thread(page) {
+    await list(page);
+    await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+    await page.locator('#message-list img').first().waitFor();
+    await page.locator('#thread-title').click();
+  }
+} finally {
+  await browser.close();
+  const ended = once(demo, 'exit');
+  demo.kill();
+  await ended;
+  rmSync(home, { recursive: true, force: true });
+}
+
+/** What the people say. */
+async function write() {
+  const page = await browser.newPage({ viewport: { width: 420, height: 240 } });
+  await page.setContent(PLAN);
+  const path = join(home, 'garden-plan.png');
+  await page.screenshot({ path });
+  const mac = new SimulatedMac({ dir });
+  const say = async (from, text, more) => (await mac.command({ do: 'receive', from, text, ...more })).row;
+  await say(CHO, 'Grüße aus Köln! Did the parcel arrive?');
+  await say(BEN, 'I left the ladder by the gate. Mind the third step.');
+  await say(BEN, 'This is how I would do it.', { chat: GARDEN, attachment: { name: 'garden-plan.png', bytes: 0, path } });
+  const { row } = await mac.command({ do: 'write', to: GARDEN, text: 'Lovely! I will bring the ladder and a pot of tea.' });
+  await mac.command({ do: 'react', to: row, from: ANA, type: 2000 });
+  await mac.command({ do: 'react', to: row, from: CHO, type: 2006, emoji: '🫖' });
+  await say(CHO, 'Is the gate open at ten? 🌱', { chat: GARDEN });
+  await mac.command({ do: 'write', to: GARDEN, text: 'From nine on.' });
+  await page.close();
+}
+
+async function picture(name, viewport, colorScheme, show) {
+  const context = await browser.newContext({ viewport, colorScheme });
+  const page = await context.newPage();
+  await show(page);
+  // The fonts, and what fades in.
+  await page.evaluate('document.fonts.ready');
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: join(here, `${name}.png`) });
+  await context.close();
+}

@@ -47,12 +47,19 @@ export function encodeEvent(message: EventMessage, json: string, envelope: Envel
   return { headers, body: bytes };
 }
 
-/** What the headers say; undefined for what no agent wrote. Anybody with the right key can have written anything. */
-export function readEventHeaders(subject: string, headers: MsgHdrs | undefined): EventMessage | undefined {
+/**
+ * What the headers say; undefined for what no agent wrote. Anybody with the right key can have written anything.
+ * `isDirect`: the message was asked for by a direct get, to which the server adds a header of its own.
+ */
+export function readEventHeaders(
+  subject: string,
+  headers: MsgHdrs | undefined,
+  { isDirect = false } = {},
+): EventMessage | undefined {
   const [, mac = ''] = /^ev\.(.*)$/s.exec(subject) ?? [];
   if (headers === undefined || !MAC_ID.test(mac)) return undefined;
   // A Mac can make the server repeat one of its own messages at the subject of another; the server says so.
-  if (headers.has('Nats-Subject')) return undefined;
+  if (headers.values('Nats-Subject').length > (isDirect ? 1 : 0)) return undefined;
   const [row, previousRow] = [numberOf(headers.get(HEADERS.row)), numberOf(headers.get(HEADERS.previousRow))];
   const [epoch, type, id] = [headers.get(HEADERS.epoch), headers.get(HEADERS.type), headers.get(HEADERS.messageId)];
   const isKnown = headers.get(HEADERS.version) === String(VERSION);

@@ -161,9 +161,9 @@ export class Uplink implements ConsumerTask<undefined> {
     const { connection, membership, mac, instance, store, messages } = this.#parts;
     const jsm = await jetstreamManager(connection.nc, { checkAPI: false, timeout: PUBLISH_MS });
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
-    const query = { last_by_subj: eventSubject(mac) };
-    const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, query));
-    const last = stored === null ? undefined : readEventHeaders(stored.subject, stored.header);
+    const subject = eventSubject(mac);
+    const stored = await this.#whileJoined(jsm.direct.getMessage(EVENTS.stream, { last_by_subj: subject }));
+    const last = stored === null ? undefined : readEventHeaders(subject, stored.header, { isDirect: true });
     const sequence = stored?.seq ?? 0;
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
       // Somebody else has published since: an earlier run whose message was on its way, or another Mac.

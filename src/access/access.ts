@@ -232,7 +232,7 @@ export class Access implements AccessService {
         return isAdmitted;
       },
       canSend: (recipient) => sendRight(directory, key, recipient),
-      streams: { assertRoom: () => key.assertRoomForStream(), opened: () => key.noteStream() },
+      streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),
       assertAlive() {
         if (!key.isAlive(clock.now())) throw problem('unauthorized');

@@ -45,12 +45,9 @@ export class LimitedKey {
     return isPresent || isPrevious;
   }
 
-  assertRoomForStream(): void {
+  /** Counts one that is open, until what it gives is called. Throws `too_many_streams`. */
+  openStream(): Cancel {
     if (this.#streams >= MAX_STREAMS) throw problem('too_many_streams', { max: MAX_STREAMS });
-  }
-
-  /** Counts one that is open, until what it gives is called. */
-  noteStream(): Cancel {
     this.#streams += 1;
     return () => {
       this.#streams -= 1;

@@ -47,10 +47,8 @@ export interface Caller extends SearchNames {
 
 /** The WebSockets and streams that one limited key keeps open. */
 export interface StreamCount {
-  /** Throws `too_many_streams`. */
-  assertRoom(): void;
-  /** Counts one, until what it gives is called once. */
-  opened(): Cancel;
+  /** Counts one, until what it gives is called once. Throws `too_many_streams`. */
+  open(): Cancel;
 }
 
 /** What a limited key may see of the events that it is shown. */

@@ -9,9 +9,17 @@ export interface Answer {
   readonly content?: { readonly type: string; readonly text: string | Buffer };
   /** A body that is read while it is sent. Its type is in `headers`. */
   readonly stream?: AnswerStream;
-  /** Called with the response once its headers are sent, and ends it. The answer ends with the connection. */
-  readonly live?: (response: ServerResponse) => void;
+  /** What does not end by itself. */
+  readonly live?: LiveAnswer;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that ends with its connection. */
+export interface LiveAnswer {
+  /** Called with the response once its headers are sent, and ends it. */
+  begin(response: ServerResponse): void;
+  /** In place of beginning. */
+  giveUp(): void;
 }
 
 export interface AnswerStream {

@@ -134,6 +134,7 @@ export class Exchange {
     if ('writeHead' in output) {
       if (this.#isAbandoned) {
         void answer.stream?.close();
+        answer.live?.giveUp();
         this.done(answer.status);
         return;
       }
@@ -144,9 +145,11 @@ export class Exchange {
       const stream = answer.stream ?? inSlices(text);
       if (live !== undefined && this.method !== 'HEAD') {
         output.flushHeaders();
-        live(output);
-      } else if (stream === undefined) output.end(text);
-      else {
+        live.begin(output);
+      } else if (stream === undefined) {
+        live?.giveUp();
+        output.end(text);
+      } else {
         // The first part may be long in coming.
         if (stream.bytes === undefined) output.flushHeaders();
         void this.#pour(stream, output);

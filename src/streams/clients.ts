@@ -40,7 +40,11 @@ export interface ClientKind {
 }
 
 /** A request whose position is known to be good. */
-export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & { readonly caller: Caller };
+export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
+  readonly caller: Caller;
+  /** Gives the place back that was taken. Called by whoever does not add the client in the end. */
+  readonly giveUp: Cancel;
+};
 
 /**
  * Clients that are sent every event. Publishing notes which of them may have something to read, and one pass soon
@@ -73,16 +77,16 @@ export class Clients {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Throws an AppError while nothing has been answered yet (decision G3). */
+  /** Takes a place for a client. Throws an AppError while nothing has been answered yet (decision G3). */
   prepare({ after, changes, include, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
-    caller.streams?.assertRoom();
     const { feed } = this.#parts;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
     // After resolving, which begins the log for the first who asks.
     const generation = feed.changeGeneration();
     return {
       caller,
+      giveUp: caller.streams?.open() ?? (() => {}),
       batches: this.#batchesFor({ changes, include, caller }, format),
       admits: caller.admits,
       canLoseEvents: after === undefined,
@@ -96,7 +100,10 @@ export class Clients {
   }
 
   /** Begins to send. The caller of this calls `leave` once the connection is gone. */
-  add({ caller, ...joining }: Joining, socket: ClientSocket): { readonly client: Client; readonly leave: () => void } {
+  add(
+    { caller, giveUp, ...joining }: Joining,
+    socket: ClientSocket,
+  ): { readonly client: Client; readonly leave: () => void } {
     const { log, clock } = this.#parts;
     const { name, patience, pingEveryMs } = this.#kind;
     this.#accepted += 1;
@@ -113,14 +120,13 @@ export class Clients {
     });
     this.#clients.add(client);
     const cancel = caller.onEnd?.(() => socket.close('key_ended'));
-    const closed = caller.streams?.opened();
     this.#wake(client);
     this.#cancelPing ??= clock.after(pingEveryMs, () => this.#pingAll());
     return {
       client,
       leave: () => {
         cancel?.();
-        closed?.();
+        giveUp();
         this.#leave(client);
       },
     };

@@ -42,6 +42,13 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
   };
 }
 
+interface OpenedStream {
+  /** Writes behind the headers of the response. */
+  begin(response: ServerResponse): void;
+  /** In place of beginning. */
+  giveUp(): void;
+}
+
 /** The clients of `GET /events` whose answer does not end (decision Q1). */
 export class HttpStreams {
   readonly #ready: StreamParts['ready'];
@@ -59,15 +66,20 @@ export class HttpStreams {
     return this.#clients.counts;
   }
 
-  /** Throws an AppError before anything is answered. What it gives begins to write behind the headers of a response. */
-  async open(request: StreamRequest, form: StreamForm): Promise<(response: ServerResponse) => void> {
+  /** Throws an AppError before anything is answered. */
+  async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
     await this.#ready(request.include);
     const format = this.#forms[form];
     const joining = this.#clients.prepare(request, format);
-    return (response) => {
-      const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
-      const { leave } = this.#clients.add(joining, socket);
-      response.once('close', leave);
+    return {
+      begin: (response) => {
+        const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
+        const { leave } = this.#clients.add(joining, socket);
+        response.once('close', leave);
+        // A connection may stay open on our side for those who still read; who closes a stream does not.
+        response.socket?.once('end', () => response.destroy());
+      },
+      giveUp: joining.giveUp,
     };
   }
 

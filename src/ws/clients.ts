@@ -62,7 +62,16 @@ export class WebSocketClients {
     const asked = readQuery(streamQuery, query);
     const upgrade = (): void => {
       const joining = this.#clients.prepare({ ...asked, after: asked.after, caller }, FORMAT);
-      this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket, socket, joining));
+      let isWelcome = false;
+      try {
+        this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+          isWelcome = true;
+          this.#welcome(webSocket, socket, joining);
+        });
+      } finally {
+        // It was no good handshake, or the client has gone.
+        if (!isWelcome) joining.giveUp();
+      }
     };
     const ready = this.#ready(asked.include);
     return ready === undefined ? upgrade() : ready.then(upgrade);

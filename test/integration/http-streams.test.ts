@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
+import { problem } from '../../src/domain/problems.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { arrival } from '../support/memory-log.ts';
@@ -116,7 +117,53 @@ describe('NDJSON', () => {
   });
 });
 
+/** A key with room for one stream. */
+function roomForOne() {
+  const room = { open: 0 };
+  const streams = {
+    open() {
+      if (room.open >= 1) throw problem('too_many_streams', { max: 1 });
+      room.open += 1;
+      return () => {
+        room.open -= 1;
+      };
+    },
+  };
+  return { room, streams };
+}
+
 describe('a stream', () => {
+  test('takes its place before it is answered: of two at the same instant one is refused', async () => {
+    const { room, streams } = roomForOne();
+    let makeReady = (): void => undefined;
+    let asked = 0;
+    const isReady = new Promise<void>((resolve) => {
+      makeReady = resolve;
+    });
+    const ready = (): Promise<void> => {
+      asked += 1;
+      return isReady;
+    };
+    const fixture = await StreamFixture.open({ streams, ready });
+    const readings = Promise.all([fixture.events(SSE), fixture.events(NDJSON)]);
+    await waitFor(() => asked === 2);
+    makeReady();
+    const [first, second] = await readings;
+    expect([first.status, second.status].toSorted()).toEqual([200, 429]);
+    expect(room.open).toBe(1);
+    for (const { response } of [first, second]) response.destroy();
+    await waitFor(() => room.open === 0);
+  });
+
+  test('that never begins leaves its place to others', async () => {
+    const { room, streams } = roomForOne();
+    const fixture = await StreamFixture.open({ streams });
+    const gateway = await fixture.gateway;
+    await gateway.call('HEAD', '/api/v1/events', { headers: { accept: SSE } });
+    expect((await fixture.events(SSE, '?after=9')).status).toBe(410);
+    expect(room.open).toBe(0);
+  });
+
   test.each(['*/*', `${SSE}, */*`, `${NDJSON}, application/json`, ''])(
     'is not what Accept: %s asks for',
     async (accept) => {

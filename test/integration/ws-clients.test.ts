@@ -135,8 +135,16 @@ describe('a handshake that is none', () => {
   test.each([
     ['without a key', 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: no\r\n'],
     ['of another version', 'Sec-WebSocket-Version: 12\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
-  ])('is refused before the upgrade: %s', async (_what, headers) => {
+  ])('is refused before the upgrade, and takes no place: %s', async (_what, headers) => {
     const fixture = await WebSocketFixture.open();
+    let places = 0;
+    const open = () => {
+      places += 1;
+      return () => {
+        places -= 1;
+      };
+    };
+    fixture.caller = { key: undefined, streams: { open } };
     const socket = connect(fixture.port, '127.0.0.1');
     closers.push(() => socket.destroy());
     socket.write(`GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${headers}\r\n`);
@@ -145,6 +153,7 @@ describe('a handshake that is none', () => {
       answer += String(chunk);
     });
     await eventually(() => expect(answer).toContain('bad_handshake'));
+    expect(places).toBe(0);
   });
 });
 

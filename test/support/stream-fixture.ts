@@ -21,7 +21,10 @@ afterEach(async () => {
 export const SSE = 'text/event-stream';
 export const NDJSON = 'application/x-ndjson';
 
-type Options = Partial<Pick<Caller, 'admits' | 'onEnd'>> & { readonly json?: ReturnType<typeof plainJson> };
+type Options = Partial<Pick<Caller, 'admits' | 'onEnd' | 'streams'>> & {
+  readonly json?: ReturnType<typeof plainJson>;
+  readonly ready?: () => Promise<void> | undefined;
+};
 
 /** The HTTP server with the streams of `GET /events`, and a message log to publish from. */
 export class StreamFixture {
@@ -32,10 +35,13 @@ export class StreamFixture {
   readonly streams: HttpStreams;
   readonly #gateway: Promise<HttpGateway>;
 
-  private constructor({ json = plainJson(), ...caller }: Options, change: (feed: Feed) => EventFeed) {
+  private constructor(
+    { json = plainJson(), ready = () => undefined, ...caller }: Options,
+    change: (feed: Feed) => EventFeed,
+  ) {
     const { messages, channel, clock, log } = this;
     const feed = change(new Feed({ channel, messages, clock, log }));
-    const streams = new HttpStreams({ feed, clock, log, json, ready: () => undefined });
+    const streams = new HttpStreams({ feed, clock, log, json, ready });
     this.streams = streams;
     const openStream = streams.open.bind(streams);
     this.#gateway = HttpGateway.start({ feed, clock, log, json, openStream, ...caller });

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncludeSet } from '../../domain/include.ts';
 import { decodeOffset, isAfter, type Offset } from '../../domain/offset.ts';
@@ -8,7 +7,7 @@ import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../wire/even
 import type { EventJson } from '../../wire/event-json.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
-import type { Answer } from '../answer.ts';
+import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
 import { nextPage } from '../pagination.ts';
@@ -29,8 +28,8 @@ export interface EventSource {
   readonly json: EventJson;
   /** Resolves when what is to be included can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
-  /** Joins a stream, or throws an AppError. What it gives begins to write behind the headers of the response. */
-  readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<(response: ServerResponse) => void>;
+  /** Joins a stream, or throws an AppError. */
+  readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
   /** Aborted when the service begins to stop. */
   readonly closing: AbortSignal;

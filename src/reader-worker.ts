@@ -6,6 +6,7 @@ import { IndexReader } from './chatdb/index-source.ts';
 import { ListReader } from './chatdb/reader.ts';
 import { errorCode, isAppError } from './domain/errors.ts';
 import type { Log } from './domain/ports/host.ts';
+import { checkpoint } from './runtime/checkpoint.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './runtime/reader-thread.ts';
 import { sqliteLibrary } from './runtime/sqlite.ts';
 import type { Finder } from './search/finder.ts';
@@ -41,17 +42,20 @@ export type ThreadMethods = ListReader &
   IndexReader &
   Pick<Fingerprints, 'range' | 'origins'> &
   Pick<Finder, 'find'> &
-  Pick<IndexWriter, 'add' | 'merge'>;
+  Pick<IndexWriter, 'add' | 'merge'> &
+  typeof files;
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
 const lists = new ListReader(connection);
 const prints = new Fingerprints(connection);
+const files = { checkpoint };
 
 async function targetOf(method: string): Promise<unknown> {
   if (method in lists) return lists;
   if (method in index) return index;
   if (method in prints) return prints;
+  if (method in files) return files;
   // Loaded when somebody searches, or while an index is made.
   if (method !== 'find') {
     writer ??= new (await import('./search/index-writer.ts')).IndexWriter(index);

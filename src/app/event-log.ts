@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { ChangeDetection } from '../changes/detection.ts';
 import type { Connection } from '../chatdb/connection.ts';
 import { Fingerprints } from '../chatdb/fingerprints.ts';
 import type { ChatLog } from '../chatdb/message-log.ts';
 import type { Config } from '../config.ts';
+import type { Log } from '../domain/ports/host.ts';
 import { ChangeStream } from '../events/change-stream.ts';
 import { Channel } from '../events/channel.ts';
 import { Feed } from '../events/feed.ts';
@@ -14,6 +16,9 @@ import type { Sqlite } from '../runtime/sqlite.ts';
 import { changeStore } from '../state/changes.ts';
 import { cursorStore } from '../state/cursor.ts';
 import type { Host } from './host.ts';
+
+/** What a first sweep stores of so many blocks is 4 MB in state.db-wal. */
+const BLOCKS_A_CHECKPOINT = 256;
 
 interface EventLogParts {
   readonly config: Config;
@@ -41,13 +46,18 @@ export function openEventLog({ config, host, closers, state, connection, thread,
   });
   closers.add('publisher', () => publisher.close());
   const prints = new Fingerprints(connection);
+  let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
     // The index of search is kept up to date by changes.
     mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
     store: changeLog,
     prints,
     background: {
-      range: async (...range) => thread?.call('range', ...range) ?? prints.range(...range),
+      range: async (...range) => {
+        blocks += 1;
+        if (blocks % BLOCKS_A_CHECKPOINT === 0) await checkpoint(join(config.dir, 'state.db'), { thread, log });
+        return thread?.call('range', ...range) ?? prints.range(...range);
+      },
       origins: async (...range) => thread?.call('origins', ...range) ?? prints.origins(...range),
     },
     cursor: () => publisher.cursor,
@@ -59,4 +69,16 @@ export function openEventLog({ config, host, closers, state, connection, thread,
   closers.add('detection of changes', () => detection.close());
   const feed = new Feed({ channel, changes: { stream, control: detection }, messages: chatLog, clock, log });
   return { channel, publisher, detection, feed };
+}
+
+/** In the thread, because it waits for the disk. Where that fails SQLite does it at a later commit. */
+async function checkpoint(
+  path: string,
+  { thread, log }: Pick<EventLogParts, 'thread'> & { readonly log: Log },
+): Promise<void> {
+  try {
+    await thread?.call('checkpoint', path);
+  } catch (error) {
+    log.debug('state.db-wal could not be copied into state.db', { error });
+  }
 }

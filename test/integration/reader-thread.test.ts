@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
-import { ChatReader, type ListReader } from '../../src/chatdb/reader.ts';
+import { ChatReader } from '../../src/chatdb/reader.ts';
 import { includeSet } from '../../src/domain/include.ts';
+import type { ThreadMethods } from '../../src/reader-worker.ts';
 import { ReaderThread } from '../../src/runtime/reader-thread.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -41,7 +43,7 @@ function open() {
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
   const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
-  const thread = new ReaderThread<ListReader>({ path, home: '/home', clock, log, script });
+  const thread = new ReaderThread<ThreadMethods>({ path, home: '/home', clock, log, script });
   toClose.push(
     () => connection.close(),
     () => thread.close(),
@@ -184,5 +186,28 @@ describe('a thread that ends by itself', () => {
     const { thread } = crashing(2);
     await expect(thread.call('echo', 'a')).rejects.toMatchObject({ status: 503, code: 'chat_db_unavailable' });
     expect(await thread.call('echo', 'b')).toBe('b');
+  });
+});
+
+describe('a checkpoint in the thread', () => {
+  test('brings what was committed into the database itself, while it stays open', async () => {
+    const { thread } = open();
+    const [path, copy] = [join(folder, 'own.db'), join(folder, 'own-copy.db')];
+    const sqlite = openSqlite(path);
+    toClose.push(() => sqlite.close());
+    sqlite.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)');
+    await thread.call('checkpoint', path);
+    copyFileSync(path, copy);
+    const copied = openSqlite(copy);
+    toClose.push(() => copied.close());
+    expect(copied.prepare('SELECT a FROM t').all()).toEqual([[1]]);
+    expect(sqlite.prepare('INSERT INTO t VALUES (2)').run()).toBe(1);
+  });
+
+  test('makes no file where there is none', async () => {
+    const { thread } = open();
+    const path = join(folder, 'nothing.db');
+    await expect(thread.call('checkpoint', path)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(existsSync(path)).toBe(false);
   });
 });

@@ -11,6 +11,8 @@ import { changeStore } from '../dist/src/state/changes.js';
 import { openStateDatabase } from '../dist/src/state/database.js';
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
+import { cpuMs, wait } from './live-process.mjs';
+import { KEY, startService } from './service.mjs';
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const MAX_PASS_MS = 4;
@@ -18,7 +20,10 @@ const MAX_PASS_MS = 4;
 const MAX_LATENCY_MS = 1100;
 
 export async function changeRows(path, { rounds, isQuick }) {
-  return [passRow(path, rounds), await latencyRow(path, isQuick ? 5 : 30)];
+  const idle = isQuick
+    ? { settlesMs: 2000, idleMs: 3000, idleRounds: 1 }
+    : { settlesMs: 70_000, idleMs: 30_000, idleRounds: 3 };
+  return [passRow(path, rounds), await latencyRow(path, isQuick ? 5 : 30), await idleRow(path, idle)];
 }
 
 /** One pass after an edit of one of the newest messages, storing it included. */
@@ -112,4 +117,46 @@ async function latencyRow(path, edits) {
       bound: MAX_LATENCY_MS,
     };
   });
+}
+
+/** Detection that is on while nothing happens and nobody asks, beside a service without it at the same time. */
+async function idleRow(path, { settlesMs, idleMs, idleRounds }) {
+  const services = [];
+  try {
+    for (const isOn of [true, false]) {
+      services.push(await startService(path, { settings: `[changes]\nenabled = ${isOn}\n` }));
+    }
+    const status = async ({ port }) =>
+      (await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers: { 'X-API-Key': KEY } })).json();
+    // Every row is looked at once, and the thread that did it ends a minute later.
+    while ((await status(services[0])).changes.state !== 'on') await wait(1000);
+    await wait(settlesMs);
+    const shares = services.map(() => []);
+    for (let round = 0; round < idleRounds; round += 1) {
+      const before = services.map(({ pid }) => cpuMs(pid));
+      const startedAt = performance.now();
+      await wait(idleMs);
+      const passedMs = performance.now() - startedAt;
+      for (const [at, { pid }] of services.entries()) shares[at].push(((cpuMs(pid) - before[at]) / passedMs) * 100);
+    }
+    const [on, off] = shares.map(summary);
+    return {
+      what: `changes: on and nobody asks, idle for ${Math.round(idleMs / 1000)} s: processor`,
+      postern: on,
+      rival: 'the same without them',
+      rivals: off,
+      unit: '% of a core',
+      ratio: on.median / off.median,
+      most: 1.1,
+    };
+  } finally {
+    for (const service of services) await service.stop();
+  }
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const { database } = await import('./database.mjs');
+  const messages = Number(process.argv[2] ?? 1_000_000);
+  for (const row of await changeRows(database(messages), { rounds: 9, isQuick: process.argv.includes('--quick') }))
+    console.log(row);
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { sequenceOf } from '../../src/search/expression.ts';
+import { SearchedText, toPattern } from '../../src/search/searched-text.ts';
 import { isUnspaced, merged, segment, tokensOf } from '../../src/search/tokens.ts';
 
 const WOMAN_AND_GIRL = '👩🏽‍👧';
@@ -73,4 +75,34 @@ test('ranges that touch or overlap become one', () => {
     [0, 4],
     [5, 7],
   ]);
+});
+
+describe('what is looked for in a text', () => {
+  const places = (text: string, wanted: string, kind: 'phrase' | 'prefix' = 'phrase') => {
+    const sequence = sequenceOf({ kind, text: wanted });
+    return sequence === undefined ? [] : new SearchedText(text).places(toPattern(sequence));
+  };
+
+  test('is found at the same places in a text of ASCII and in one that has other letters too', () => {
+    const ascii = fc.string({ unit: fc.constantFrom(...'aAb1 -.\0"'), maxLength: 30 });
+    const wanted = fc.string({ unit: fc.constantFrom(...'aB1 -'), maxLength: 5 });
+    fc.assert(
+      fc.property(ascii, wanted, fc.constantFrom('phrase' as const, 'prefix' as const), (text, words, kind) => {
+        expect(places(text, words, kind)).toEqual(places(`${text} é`, words, kind));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('is found where it overlaps itself', () => {
+    expect(places('see see see', 'see see')).toEqual([
+      [0, 7],
+      [4, 11],
+    ]);
+    expect(places('Compute a computer', 'comp', 'prefix')).toEqual([
+      [0, 7],
+      [10, 18],
+    ]);
+    expect(places('plain text', 'é')).toEqual([]);
+  });
 });

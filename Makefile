@@ -3,10 +3,17 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help run demo install uninstall build docs release mcpb test test-faults lint typecheck check bench bench-quick clean
 
-PACKAGES := node_modules/.package-lock.json
+# `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
+# them when only the few are there.
+RUN_MARK := node_modules/.for-running
+ALL_MARK := node_modules/.package-lock.json
+RUN_PACKAGES := $(if $(wildcard $(ALL_MARK)),$(if $(wildcard $(RUN_MARK)),$(RUN_MARK),$(ALL_MARK)),$(RUN_MARK))
+PACKAGES := $(if $(wildcard $(RUN_MARK)),node_modules/.complete,$(ALL_MARK))
 NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
-SOURCES := $(shell find src installer -type f ! -name '.*') build.mjs package.json tsconfig.json tsconfig.build.json \
+# The program, and the types of its modules checked and written.
+BUILD := dist/.complete
+SOURCES := $(shell find src installer -type f ! -name '.*') $(wildcard tools/*.*) build.mjs package.json tsconfig.json tsconfig.build.json \
   $(shell find docs -type f ! -name '.*') README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md
 
 help: ## list the targets
@@ -24,21 +31,21 @@ install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-
 uninstall: $(PROGRAM) ## remove it from this Mac (ARGS=--purge)
 	@node $(PROGRAM) uninstall $(ARGS)
 
-build: $(PROGRAM) ## compile into dist/
+build: $(BUILD) ## compile into dist/
 
 docs: $(PACKAGES) ## build the guide, which the service shows at /guide
 	@node docs/site/build.mjs
 
-release: $(PROGRAM) ## pack release/postern-VERSION.tgz, which npm installs without a compiler
+release: $(BUILD) ## pack release/postern-VERSION.tgz, which npm installs without a compiler
 	@node installer/packages/release.mjs
 
 mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundles
 	@node installer/mcpb/build.mjs
 
-test: $(PROGRAM) $(NODE_22) ## run all tests
+test: $(BUILD) $(NODE_22) ## run all tests
 	npm test --silent
 
-test-faults: $(PROGRAM) $(NODE_22) ## crashes, dead receivers, … (FAULTS=long: an hour)
+test-faults: $(BUILD) $(NODE_22) ## crashes, dead receivers, … (FAULTS=long: an hour)
 	npm test --silent -- --runInBand --verbose test/faults
 
 lint: $(PACKAGES) ## check style
@@ -50,21 +57,31 @@ typecheck: $(PACKAGES) ## check the types
 check: typecheck lint ## types, style, unused code
 	npm run --silent unused
 
-bench: $(PROGRAM) ## benchmark against alternatives, into bench/RESULTS.md
+bench: $(BUILD) ## benchmark against alternatives, into bench/RESULTS.md
 	node bench/run.mjs
 
-bench-quick: $(PROGRAM) ## the same in two minutes; writes nothing
+bench-quick: $(BUILD) ## the same in two minutes; writes nothing
 	node bench/run.mjs --quick
 
 clean: ## remove build output and packages
-	rm -rf dist node_modules test/support/node-22/node_modules test/support/node-red/node_modules \
+	rm -rf dist node_modules tools/node_modules test/support/node-22/node_modules test/support/node-red/node_modules \
 	  test/support/api-clients/node_modules
 
-# npm writes this file last, so it is there only when everything is.
-$(PACKAGES): package-lock.json
-	@node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
-	  || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
+NODE_IS_NEW := node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
+  || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
+
+# npm writes .package-lock.json last, so it is there only when everything is.
+$(ALL_MARK) node_modules/.complete: package-lock.json
+	@$(NODE_IS_NEW)
 	npm ci --no-audit --no-fund
+	@touch $@
+
+# Node 22.16 and newer have SQLite, so that better-sqlite3 need not be compiled.
+$(RUN_MARK): package-lock.json tools/package-lock.json
+	@$(NODE_IS_NEW)
+	npm ci --prefix tools --no-audit --no-fund
+	npm ci --omit=dev --no-audit --no-fund $$(node -p \
+	  'const [major, minor] = process.versions.node.split("."); major * 100 + +minor < 2216 ? "" : "--omit=optional"')
 	@touch $@
 
 # The Node of an installed agent, for the tests that need one.
@@ -72,6 +89,10 @@ $(NODE_22): test/support/node-22/package-lock.json
 	npm ci --prefix test/support/node-22 --no-audit --no-fund
 	@touch $@
 
-$(PROGRAM): $(PACKAGES) $(SOURCES)
-	npm run --silent build
+$(PROGRAM): $(RUN_PACKAGES) $(SOURCES)
+	node build.mjs
 	@touch $@
+
+$(BUILD): $(PACKAGES) $(SOURCES)
+	npm run --silent build
+	@touch $(PROGRAM) $@

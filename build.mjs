@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build } from './tools/packages.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -21,6 +21,37 @@ function copyAssets() {
   chmodSync(`${root}dist/main.js`, 0o755);
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
 }
+
+/** Every module for itself, for child processes and the typed client; the compiler only checks types. */
+async function transpile() {
+  const files = ['src', 'installer'].flatMap((folder) =>
+    readdirSync(`${root}${folder}`, { recursive: true }).map((path) => `${folder}/${path}`),
+  );
+  await build({
+    absWorkingDir: root,
+    entryPoints: files.filter((path) => /(?<!\.d)\.ts$/.test(path)),
+    outdir: 'dist',
+    outbase: '.',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    plugins: [compiledImports],
+    logLevel: 'warning',
+  });
+}
+
+/** A module imports what its neighbour is compiled to. */
+const compiledImports = {
+  name: 'compiled-imports',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replace(/((?:\bfrom|\bimport)\s*\(?\s*'\.{1,2}\/[^']*)\.ts'/g, "$1.js'");
+      return { contents, loader: 'ts' };
+    });
+  },
+};
 
 /** Modules find their scripts and pages beside themselves: in the bundle, where the compiler put the module. */
 const modulePaths = {
@@ -70,6 +101,7 @@ function copyLicences() {
 
 // Bundled into a few files, because loading several hundred takes longer than the rest of a start.
 copyAssets();
+await transpile();
 rmSync(`${root}dist/program`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,

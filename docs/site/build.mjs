@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build } from '../../tools/packages.mjs';
 import { readPage } from './markdown.mjs';
 import { NAVIGATION, outputOf } from './pages.mjs';
 
@@ -32,6 +32,7 @@ async function styleAndScript() {
     absWorkingDir: root,
     entryPoints: ['docs/site/guide.js', 'docs/site/guide.css'],
     outdir: 'dist/guide',
+    nodePaths: ['tools/node_modules'],
     entryNames: '[name]-[hash]',
     bundle: true,
     minify: true,

@@ -1,5 +1,5 @@
 // One page of Markdown: its HTML, its headings, and its parts for the search.
-import { Marked } from 'marked';
+import { Marked } from '../../tools/packages.mjs';
 
 /** `link` gives the address of a link in the guide, or undefined where there is none. */
 export function readPage(source, link) {

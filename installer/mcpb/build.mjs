@@ -1,7 +1,7 @@
 // Packs the pipe of `postern mcp` as an MCPB bundle, which Claude Desktop and others install. An argument names another file than dist/postern.mcpb.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build } from '../../tools/packages.mjs';
 import { zip } from './zip.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,0 +1,3 @@
+// The packages that building needs: beside this file after `make run` alone, else those of the whole project.
+export { build } from 'esbuild';
+export { Marked } from 'marked';

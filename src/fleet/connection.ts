@@ -48,6 +48,8 @@ export class FleetConnection {
   #isConnected = false;
   #isClosed = false;
   #attempts = 0;
+  /** How long the present attempt waits: the client asks several times. */
+  #wait = 0;
   #lastProblem = 'it was not tried yet';
   #wake: (() => void) | undefined;
   readonly #ended: Promise<void>;
@@ -119,7 +121,7 @@ export class FleetConnection {
         this.#note(error);
       }
       if (this.#isConnected) this.#disconnected();
-      if (!this.#isClosed) await this.#pause(this.#delay());
+      if (!this.#isClosed) await this.#pause(this.#nextWait());
     }
   }
 
@@ -127,6 +129,7 @@ export class FleetConnection {
   async #follow(nc: NatsConnection): Promise<void> {
     for await (const status of nc.status()) {
       if (status.type === 'reconnect') this.#connected();
+      else if (status.type === 'reconnecting') this.#nextWait();
       else if (status.type === 'disconnect' && this.#isConnected) this.#disconnected();
       else if (status.type === 'error') this.#note(status.error);
     }
@@ -137,6 +140,7 @@ export class FleetConnection {
   #connected(): void {
     this.#isConnected = true;
     this.#attempts = 0;
+    this.#nextWait();
     this.#host.log.info('connected to the broker');
     for (const run of this.#onConnect) run();
   }
@@ -157,10 +161,11 @@ export class FleetConnection {
     this.#lastProblem = reason;
   }
 
-  #delay(): number {
+  #nextWait(): number {
     const upTo = Math.min(MAX_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;
-    return Math.random() * upTo;
+    this.#wait = Math.random() * upTo;
+    return this.#wait;
   }
 
   async #pause(ms: number): Promise<void> {
@@ -198,7 +203,7 @@ export class FleetConnection {
       timeout: REQUEST_MS,
       maxReconnectAttempts: -1,
       ignoreAuthErrorAbort: true,
-      reconnectDelayHandler: () => this.#delay(),
+      reconnectDelayHandler: () => this.#wait,
     };
   }
 }

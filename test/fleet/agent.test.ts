@@ -105,14 +105,15 @@ describeWithNats('the agent of a fleet', () => {
     cpSync(`${other.storeFolder}-old`, other.storeFolder, { recursive: true });
     await other.launch();
     const three = mac.write('three');
+    const again = await clientOf(other);
     const after = await waitFor(async () => {
-      const events = await streamOf(client, id);
+      const events = await streamOf(again, id);
       return events.at(-1)?.row === three && events;
     });
     expect(rowsOf(after)).toEqual([1, 2, 3]);
     expect(after.slice(0, 2).map((event) => event.id)).toEqual(before.map((event) => event.id));
     await mac.stop();
-    await client.close();
+    await Promise.all([client.close(), again.close()]);
     await other.dispose();
   });
 

@@ -84,9 +84,9 @@ export class Harness {
 export class Writer {
   readonly #child: ChildProcess;
 
-  constructor(path: string, rowsPerSecond: number, program = 'writer.mjs') {
+  constructor(paths: string | readonly string[], rowsPerSecond: number, program = 'writer.mjs') {
     const script = fileURLToPath(new URL(program, import.meta.url));
-    this.#child = spawn(process.execPath, [script, path, String(rowsPerSecond)], {
+    this.#child = spawn(process.execPath, [script, ...[paths].flat(), String(rowsPerSecond)], {
       stdio: ['pipe', 'inherit', 'inherit'],
     });
   }

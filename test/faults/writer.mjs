@@ -1,37 +1,43 @@
-// Writes rows into a chat.db at a steady rate, as a process of its own that can be killed at any moment.
-// Arguments: path, rows per second. Every row is whole when its transaction ends. Every fifth row is an own message,
-// every tenth a reaction.
+// Writes rows into one or several chat.db in turn at a steady rate, as a process of its own that can be killed at any
+// moment. Arguments: paths, rows per second of all together. Every row is whole when its transaction ends. Every fifth
+// row is an own message, every tenth a reaction.
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 
-const [path, rate] = [process.argv[2], Number(process.argv[3])];
-const database = new Database(path, { fileMustExist: true });
-database.pragma('foreign_keys = ON');
-const message = database.prepare(
-  `INSERT INTO message (guid, text, date, handle_id, service, is_from_me, is_sent, is_delivered, is_finished,
-                        associated_message_type, associated_message_guid)
-   VALUES (?, ?, ?, 1, 'iMessage', ?, ?, 1, 1, ?, ?)`,
-);
-const join = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
-let total = 0;
-const write = database.transaction((count) => {
-  for (let row = 0; row < count; row += 1) {
-    const date = BigInt(Date.now() - 978_307_200_000) * 1_000_000n;
-    total += 1;
-    const isOwn = total % 5 === 0 ? 1 : 0;
-    const isReaction = total % 10 === 7;
-    const { lastInsertRowid } = message.run(
-      randomUUID(),
-      `row written at ${date}`,
-      date,
-      isOwn,
-      isOwn,
-      isReaction ? 2000 : 0,
-      isReaction ? 'p:0/GONE' : null,
-    );
-    join.run(lastInsertRowid, date);
-  }
-});
+const paths = process.argv.slice(2, -1);
+const rate = Number(process.argv.at(-1));
+
+function writerOf(path) {
+  const database = new Database(path, { fileMustExist: true });
+  database.pragma('foreign_keys = ON');
+  const message = database.prepare(
+    `INSERT INTO message (guid, text, date, handle_id, service, is_from_me, is_sent, is_delivered, is_finished,
+                          associated_message_type, associated_message_guid)
+     VALUES (?, ?, ?, 1, 'iMessage', ?, ?, 1, 1, ?, ?)`,
+  );
+  const join = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
+  let total = 0;
+  return database.transaction((count) => {
+    for (let row = 0; row < count; row += 1) {
+      const date = BigInt(Date.now() - 978_307_200_000) * 1_000_000n;
+      total += 1;
+      const isOwn = total % 5 === 0 ? 1 : 0;
+      const isReaction = total % 10 === 7;
+      const { lastInsertRowid } = message.run(
+        randomUUID(),
+        `row written at ${date}`,
+        date,
+        isOwn,
+        isOwn,
+        isReaction ? 2000 : 0,
+        isReaction ? 'p:0/GONE' : null,
+      );
+      join.run(lastInsertRowid, date);
+    }
+  });
+}
+const writers = paths.map(writerOf);
+let turn = 0;
 
 const started = performance.now();
 let written = 0;
@@ -39,7 +45,11 @@ setInterval(() => {
   const due = Math.floor(((performance.now() - started) / 1000) * rate) - written;
   if (due <= 0) return;
   // Several transactions: most commits on a Mac hold a single row.
-  for (let left = due; left > 0; left -= 5) write(Math.min(5, left));
+  const most = writers.length === 1 ? 5 : 1;
+  for (let left = due; left > 0; left -= most) {
+    writers[turn % writers.length](Math.min(most, left));
+    turn += 1;
+  }
   written += due;
 }, 5);
 process.stdin.on('end', () => process.exit(0)).resume(); // ends with the process that started it

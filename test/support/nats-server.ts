@@ -29,19 +29,21 @@ export function describeWithNats(name: string, run: () => void): void {
 
 /** A real nats-server with JetStream on a free port of loopback. */
 export class NatsServer {
+  readonly name: string;
   readonly #folder: string;
   readonly #config: string;
   #child: ChildProcess | undefined;
   #port = -1;
 
-  private constructor(config: string) {
+  private constructor(config: string, name: string) {
+    this.name = name;
     this.#folder = mkdtempSync(join(tmpdir(), 'postern-nats-'));
     this.#config = config;
   }
 
   /** `config` is added to the server's configuration: accounts, TLS. */
-  static async start(config = ''): Promise<NatsServer> {
-    const server = new NatsServer(config);
+  static async start(config = '', name = 'server'): Promise<NatsServer> {
+    const server = new NatsServer(config, name);
     await server.launch();
     return server;
   }
@@ -85,7 +87,7 @@ export class NatsServer {
     const store = `jetstream { store_dir: ${JSON.stringify(this.storeFolder)} }`;
     writeFileSync(
       file,
-      `listen: "127.0.0.1:${this.#port}"\nports_file_dir: ${JSON.stringify(portsFolder)}\n${store}\n${this.#config}\n`,
+      `server_name: ${this.name}\nlisten: "127.0.0.1:${this.#port}"\nports_file_dir: ${JSON.stringify(portsFolder)}\n${store}\n${this.#config}\n`,
     );
     const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;

@@ -10,7 +10,7 @@ import { isAppError } from './domain/errors.ts';
 const context = processContext(packageVersion());
 
 /** Commands for which to be asked to stop is a good end (decision A3), from their first moment on. */
-const SERVING: ReadonlySet<string> = new Set(['serve', 'demo', 'run']);
+const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
 const exitCode = await run(process.argv);
 await outputWritten();

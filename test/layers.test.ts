@@ -36,6 +36,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   status: ['domain', 'events'],
   diagnostics: ['domain', 'chatdb', 'runtime'],
   'reader-worker': ['domain', 'chatdb', 'search', 'runtime'],
+  hub: ['domain', 'wire', 'runtime', 'fleet'],
+  'hub-app': ['domain', 'app', 'config', 'events', 'fleet', 'http', 'hub', 'runtime', 'state', 'streams', 'wire', 'ws'],
   app: [
     'reader-worker',
     'domain',
@@ -68,6 +70,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'client',
     'app',
+    'hub-app',
     'config',
     'runtime',
     'mac',

@@ -15,6 +15,12 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .option('--supervised', 'for launchd and other supervisors that restart it')
     .addHelpText('after', examples('postern serve --config-dir ~/postern'))
     .action(runs(async (command) => (await import('./commands/serve.ts')).serve(command.optsWithGlobals(), context)));
+  program
+    .command('hub')
+    .description('Run a hub: one gateway for the many Macs of a fleet. It runs on any machine, in any number.')
+    .option('--supervised', 'for supervisors that restart it')
+    .addHelpText('after', examples('postern hub --config-dir ~/hub'))
+    .action(runs(async (command) => (await import('./commands/hub.ts')).hub(command.optsWithGlobals(), context)));
   const demo = program
     .command('demo')
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')

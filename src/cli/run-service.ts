@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RunningApp } from '../app.ts';
+import type { RunningApp, startApp } from '../app.ts';
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly onLocked?: () => Promise<void>;
   /** Called once it answers. */
   readonly onStart?: (url: string) => void;
+  /** What is run; absent: the gateway of this Mac. */
+  readonly start?: typeof startApp;
 }
 
 /** Gives `work` the log of a process that serves, and waits until all of it is written. */
@@ -42,15 +44,15 @@ export async function runService(
   config: Config,
   log: ProcessLog,
   context: Context,
-  { supervised, platform, homeFolder, people, onLocked, onStart }: ServiceOptions,
+  { supervised, platform, homeFolder, people, onLocked, onStart, start }: ServiceOptions,
 ): Promise<number> {
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
   for (const warning of protectConfig(config.dir)) log.warn(warning);
-  const { startApp } = await import('../app.ts');
+  const run = start ?? (await import('../app.ts')).startApp;
   let app: RunningApp;
   try {
-    app = await startApp(config, {
+    app = await run(config, {
       clock: systemClock,
       log,
       supervised,
@@ -124,9 +126,10 @@ function startRefusal(error: unknown, config: Config, platform: string, { enviro
     case 'already_running':
     case 'restore_unfinished':
     case 'sqlite_missing':
-    case 'state_db_unusable':
+    case 'fleet_missing':
     case 'fleet_file_unreadable':
-    case 'fleet_key_unusable': {
+    case 'fleet_key_unusable':
+    case 'state_db_unusable': {
       const { code, message, hint } = error as AppError;
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };

@@ -206,8 +206,11 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
-  /** Events after a row id, oldest first, at most `limit` (1000); with `wait` as soon as there is one. */
-  events(after: number, limit = 100, page: EventPage = {}): Promise<Event[]> {
+  /**
+   * Events after a row id, or at a hub after an offset, oldest first, at most `limit` (1000); with `wait` as soon as
+   * there is one.
+   */
+  events(after: number | string, limit = 100, page: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page })}`, 'data');
   }
 
@@ -260,7 +263,10 @@ export class PosternClient {
           last = page.offset;
           yield* page.events;
         }
-        last ??= (await this.status()).newest_event.row_id;
+        if (last === undefined) {
+          const { newest_event: newest } = await this.status();
+          last = newest.offset ?? newest.row_id;
+        }
         for await (const event of this.#line({ ...options, after: last })) {
           last = 'offset' in event ? event.offset : (event.data as { readonly id: string }).id;
           yield event;

@@ -1,7 +1,55 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of a fleet: only a hub answers them (docs/fleet.md). */
+/** Problems of a fleet (docs/fleet.md): only a hub answers them, but for the first. */
 export const FLEET_PROBLEMS = {
+  offset_of_a_hub: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'This offset is of a hub, and this is the Postern of one Mac.',
+    hint: 'Go on at the hub, or begin here without it.',
+    pointer: '?after',
+  },
+  offset_of_a_mac: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'At a hub "after" must be an offset that a hub gave, or 0 for everything that is kept.',
+    hint: 'Row ids mean something on one Mac alone. Begin without "after", and keep the "offset" of events.',
+    pointer: '?after',
+  },
+  offset_too_deep: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'Over several Macs the offset must be at most {max}.',
+    hint: 'Ask for one conversation, or go on with the URL of the Link header.',
+    pointer: '?offset',
+    example: { max: 1000 },
+  },
+  offset_too_old: {
+    status: 410,
+    code: 'offset_expired',
+    detail: 'The events after this offset are no longer kept.',
+    hint: 'Read the messages again, then begin with the offset in "oldest": everything that is kept.',
+    extra: { oldest: '0' },
+  },
+  from_required: {
+    status: 422,
+    detail: 'It is not clear which Mac is to send this: {reason}.',
+    hint: 'Nothing was sent. Name one in "from", or take the conversation id that the hub gave as the recipient.',
+    pointer: '/from',
+    example: { reason: '2 Macs have a conversation with the recipient' },
+    extra: { candidates: ['m7', 'm12'] },
+  },
+  mac_unknown: {
+    status: 422,
+    detail: 'There is no such Mac in this fleet.',
+    hint: 'Nothing was sent. GET /api/v1/status lists the Macs and their addresses.',
+    pointer: '/from',
+  },
+  not_at_a_hub: {
+    status: 501,
+    detail: 'A hub does not do this.',
+    hint: 'Ask the Postern of the Mac itself. docs/fleet.md lists what a hub does not do.',
+  },
   broker_away: {
     status: 503,
     detail: 'The broker of the fleet cannot be reached.',

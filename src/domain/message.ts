@@ -19,6 +19,8 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
+  /** Of a hub alone: the Mac it is on (decision N1). */
+  readonly mac?: string | undefined;
   /** Only when it was asked for (decision H). */
   readonly details?: MessageDetails | undefined;
   /** Only when they were asked for (decision K1). */

@@ -36,13 +36,6 @@ export const PROBLEMS = {
     hint: 'Use the URL of the Link header.',
     pointer: '?cursor',
   },
-  offset_of_a_hub: {
-    status: 400,
-    code: 'invalid_request',
-    detail: 'This offset is of a hub, and this is the Postern of one Mac.',
-    hint: 'Go on at the hub, or begin here without it.',
-    pointer: '?after',
-  },
   missing_body: { status: 400, detail: 'The request has no body: it must be a JSON object.' },
   invalid_json: {
     status: 400,

@@ -28,6 +28,8 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
+  /** Of a hub alone: the Mac it is on (decision N1). */
+  readonly mac?: string | undefined;
   /** Only in events, and only when they were asked for. */
   readonly names?: Names | undefined;
 }

@@ -38,6 +38,23 @@ export interface ChangesReport {
   readonly swept_at: string | null;
 }
 
+/** A Mac as a hub sees it. */
+export interface MacReport {
+  readonly id: string;
+  /** `unreadable`: it is there, and what it says cannot be read, as with another content key. */
+  readonly state: 'present' | 'away' | 'unreadable';
+  readonly version: string | null;
+  /** Numbers and addresses of its person: `from` of a send may be one of them. */
+  readonly addresses: readonly string[];
+  /** Whole seconds since it was heard of. */
+  readonly seen_s: number;
+  /** What it says of its own database. */
+  readonly backend: BackendHealth | null;
+  readonly newest_row: number | null;
+  /** How many rows it has that this hub does not have yet. */
+  readonly behind: number | null;
+}
+
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
@@ -51,7 +68,14 @@ export interface StatusReport {
   /** Highest row id in chat.db; null while it cannot be read. */
   readonly newest_row: number | null;
   /** The last published event; `age_s` is null when it was published before this start. */
-  readonly newest_event: { readonly row_id: number; readonly age_s: number | null };
+  readonly newest_event: {
+    readonly row_id: number;
+    readonly age_s: number | null;
+    /** At a hub, in place of the row id. */
+    readonly offset?: string | undefined;
+  };
+  /** At a hub alone: the Macs of the fleet, by id. */
+  readonly macs?: readonly MacReport[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
   /** Sends that wait for the owner's decision; only the owner is told, once there are limited keys. */
   readonly held_sends?: number | undefined;

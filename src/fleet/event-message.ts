@@ -69,18 +69,16 @@ export function readEventHeaders(
   return { mac, epoch, row, previousRow, type, id, instance: headers.get(HEADERS.instance), isMetadata };
 }
 
+/** What the body of an event is bound to. */
+type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
+
 /** The JSON of an event. Throws AppError `fleet_content_unreadable`. */
-export function openEvent(
-  message: EventMessage,
-  keyId: string | undefined,
-  body: Uint8Array,
-  envelope: Envelope,
-): string {
+export function openEvent(message: SealedIn, keyId: string | undefined, body: Uint8Array, envelope: Envelope): string {
   const sealed = keyId === undefined || keyId === '' ? { bytes: body } : { bytes: body, keyId };
   return new TextDecoder().decode(envelope.open(message.mac, contextOf(message), sealed));
 }
 
-function contextOf({ epoch, row }: EventMessage): readonly string[] {
+function contextOf({ epoch, row }: SealedIn): readonly string[] {
   return ['ev', epoch, String(row)];
 }
 

@@ -82,6 +82,9 @@ export function outcomeKey(mac: string, keyHash: string): string {
   return `${mac}.${keyHash}`;
 }
 
+/** Keys in `outcomes` begin with it that hubs write: what an Idempotency-Key was used for. No mac has an underscore. */
+export const SEND_CLAIMS = 'claims_';
+
 /** Where an agent says what became of a send, for the hubs that wait: stored nowhere, unlike the bucket. */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;

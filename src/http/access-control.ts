@@ -33,7 +33,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 );
 
 const EXPOSED =
-  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Preference-Applied';
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
 /** What a browser is told that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {

@@ -3,3 +3,12 @@ export function nextPage(path: string, parameters: readonly (readonly [string, s
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   return `<${path}?${query}>; rel="next"`;
 }
+
+/** Names the Macs that a list at a hub lacks (decision N1). */
+export function partialHeader({
+  missing = [],
+}: {
+  readonly missing?: readonly string[];
+}): Readonly<Record<string, string>> {
+  return missing.length === 0 ? {} : { 'Postern-Partial': missing.join(', ') };
+}

@@ -19,6 +19,7 @@ import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
+import { hubHandlers } from './hub-handlers.ts';
 import { lazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
@@ -72,6 +73,8 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly metrics: () => Metrics;
   readonly counters: Counters;
   readonly version: string;
+  /** It speaks for many Macs (decision N2). */
+  readonly isHub?: boolean;
   readonly timeouts?: HttpTimeouts;
 }
 
@@ -115,7 +118,7 @@ export class HttpServer implements ExchangeContext {
     });
     const handlers = {
       ...healthRoutes(parts.health),
-      ...messageRoutes(counters, this.#stopping.signal),
+      ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
       ...uploadRoutes(this.#stopping.signal),
       ...attachmentRoutes(),
       ...conversationRoutes(),
@@ -126,7 +129,8 @@ export class HttpServer implements ExchangeContext {
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
-    this.#router = new Router(handlers, open, parts.people && demoRoutes(parts.people));
+    const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
+    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
   }
 
   get isClosing(): boolean {

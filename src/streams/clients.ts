@@ -2,6 +2,7 @@ import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
+import type { ClientOffset } from '../domain/offset.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { StreamRequest } from '../domain/ports/streams.ts';
@@ -27,8 +28,8 @@ export interface StreamParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
-  /** Resolves when what is to be included can be had; undefined when it can be now. */
-  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
 }
 
 /** What its clients have in common. */

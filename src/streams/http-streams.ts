@@ -68,7 +68,7 @@ export class HttpStreams {
 
   /** Throws an AppError before anything is answered. */
   async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
-    await this.#ready(request.include);
+    await this.#ready(request.include, request.after);
     const format = this.#forms[form];
     const joining = this.#clients.prepare(request, format);
     return {

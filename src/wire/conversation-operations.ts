@@ -2,7 +2,7 @@ import { contactQuery } from './contacts.ts';
 import { conversationQuery, singleConversationQuery } from './conversation.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
-import { CHAT_DB, NEXT, type Operation } from './operation.ts';
+import { CHAT_DB, NEXT_OF_MACS, type Operation } from './operation.ts';
 
 /** Conversations, and the contacts in them. */
 export const CONVERSATION_OPERATIONS = {
@@ -19,7 +19,7 @@ export const CONVERSATION_OPERATIONS = {
         schema: 'Conversation',
         isList: true,
         example: [examples.conversation],
-        headers: NEXT,
+        headers: NEXT_OF_MACS,
       },
     },
     problems: [...CHAT_DB],

@@ -46,9 +46,11 @@ export const EVENT_OPERATIONS = {
     problems: [
       'too_many_streams',
       'offset_of_a_hub',
+      'offset_of_a_mac',
       'changes_disabled',
       'after_unknown',
       'offset_expired',
+      'offset_too_old',
       ...CHAT_DB,
     ],
     mistakes: [
@@ -76,9 +78,11 @@ export const EVENT_OPERATIONS = {
       'too_many_streams',
       'bad_handshake',
       'offset_of_a_hub',
+      'offset_of_a_mac',
       'changes_disabled',
       'after_unknown',
       'offset_expired',
+      'offset_too_old',
       'upgrade_required',
       ...CHAT_DB,
       'shutting_down',

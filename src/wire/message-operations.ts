@@ -2,8 +2,8 @@ import { accessExamples } from './access-examples.ts';
 import { attachmentQuery } from './attachment.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
-import { messageQuery, sendBody, singleMessageQuery } from './message.ts';
-import { CHAT_DB, MADE, NEXT, type Operation, SENDING, STATE_DB } from './operation.ts';
+import { hubSendBody, messageQuery, singleMessageQuery } from './message.ts';
+import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
 import { searchParameters } from './search.ts';
 
 const RANGE = {
@@ -39,9 +39,15 @@ export const MESSAGE_OPERATIONS = {
       'Reactions are not messages: they are events, and in `details` of the message they are on.',
     query: messageQuery,
     answers: {
-      200: { description: 'One page.', schema: 'Message', isList: true, example: [examples.received], headers: NEXT },
+      200: {
+        description: 'One page.',
+        schema: 'Message',
+        isList: true,
+        example: [examples.received],
+        headers: NEXT_OF_MACS,
+      },
     },
-    problems: ['invalid_cursor', ...CHAT_DB],
+    problems: ['invalid_cursor', 'offset_too_deep', ...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
   },
   searchMessages: {
@@ -85,7 +91,7 @@ export const MESSAGE_OPERATIONS = {
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
-    body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    body: { schema: hubSendBody, example: { recipient: '+15550100', body: 'On my way' } },
     files: SEND_FORM,
     answers: {
       200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
@@ -120,6 +126,8 @@ export const MESSAGE_OPERATIONS = {
       'send_interrupted',
       'attachment_changed',
       'idempotency_key_reused',
+      'from_required',
+      'mac_unknown',
       ...SENDING,
       ...STATE_DB,
     ],

@@ -26,39 +26,56 @@ export const attachmentPath = text('An attachment').refine(
   'An attachment must be an absolute path.',
 );
 
+const SEND_MEMBERS = {
+  recipient: text('The recipient', 512)
+    .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
+    // NUL has its own sentence.
+    .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
+    .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
+  body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
+  attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
+    .optional()
+    .meta({ description: 'Absolute paths of files on the host.' }),
+  attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
+    .optional()
+    .meta({ description: 'Ids of files that were uploaded with the same key; they follow the attachments.' }),
+  dry_run: z
+    .boolean({ error: 'The dry_run must be true or false.' })
+    .optional()
+    .meta({ description: 'Only says what would happen: nothing is sent.' }),
+};
+const NO_OBJECT = { error: 'The body must be a JSON object.' };
+const NOTHING_TO_SEND = {
+  path: ['body'],
+  error: 'There is nothing to send: the body is empty and there are no attachments.',
+  // Also when something else is wrong: every mistake is named at once.
+  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
+};
+
 /** Body of `POST /messages` (decision D7). What only the disk can tell about attachments, the sender checks. */
-export const sendBody = z
+export const sendBody = z.object(SEND_MEMBERS, NO_OBJECT).refine(hasContent, NOTHING_TO_SEND);
+
+/** The same at a hub (decision N1), and in the documentation. */
+export const hubSendBody = z
   .object(
     {
-      recipient: text('The recipient', 512)
-        .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
-        // NUL has its own sentence.
-        .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
-        .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
-      body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
-      attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
+      ...SEND_MEMBERS,
+      from: text('The from', 512)
         .optional()
-        .meta({ description: 'Absolute paths of files on the host.' }),
-      attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
-        .optional()
-        .meta({ description: 'Ids of files that were uploaded with the same key; they follow the attachments.' }),
-      dry_run: z
-        .boolean({ error: 'The dry_run must be true or false.' })
-        .optional()
-        .meta({ description: 'Only says what would happen: nothing is sent.' }),
+        .meta({ description: 'At a hub alone: the Mac that sends, by its id or by an address of its own.' }),
     },
-    { error: 'The body must be a JSON object.' },
+    NO_OBJECT,
   )
-  .refine(
-    ({ body, attachments = [], attachment_ids = [] }) => body !== '' || attachments.length + attachment_ids.length > 0,
-    {
-      path: ['body'],
-      error: 'There is nothing to send: the body is empty and there are no attachments.',
-      // Also when something else is wrong: every mistake is named at once.
-      when: ({ value }) => isSendLike(value),
-    },
-  )
+  .refine(hasContent, NOTHING_TO_SEND)
   .meta({ id: 'SendRequest' });
+
+function hasContent({
+  body,
+  attachments = [],
+  attachment_ids = [],
+}: z.output<z.ZodObject<typeof SEND_MEMBERS>>): boolean {
+  return body !== '' || attachments.length + attachment_ids.length > 0;
+}
 
 function isSendLike(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

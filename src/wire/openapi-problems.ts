@@ -10,6 +10,7 @@ interface Place {
   /** Some keys are refused. */
   readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
+  readonly isAtHub: boolean;
 }
 
 /** Problems of every operation. */
@@ -62,10 +63,10 @@ const MEANINGS: Readonly<Record<number, string>> = {
   413: 'The body is over 1 MiB, or a file over 100 MB.',
   415: 'The body is not JSON, or compressed.',
   416: 'Range not satisfiable.',
-  422: 'The Idempotency-Key was used for another request.',
+  422: 'The Idempotency-Key was used for another request; at a hub, also: it is not clear which Mac is to send.',
   426: 'This path accepts WebSocket connections only.',
   429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
-  501: 'There is no converter for this file here.',
+  501: 'There is no converter for this file here; or a hub does not do this.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
   507: 'There is no room for more uploads or held files.',
@@ -83,6 +84,7 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, p
     ...EVERYWHERE,
     ...(place.hasKey ? (['unauthorized', 'key_rate_limited'] as const) : []),
     ...(place.needsScope ? (['scope_missing'] as const) : []),
+    ...(place.isAtHub ? [] : (['not_at_a_hub'] as const)),
     ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,

@@ -13,14 +13,14 @@ import { examples } from './examples.ts';
 import { healthSchema } from './health.ts';
 import { type Json, jsonSchema } from './json-schema.ts';
 import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from './key.ts';
-import { sendBody } from './message.ts';
+import { hubSendBody } from './message.ts';
 import { messageSchema } from './message-schema.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { problemSchema } from './problem-schema.ts';
 import { reactionSchema } from './reaction.ts';
-import { pathOf, ROUTES, type RouteId } from './routes.ts';
+import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
 import { proveBody, selfChatSchema } from './self-chat.ts';
 import { permissionsSchema, statusSchema } from './status-schema.ts';
@@ -58,7 +58,7 @@ const SCHEMAS = {
   SearchHit: searchHitSchema,
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,
-  SendRequest: sendBody,
+  SendRequest: hubSendBody,
   Status: statusSchema,
   Upload: uploadSchema,
   Webhook: webhookSchema,
@@ -129,7 +129,7 @@ function operationOf(id: RouteId, path: string): Json {
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: operation.description,
+    description: NOT_AT_A_HUB.has(id) ? `${operation.description} Not at a hub.` : operation.description,
     'x-codeSamples': codeSamples(id),
     ...(isOpen ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -140,6 +140,7 @@ function operationOf(id: RouteId, path: string): Json {
         hasKey: ROUTES[id].key !== 'none',
         needsScope: ROUTES[id].access !== 'open' && ROUTES[id].access !== 'key',
         hasParameterInPath: names.length > 0,
+        isAtHub: !NOT_AT_A_HUB.has(id),
       }),
       default: { $ref: '#/components/responses/OtherProblem' },
     },

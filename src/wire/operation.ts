@@ -47,6 +47,11 @@ export interface OperationAnswer {
 
 /** Header of a page. */
 export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
+/** Headers of a page that may be of several Macs. */
+export const NEXT_OF_MACS = {
+  ...NEXT,
+  'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',
+};
 /** Header of an answer that made something. */
 export const MADE = { Location: 'URL of the new resource.' };
 /** Problems of operations that read chat.db. */

@@ -28,6 +28,7 @@ export const reactionSchema = shapeOf<Reaction>()(
       message_guid: z.string(),
       timestamp: z.iso.datetime({ precision: 0 }),
       associated_message_type: z.int(),
+      mac: z.string().optional().meta({ description: 'At a hub alone: the Mac it is on.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'Reaction' }),

@@ -77,6 +77,33 @@ export const DEMO_ROUTES = {
 /** The name of an operation in the table. */
 export type RouteId = keyof typeof ROUTES;
 
+/** What only the Postern of one Mac does (decision N2): a hub answers 501 `not_at_a_hub`. */
+export const NOT_AT_A_HUB: ReadonlySet<RouteId> = new Set<RouteId>([
+  'uploadAttachment',
+  'searchMessages',
+  'listContacts',
+  'checkPermissions',
+  'runDiagnostics',
+  'listKeys',
+  'addKey',
+  'getOwnKey',
+  'getKey',
+  'checkKey',
+  'changeKey',
+  'rotateKey',
+  'revokeKey',
+  'listApprovals',
+  'getApproval',
+  'approveSend',
+  'denySend',
+  'withdrawSend',
+  'getSelfChat',
+  'sendSelfChatCode',
+  'proveSelfChat',
+  'listAudit',
+  'callMcp',
+]);
+
 /** The whole path, from the root. */
 export function pathOf(route: Route): string {
   return route.isOutside === true ? route.path : API + route.path;

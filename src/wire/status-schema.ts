@@ -43,6 +43,21 @@ const fleet = z.object({
   problem: z.string().nullable(),
 });
 
+const macs = z
+  .array(
+    z.object({
+      id: z.string(),
+      state: z.enum(['present', 'away', 'unreadable']),
+      version: z.string().nullable(),
+      addresses: z.array(z.string()).readonly(),
+      seen_s: z.int().meta({ description: 'Seconds since it was heard of.' }),
+      backend: backend.nullable().meta({ description: 'What it says of its own database.' }),
+      newest_row: z.int().nullable(),
+      behind: z.int().nullable().meta({ description: 'Rows that this hub does not have yet.' }),
+    }),
+  )
+  .readonly();
+
 /** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
   z
@@ -53,7 +68,12 @@ export const statusSchema = shapeOf<StatusReport>()(
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),
-      newest_event: z.object({ row_id: z.int(), age_s: z.int().nullable() }),
+      newest_event: z.object({
+        row_id: z.int(),
+        age_s: z.int().nullable(),
+        offset: z.string().optional().meta({ description: 'At a hub alone, where `row_id` is 0.' }),
+      }),
+      macs: macs.optional().meta({ description: 'At a hub alone: the Macs of the fleet.' }),
       webhooks: z
         .array(
           z.object({

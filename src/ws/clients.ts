@@ -73,7 +73,7 @@ export class WebSocketClients {
         if (!isWelcome) joining.giveUp();
       }
     };
-    const ready = this.#ready(asked.include);
+    const ready = this.#ready(asked.include, asked.after);
     return ready === undefined ? upgrade() : ready.then(upgrade);
   }
 

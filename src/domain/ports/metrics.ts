@@ -1,4 +1,5 @@
 import type { SearchStatus } from '../search.ts';
+import type { MacReport } from '../status.ts';
 import type { ChangeStatus } from './changes.ts';
 import type { FleetReport } from './fleet.ts';
 
@@ -14,7 +15,8 @@ interface StreamCounts {
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;
-  readonly newestEvent: number;
+  /** null at a hub, where row ids are of many Macs. */
+  readonly newestEvent: number | null;
   /** Since the start. */
   readonly published: number;
   readonly webSockets: StreamCounts;
@@ -24,4 +26,15 @@ export interface Metrics {
   readonly changes: ChangeStatus;
   /** undefined: this Mac is in no fleet. */
   readonly fleet: FleetReport | undefined;
+  /** At a hub alone. */
+  readonly hub?: HubMetrics;
+}
+
+export interface HubMetrics {
+  readonly macs: readonly MacReport[];
+  /** Messages in the stream that are no events. */
+  readonly rejected: number;
+  /** Rows that the stream lacked: read from their Macs, and not to be had. */
+  readonly filled: number;
+  readonly missing: number;
 }

@@ -12,6 +12,8 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Opaque cursor of the next page, absent on the last one. */
   readonly next?: string;
+  /** At a hub alone: the Macs whose items are not among these, because they are away. */
+  readonly missing?: readonly string[];
 }
 
 export interface MessageQuery {

@@ -72,6 +72,8 @@ export interface SendLookup {
 
 export interface SendRequest {
   readonly recipient: string;
+  /** At a hub alone: the Mac, or one of its own addresses (decision N1). */
+  readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];
   /** Files that were uploaded, which follow the attachments (decision R1). */

@@ -1,4 +1,15 @@
-import { agentRights, BUCKETS, EVENTS, hubName, inboxPrefix, OUTCOMES, READS, SENDS, SHARDS } from '../layout.ts';
+import {
+  agentRights,
+  BUCKETS,
+  EVENTS,
+  hubName,
+  inboxPrefix,
+  OUTCOMES,
+  READS,
+  SEND_CLAIMS,
+  SENDS,
+  SHARDS,
+} from '../layout.ts';
 
 /** What a user of the broker may do: these subjects, and everything else is refused. */
 export interface Rights {
@@ -25,7 +36,7 @@ export const HUB_RIGHTS: Rights = {
     `$KV.${BUCKETS.webhooks}.>`,
     `$KV.${BUCKETS.lanes}.>`,
     // Which key a hub uses for which send; no Mac has an id like this.
-    `$KV.${BUCKETS.outcomes}.claims_.*`,
+    `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,
     `$JS.API.CONSUMER.INFO.${SENDS.stream}.*`,

@@ -3,7 +3,7 @@ import { conversationQuery, singleConversationQuery } from '../../wire/conversat
 import { conversationsJson } from '../../wire/conversation-json.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
-import { nextPage } from '../pagination.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getConversation'> {
@@ -14,13 +14,14 @@ export function conversationRoutes(): Pick<Handlers, 'listConversations' | 'getC
       // For a client that pages by offset, a full page may be followed by another.
       const next = page.next ?? (page.items.length < limit ? undefined : String(offset + limit));
       const content = { type: 'application/json', text: conversationsJson(page.items) };
-      if (next === undefined) return { status: 200, content };
+      const partial = partialHeader(page);
+      if (next === undefined) return { status: 200, content, headers: partial };
       const link = nextPage(`${API}/conversations`, [
         ['limit', String(limit)],
         ['offset', next],
         ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
       ]);
-      return { status: 200, content, headers: { Link: link } };
+      return { status: 200, content, headers: { ...partial, Link: link } };
     },
 
     async getConversation(exchange) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IncludeSet } from '../../domain/include.ts';
-import { decodeOffset, isAfter, type Offset } from '../../domain/offset.ts';
+import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../domain/offset.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StreamForm, StreamRequest } from '../../domain/ports/streams.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../wire/event.ts';
@@ -26,8 +26,8 @@ const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', 
 
 export interface EventSource {
   readonly json: EventJson;
-  /** Resolves when what is to be included can be had; undefined when it can be now. */
-  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
   /** Joins a stream, or throws an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
@@ -69,7 +69,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { json, ready } = source;
   const { feed, admits = EVERYTHING, eventView } = exchange.caller;
   const { after, changes, limit, include, wait = 0 } = readQuery(eventsQuery, exchange.query);
-  await ready(include);
+  await ready(include, after);
   let position = feed.resolve(after, { changes });
   // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
   const generation = feed.changeGeneration();

@@ -3,12 +3,19 @@ import type { CallerSender, SendAnswer } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
-import { attachmentPath, MAX_ATTACHMENTS, messageQuery, sendBody, singleMessageQuery } from '../../wire/message.ts';
+import {
+  attachmentPath,
+  hubSendBody,
+  MAX_ATTACHMENTS,
+  messageQuery,
+  sendBody,
+  singleMessageQuery,
+} from '../../wire/message.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import type { Exchange } from '../exchange.ts';
-import { nextPage } from '../pagination.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 import { bodyOfForm } from '../send-form.ts';
 import { isForm, readUploads } from './uploads.ts';
@@ -16,6 +23,7 @@ import { isForm, readUploads } from './uploads.ts';
 export function messageRoutes(
   counters: Counters,
   closing: AbortSignal,
+  isHub = false,
 ): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
   return {
     async listMessages({ query, caller: { reader } }) {
@@ -30,13 +38,14 @@ export function messageRoutes(
         cursor,
         include: asked.include,
       });
-      if (page.next === undefined) return { status: 200, body: page.items };
+      const partial = partialHeader(page);
+      if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
       const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
         const value = query.get(name);
         return value === null ? [] : [[name, value] as const];
       });
       const link = nextPage(`${API}/messages`, [...same, ['limit', String(limit)], ['cursor', page.next]]);
-      return { status: 200, body: page.items, headers: { Link: link } };
+      return { status: 200, body: page.items, headers: { ...partial, Link: link } };
     },
 
     async getMessage(exchange) {
@@ -50,9 +59,8 @@ export function messageRoutes(
     },
 
     async sendMessage(exchange) {
-      const answer = isForm(exchange)
-        ? await sendForm(exchange, counters, closing)
-        : await send(exchange, await exchange.json(), counters);
+      const sending: Sending = { exchange, counters, schema: isHub ? hubSendBody : sendBody };
+      const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
       if ('would' in answer) return { status: 200, body: answer };
       if ('held' in answer) {
         const { held: approval } = answer;
@@ -71,21 +79,30 @@ export function messageRoutes(
   };
 }
 
+/** A send on its way. */
+interface Sending {
+  readonly exchange: Exchange;
+  readonly counters: Counters;
+  readonly schema: typeof sendBody | typeof hubSendBody;
+}
+
 /** The files of the form are its own: none of them stays. */
-async function sendForm(exchange: Exchange, counters: Counters, closing: AbortSignal): Promise<SendAnswer> {
+async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
+  const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
   const ids = files.map(({ id }) => id);
   try {
-    return await send(exchange, exchange.strictly(bodyOfForm(fields, ids)), counters);
+    return await send(sending, exchange.strictly(bodyOfForm(fields, ids)));
   } finally {
     await exchange.caller.uploads.remove(ids);
   }
 }
 
-async function send(exchange: Exchange, body: unknown, counters: Counters): Promise<SendAnswer> {
+async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
+  const { exchange, counters } = sending;
   const { sender, uploads } = exchange.caller;
   const idempotencyKey = exchange.header('idempotency-key');
-  const { attachment_ids: ids = [], ...request } = await readSend(exchange, body, sender);
+  const { attachment_ids: ids = [], ...request } = await readSend(sending, body);
   const answer = await countedSend(
     sender.send({
       ...request,
@@ -100,8 +117,9 @@ async function send(exchange: Exchange, body: unknown, counters: Counters): Prom
 }
 
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
-async function readSend(exchange: Exchange, body: unknown, sender: CallerSender) {
-  const checked = checkBody(sendBody, body);
+async function readSend({ exchange, schema }: Sending, body: unknown) {
+  const { sender } = exchange.caller;
+  const checked = checkBody(schema, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {
     const { dry_run: dryRun = false, attachments = [], ...message } = checked.value;

@@ -1,4 +1,5 @@
 import type { Metrics } from '../../domain/ports/metrics.ts';
+import type { MacReport } from '../../domain/status.ts';
 import type { Counters, LabelledCount } from '../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
@@ -50,6 +51,19 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
         gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
         gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
         gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
+      }
+      if (now.hub !== undefined) {
+        const { macs, rejected, filled, missing } = now.hub;
+        const ofMac = (name: string, help: string, value: (mac: MacReport) => number | null): void => {
+          const made = new Gauge({ name, help, labelNames: ['mac'], registers });
+          for (const mac of macs) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
+        };
+        ofMac('postern_mac_up', 'Whether the Mac is there.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
+        ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
+        total('postern_fleet_rejected_total', 'Messages in the stream that are no events of a Mac.', rejected);
+        total('postern_fleet_filled_total', 'Rows that the stream lacked and their Macs gave.', filled);
+        total('postern_fleet_missing_total', 'Rows that the stream lacked and nobody gave.', missing);
       }
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);

@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Host } from './app/host.ts';
+import type { RunningApp } from './app.ts';
+import type { Config } from './config.ts';
+import type { Caller } from './domain/caller.ts';
+import { AppError } from './domain/errors.ts';
+import type { FleetSettings } from './domain/fleet.ts';
+import type { IncludeSet } from './domain/include.ts';
+import { type ClientOffset, rowOffset } from './domain/offset.ts';
+import { problem } from './domain/problems.ts';
+import { Channel } from './events/channel.ts';
+import { Feed } from './events/feed.ts';
+import { FleetConnection, readFleetFile } from './fleet/connection.ts';
+import { Envelope, hubKeys } from './fleet/envelope.ts';
+import { hubName } from './fleet/layout.ts';
+import { HttpServer } from './http/server.ts';
+import { absent, type FleetWebhooks, NO_UPLOADS } from './hub/absent.ts';
+import { HubAttachments } from './hub/attachments.ts';
+import { openHubDatabase } from './hub/database.ts';
+import { HubEventLog } from './hub/event-log.ts';
+import { EventReader } from './hub/event-reader.ts';
+import { EventStore } from './hub/event-store.ts';
+import { HubFeed, isStreamOffset } from './hub/feed.ts';
+import { MacReads } from './hub/mac-reads.ts';
+import { Macs } from './hub/macs.ts';
+import { Offsets } from './hub/offsets.ts';
+import { HubReader } from './hub/reader.ts';
+import { HubSender } from './hub/sender.ts';
+import { HubStatus } from './hub/status.ts';
+import { StreamEvents } from './hub/stream-events.ts';
+import { Cleanup } from './runtime/cleanup.ts';
+import { Counters } from './runtime/counters.ts';
+import { lockFolder } from './state/lock.ts';
+import { HttpStreams } from './streams/http-streams.ts';
+import { eventSerializer } from './wire/event-json.ts';
+import { WebSocketClients } from './ws/clients.ts';
+
+/** Decision A7. */
+const REQUESTS_END_WITHIN_MS = 8700;
+const SOCKETS_END_WITHIN_MS = 2000;
+/** How long a client that comes from another hub waits until this one has what it has seen. */
+const REACH_MS = 3000;
+
+/** Creates every module of a hub and connects them. Rejects as `startApp` does; nothing is left open. */
+export async function startHub(config: Config, host: Host): Promise<RunningApp> {
+  const { clock, log, version } = host;
+  const closers = new Cleanup(log);
+  try {
+    const settings = fleetOf(config);
+    closers.add('lock', lockFolder(config.dir));
+    await host.onLocked?.();
+    const { database } = openHubDatabase(join(config.dir, 'hub.db'));
+    closers.add('hub.db', () => database.close());
+    const envelope = envelopeOf(settings);
+    const store = new EventStore(database);
+    const events = new HubEventLog(store, new EventReader(envelope));
+    const connection = new FleetConnection(settings, { clock, log, name: hubName(randomUUID()) });
+    closers.add('connection', () => connection.close());
+    const macs = new Macs({ connection, envelope, clock, log });
+    closers.add('macs', () => macs.close());
+    const reads = new MacReads({ connection, envelope, clock, macs });
+
+    const channel = new Channel();
+    channel.restart(rowOffset(store.newest));
+    const offsets = new Offsets(store, settings.backfillHours);
+    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets);
+    const stream = new StreamEvents({
+      ...{ connection, store, events, channel, clock, log },
+      onPublished: () => status.noteEvent(),
+    });
+    const { copy } = stream;
+    closers.add('stream', () => stream.close());
+
+    const counters = new Counters();
+    const json = eventSerializer({
+      details: () => undefined,
+      names: () => ({ nameOf: () => undefined }),
+      offsetText: (offset) => feed.offsetText(offset),
+    });
+    const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
+      // Parts of messages are added by the Mac (decision N2).
+      if (include.size > 0) throw problem('not_at_a_hub');
+      return after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
+    };
+    const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
+    const streams = new HttpStreams({ feed, clock, log, json, ready });
+    const webhooks: FleetWebhooks = noWebhooks();
+    const status = new HubStatus({
+      ...{ version, clock, connection, copy, store, macs },
+      newestOffset: () => feed.offsetText(feed.lastPublished()),
+      webhooks: () => Promise.resolve([]),
+    });
+    const owner: Caller = {
+      key: undefined,
+      reader: new HubReader({ macs, reads, log }),
+      attachments: new HubAttachments(reads),
+      feed,
+      sender: new HubSender({ connection, envelope, macs, reads, clock, log }),
+      uploads: NO_UPLOADS,
+      webhooks,
+      search: absent(),
+      contacts: absent(),
+      chats: absent(),
+      approvals: absent(),
+      status: () => status.report(),
+    };
+    const http = new HttpServer({
+      isHub: true,
+      settings: config.server,
+      apiKey: config.auth.apiKey,
+      callers: { owner, find: () => undefined },
+      access: () => Promise.reject(problem('not_at_a_hub')),
+      json,
+      ready,
+      health: () => status.health(),
+      metrics: () => ({
+        webSockets: webSockets.counts,
+        streams: streams.counts,
+        isConnected: status.health().connected,
+        newestRow: null,
+        newestEvent: null,
+        published: channel.published,
+        heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
+        search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
+        changes: { state: 'off', logged: 0, sweptAtMs: null },
+        fleet: undefined,
+        hub: { macs: status.macs(), ...stream.counts },
+      }),
+      counters,
+      version,
+      mcp: { mcp: absent(), settings: config.mcp },
+      checkPermissions: () => Promise.reject(problem('not_at_a_hub')),
+      diagnose: () => Promise.reject(problem('not_at_a_hub')),
+      openStream: (request, form) => streams.open(request, form),
+      acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
+      clock,
+      log,
+    });
+    closers.add('clients', async () => {
+      await Promise.all([
+        http.close(REQUESTS_END_WITHIN_MS),
+        webhooks.close(),
+        webSockets.close(SOCKETS_END_WITHIN_MS),
+        streams.close(SOCKETS_END_WITHIN_MS),
+      ]);
+    });
+
+    stream.start();
+    webhooks.start();
+    const url = await http.listen(config.server.host, config.server.port);
+    webhooks.join();
+    return { url, close: () => closers.close() };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+/** Throws AppError `fleet_missing` where the configuration has none. */
+function fleetOf({ fleet }: Config): FleetSettings {
+  if (fleet !== undefined) return fleet;
+  throw new AppError(
+    'fleet_missing',
+    'fleet.servers is not set in config.toml; a hub needs the address of a NATS server.',
+    {
+      hint: 'Set up a fleet with "postern fleet init"; docs/fleet.md shows it step by step.',
+    },
+  );
+}
+
+function envelopeOf({ content, contentKeyFile }: FleetSettings): Envelope {
+  if (content === 'plain' || contentKeyFile === '') return new Envelope();
+  return new Envelope(hubKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
+}
+
+function noWebhooks(): FleetWebhooks {
+  const refused = absent<FleetWebhooks>();
+  return Object.assign(Object.create(refused) as FleetWebhooks, {
+    list: () => [],
+    get: () => undefined,
+    start: () => undefined,
+    join: () => undefined,
+    close: () => Promise.resolve(),
+  });
+}

@@ -1,0 +1,48 @@
+import { AppError } from '../domain/errors.ts';
+import type { RowEntry } from '../domain/event.ts';
+import { qualify } from '../domain/fleet.ts';
+import { rowOffset } from '../domain/offset.ts';
+import type { Envelope } from '../fleet/envelope.ts';
+import { openEvent } from '../fleet/event-message.ts';
+import { eventSchema } from '../wire/event-schema.ts';
+import type { StoredEvent } from './event-store.ts';
+import { qualifiedEvent } from './qualified.ts';
+
+/** Of the change log, which a hub has none of: every event of a hub is shown with its offset. */
+export const GENERATION = 0;
+
+/** Makes of a stored event what clients are given. */
+export class EventReader {
+  readonly #envelope: Envelope;
+
+  constructor(envelope: Envelope) {
+    this.#envelope = envelope;
+  }
+
+  /** Throws AppError `fleet_content_unreadable` for what no agent with the right key wrote. */
+  entryOf(event: StoredEvent): RowEntry {
+    const { number, mac, epoch, row } = event;
+    const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
+    const read = eventSchema.safeParse(jsonOf(text));
+    if (!read.success) {
+      throw new AppError('fleet_content_unreadable', 'A message of the fleet cannot be read: it is not an event.');
+    }
+    const { guid } = read.data.data;
+    return {
+      offset: rowOffset(number),
+      rowId: number,
+      // Two Macs in one conversation have rows with the same guid.
+      guid: qualify(mac, guid === '' ? `${epoch} row ${row}` : guid),
+      event: qualifiedEvent(mac, read.data),
+      generation: GENERATION,
+    };
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+import * as z from 'zod';
+import { conversationSchema } from './conversation-schema.ts';
+import { messageSchema } from './message-schema.ts';
+
+// What a hub takes from a Mac: it may run another version of Postern, or be none at all.
+
+export const messageAnswer = messageSchema.nullable();
+export const messagesAnswer = z.object({ items: z.array(messageSchema), next: z.string().optional() });
+export const conversationAnswer = conversationSchema.nullable();
+export const conversationsAnswer = z.object({ items: z.array(conversationSchema), next: z.string().optional() });
+
+export const attachmentAnswer = z
+  .object({
+    name: z.string(),
+    mimeType: z.string().nullable(),
+    bytes: z.int().min(0),
+    version: z.string().regex(/^[\w-]{1,100}$/),
+    data: z.string(),
+  })
+  .nullable();
+
+export const sendAnswer = z.object({ confirmed: z.boolean(), message: messageSchema, replayed: z.boolean() });

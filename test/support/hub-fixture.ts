@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PosternClient } from '../../src/client/postern-client.ts';
+import { processEnvironment } from '../../src/config/environment.ts';
+import { checkConfig } from '../../src/config.ts';
+import { startHub } from '../../src/hub-app.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { waitFor } from './eventually.ts';
+import { collectingLog } from './log.ts';
+import { KEY } from './service.ts';
+
+/** A real hub in this process, which is started again in the same folder by `start`. */
+export class HubFixture {
+  readonly folder: string;
+  readonly log = collectingLog();
+  readonly #fleet: Readonly<Record<string, unknown>>;
+  #app: Awaited<ReturnType<typeof startHub>> | undefined;
+
+  private constructor(servers: readonly string[], fleet: Readonly<Record<string, unknown>>, folder: string) {
+    this.#fleet = { servers, ...fleet };
+    this.folder = folder;
+  }
+
+  /** `fleet`: more of the section of config.toml. Resolves when it is connected. */
+  static async start(
+    servers: readonly string[],
+    fleet: Readonly<Record<string, unknown>> = {},
+    folder = mkdtempSync(join(tmpdir(), 'postern-hub-')),
+  ): Promise<HubFixture> {
+    const hub = new HubFixture(servers, fleet, folder);
+    await hub.start();
+    await hub.connected();
+    return hub;
+  }
+
+  get url(): string {
+    return this.#app?.url ?? '';
+  }
+
+  get api(): string {
+    return `${this.url}/api/v1`;
+  }
+
+  get client(): PosternClient {
+    return new PosternClient({ url: this.url, key: KEY });
+  }
+
+  get databasePath(): string {
+    return join(this.folder, 'hub.db');
+  }
+
+  async start(): Promise<void> {
+    const tables = {
+      server: { port: 0n, rate_limit_per_minute: 100_000n },
+      auth: { api_key: KEY },
+      fleet: this.#fleet,
+    };
+    const checked = checkConfig(tables, this.folder, processEnvironment({ HOME: '/h' }, 'linux'));
+    if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
+    this.#app = await startHub(checked.config, {
+      clock: systemClock,
+      log: this.log,
+      supervised: false,
+      version: '0.0.0',
+      platform: 'linux',
+      homeFolder: this.folder,
+      cacheFolder: this.folder,
+      run: () => Promise.reject(new Error('not used')),
+      restart: () => undefined,
+    });
+  }
+
+  async connected(): Promise<void> {
+    await waitFor(async () => (await this.client.health()).backend.connected);
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(`${this.api}${path}`, { headers: { 'X-API-Key': KEY, ...headers } });
+  }
+
+  async close(): Promise<void> {
+    await this.#app?.close();
+    this.#app = undefined;
+  }
+
+  async dispose(): Promise<void> {
+    await this.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,76 @@
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import type { Event } from '../../src/domain/event.ts';
+import { Envelope } from '../../src/fleet/envelope.ts';
+import { encodeEvent, eventId } from '../../src/fleet/event-message.ts';
+import { eventSubject } from '../../src/fleet/layout.ts';
+
+/** Publishes events as an agent does, of rows that a test makes up. */
+export class StandInAgent {
+  readonly mac: string;
+  readonly epoch: string;
+  readonly #envelope: Envelope;
+  readonly #nc: NatsConnection;
+  readonly #js: JetStreamClient;
+  #previousRow = 0;
+
+  private constructor(nc: NatsConnection, mac: string, envelope: Envelope, epoch: string) {
+    this.#nc = nc;
+    this.#js = jetstream(nc);
+    this.mac = mac;
+    this.epoch = epoch;
+    this.#envelope = envelope;
+  }
+
+  static async connect(url: string, mac: string, envelope = new Envelope(), epoch = 'e1'): Promise<StandInAgent> {
+    return new StandInAgent(await connect({ servers: url }), mac, envelope, epoch);
+  }
+
+  /** Rows `from` to `to`; `previousRow` of the first may be another than that of the last. */
+  async publish(from: number, to = from, previousRow = this.#previousRow): Promise<void> {
+    this.#previousRow = previousRow;
+    for (let row = from; row <= to; row += 1) {
+      const id = eventId(this.mac, this.epoch, `G${row}`);
+      const { headers, body } = encodeEvent(
+        {
+          ...{ mac: this.mac, epoch: this.epoch, row, id },
+          previousRow: this.#previousRow,
+          type: 'message.received',
+          instance: 'i',
+          isMetadata: false,
+        },
+        JSON.stringify(eventOfRow(row)),
+        this.#envelope,
+      );
+      await this.#js.publish(eventSubject(this.mac), body, { headers, msgID: id });
+      this.#previousRow = row;
+    }
+  }
+
+  /** Whatever a broken or hostile publisher may send. */
+  async publishRaw(body: string, headers?: Parameters<JetStreamClient['publish']>[2]): Promise<void> {
+    await this.#js.publish(eventSubject(this.mac), body, headers);
+  }
+
+  async close(): Promise<void> {
+    await this.#nc.close();
+  }
+}
+
+export function eventOfRow(row: number): Event {
+  return {
+    type: 'message.received',
+    data: {
+      id: String(row),
+      guid: `G${row}`,
+      conversation_id: 'any;-;+15550100',
+      sender: '+15550100',
+      body: `row ${row}`,
+      attachments: [],
+      timestamp: '2026-01-02T03:04:05Z',
+      is_from_me: false,
+      status: 'delivered',
+    },
+  };
+}

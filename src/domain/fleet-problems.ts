@@ -71,6 +71,11 @@ export const FLEET_PROBLEMS = {
     detail: 'The Mac took up the message too late, and did not send it.',
     hint: 'Send it again.',
   },
+  webhooks_unavailable: {
+    status: 503,
+    detail: 'No hub has this webhook at the moment, or the broker did not take a change of it.',
+    hint: 'Another hub takes it over within 15 seconds: try again then, and look at the webhook before repeating a change.',
+  },
   mac_answer_invalid: {
     status: 502,
     detail: 'The Mac gave an answer that cannot be understood.',

@@ -1,8 +1,24 @@
-import type { WebhookChanges } from './ports/webhooks.ts';
-import type { ShownSettings, StoredWebhook, WebhookSettings } from './webhook.ts';
+import type { Offset } from './offset.ts';
+import type { NewWebhook, WebhookChanges } from './ports/webhooks.ts';
+import { DEFAULT_SETTINGS, type ShownSettings, type StoredWebhook, type WebhookSettings } from './webhook.ts';
 
 /** How long the secret before a rotation signs too (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
+
+/** A webhook as it is kept first, with the position it starts after. */
+export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset, nowMs: number): StoredWebhook {
+  const { keyId = null, ...settings } = webhook;
+  return {
+    ...DEFAULT_SETTINGS,
+    ...settings,
+    id,
+    created_at: `${new Date(nowMs).toISOString().slice(0, 19)}Z`,
+    previousSecret: null,
+    held: null,
+    keyId,
+    offset: start,
+  };
+}
 
 /** The webhook with these changes; what was not given stays. */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {

@@ -2,6 +2,9 @@ import { CHANGE_EVENT_TYPES, type EventType } from './event.ts';
 import { type Include, type IncludeSet, NO_INCLUDES } from './include.ts';
 import type { Offset } from './offset.ts';
 
+/** How many there can be (decision F1). */
+export const MAX_WEBHOOKS = 64;
+
 /** What a webhook may subscribe to. */
 export type WebhookEventType = EventType | (typeof CHANGE_EVENT_TYPES)[number];
 

@@ -22,6 +22,8 @@ export interface ConnectionHost {
   readonly log: Log;
   /** Name of this client: a mac, or what `hubName` gives. Its replies come to inboxes of that name. */
   readonly name: string;
+  /** At most so long between attempts to connect; less where few connect. */
+  readonly maxReconnectMs?: number;
 }
 
 type ConnectionUse = Pick<FleetSettings, 'servers' | 'keyFile' | 'caFile'>;
@@ -162,7 +164,8 @@ export class FleetConnection {
   }
 
   #nextWait(): number {
-    const upTo = Math.min(MAX_RECONNECT_MS, FIRST_RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
+    const { maxReconnectMs = MAX_RECONNECT_MS } = this.#host;
+    const upTo = Math.min(maxReconnectMs, FIRST_RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;
     this.#wait = Math.random() * upTo;
     return this.#wait;

@@ -4,19 +4,18 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { WebhookStep, WebhookStore } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
 import {
-  DEFAULT_SETTINGS,
   type DeliveryRecord,
   type FailureMode,
   type HeldDelivery,
+  MAX_WEBHOOKS,
   type StoredWebhook,
   type WebhookEventType,
   type WebhookFilter,
 } from '../domain/webhook.ts';
+import { newStoredWebhook } from '../domain/webhook-settings.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 import { droppedEvents } from './dropped.ts';
 
-/** Decision F1. */
-const MAX_WEBHOOKS = 64;
 /** Section H: records kept for each webhook. Trimmed in steps, so there may be a few more for a while. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
@@ -81,6 +80,21 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
     .run(clock.now());
 
+  const insertWhole = (webhook: StoredWebhook): void => {
+    const { id, created_at, keyId, offset } = webhook;
+    insert.run(...toColumns(webhook), id, created_at, keyId);
+    insertConsumer.run(consumerName(id), offset.rowId, offset.change);
+  };
+  const updateWhole = (webhook: StoredWebhook): void => {
+    const { id, offset } = webhook;
+    update.run(...toColumns(webhook), id);
+    move.run(offset.rowId, offset.change, consumerName(id));
+  };
+  const removeWhole = (id: string): boolean => {
+    removeConsumer.run(consumerName(id));
+    return remove.run(id) > 0;
+  };
+
   const keep = (id: string, record: DeliveryRecord): void => {
     insertRecord.run(
       id,
@@ -124,36 +138,21 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       return row === undefined ? undefined : toWebhook(row);
     },
     add(webhook, start) {
-      const { keyId = null, ...settings } = webhook;
-      const stored: StoredWebhook = {
-        ...DEFAULT_SETTINGS,
-        ...settings,
-        id: randomUUID(),
-        created_at: `${new Date(clock.now()).toISOString().slice(0, 19)}Z`,
-        previousSecret: null,
-        held: null,
-        keyId,
-        offset: start,
-      };
+      const stored = newStoredWebhook(randomUUID(), webhook, start, clock.now());
       database.transaction(() => {
         if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
-        insert.run(...toColumns(stored), stored.id, stored.created_at, stored.keyId);
-        insertConsumer.run(consumerName(stored.id), start.rowId, start.change);
+        insertWhole(stored);
       });
       return stored;
     },
-    update(webhook) {
-      const { id, offset } = webhook;
+    adopt: (webhook, keepsHistory) =>
       database.transaction(() => {
-        update.run(...toColumns(webhook), id);
-        move.run(offset.rowId, offset.change, consumerName(id));
-      });
-    },
-    remove: (id) =>
-      database.transaction(() => {
-        removeConsumer.run(consumerName(id));
-        return remove.run(id) > 0;
+        if (!keepsHistory) removeWhole(webhook.id);
+        if (select.get(webhook.id) === undefined) insertWhole(webhook);
+        else updateWhole(webhook);
       }),
+    update: (webhook) => database.transaction(() => updateWhole(webhook)),
+    remove: (id) => database.transaction(() => removeWhole(id)),
     advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
     advanceMany,
     seek: (id, offset) =>

@@ -26,6 +26,8 @@ export interface DeliveryAttemptsParts {
   readonly retryWaitsMs: readonly number[];
   /** The headers of one attempt; they change from attempt to attempt (decision F2). */
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
+  /** Asked right before each attempt; false ends the delivery, as `cancel` does. */
+  readonly mayAttempt?: (() => boolean) | undefined;
 }
 
 /** The attempts to deliver one event to one receiver, as an adapter for axios and options for axios-retry. */
@@ -62,6 +64,7 @@ export class DeliveryAttempts {
   /** Makes one attempt through axios' own adapter, with headers and a time limit of its own. */
   adapter(http: AxiosAdapter): AxiosAdapter {
     return async (config) => {
+      if (this.#parts.mayAttempt?.() === false) this.cancel();
       if (this.#isCancelled) throw new Error('cancelled before it began');
       const { clock, attemptTimeoutMs, headers } = this.#parts;
       this.#attempts += 1;

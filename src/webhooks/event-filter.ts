@@ -1,5 +1,6 @@
 import { chatIdentity, memberKey } from '../domain/address.ts';
 import type { LogEntry } from '../domain/event.ts';
+import { splitId } from '../domain/fleet.ts';
 import { type StoredWebhook, type WebhookEventType, type WebhookFilter, wantsChanges } from '../domain/webhook.ts';
 
 /** A range of changed messages comes with either of the other two (decision I3). */
@@ -18,14 +19,21 @@ export function eventFilter(filter: WebhookFilter | null): (entry: LogEntry) => 
   const senders = addresses && new Set(addresses.map(memberKey));
   return ({ event: { data } }) => {
     const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
-    if (conversation !== undefined && conversations?.has(conversationKey(conversation)) === false) return false;
+    if (conversation !== undefined && conversations !== undefined && !isListed(conversation, conversations))
+      return false;
     if (!('sender' in data)) return true;
     return senders?.has(memberKey(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
   };
 }
 
+/** At a hub an id without a Mac means the conversation at any of them. */
+function isListed(id: string, keys: ReadonlySet<string>): boolean {
+  return keys.has(conversationKey(id)) || keys.has(conversationKey(splitId(id)?.id ?? id));
+}
+
 /** The same for every variant of an id, whatever service it names. */
-function conversationKey(id: string): string {
+function conversationKey(text: string): string {
+  const { mac, id } = splitId(text) ?? { mac: '', id: text };
   const identity = chatIdentity(id);
-  return identity === undefined ? id : `${identity.style};${memberKey(identity.identifier)}`;
+  return `${mac}~${identity === undefined ? id : `${identity.style};${memberKey(identity.identifier)}`}`;
 }

@@ -24,6 +24,8 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
+  /** Asked right before each attempt: a hub that was paused may no longer be the one that delivers. */
+  readonly mayAttempt?: () => boolean;
 }
 
 /** Where events are posted, and with what. */
@@ -89,6 +91,7 @@ export class Poster {
       attemptTimeoutMs,
       retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
+      mayAttempt: this.#options.mayAttempt,
     });
     return { attempts, result: this.#send(post.to, body, attempts) };
   }

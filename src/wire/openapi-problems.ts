@@ -46,6 +46,7 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'internal_error',
   'broker_away',
   'mac_away',
+  'webhooks_unavailable',
   'mac_busy',
   'send_expired',
   'mac_answer_invalid',

@@ -44,6 +44,11 @@ export class FakeClock implements Clock {
     await settle();
   }
 
+  /** Lets `ms` pass for a process that is paused: timers that are due run with the next `advance`. */
+  pause(ms: number): void {
+    this.#move(this.#monotonic + ms);
+  }
+
   /** The wall clock is set, as by the person or by network time; timers do not notice. */
   step(ms: number): void {
     this.#now += ms;

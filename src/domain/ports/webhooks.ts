@@ -49,6 +49,11 @@ export interface WebhookStore {
   get(id: string): StoredWebhook | undefined;
   /** Stores the webhook with the offset it starts after in one transaction; throws `conflict` past `limit` webhooks. */
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
+  /**
+   * Stores a webhook of the fleet as it is, in place of what is known of it here. Without `keepsHistory` its deliveries
+   * and dropped events are forgotten: another hub has had it since.
+   */
+  adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
   /** Stores its settings, secrets and position. */
   update(webhook: StoredWebhook): void;
   /** False when there was none. */

@@ -64,9 +64,11 @@ export function webhookRoutes(): Pick<
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
+  // First, because a hub may hear of the webhook only by asking the one that has it.
+  const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');
-  return { ...shown(webhook), ...(await webhooks.status(id)) };
+  return { ...shown(webhook), ...status };
 }
 
 /** What the contract shows of a webhook: not its secret. */

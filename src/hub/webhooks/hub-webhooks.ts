@@ -1,0 +1,287 @@
+import type { KV } from '@nats-io/kv';
+import type { ClientOffset } from '../../domain/offset.ts';
+import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type {
+  NewWebhook,
+  ReplayFrom,
+  WebhookChanges,
+  WebhookRegistry,
+  WebhookStore,
+} from '../../domain/ports/webhooks.ts';
+import { problem } from '../../domain/problems.ts';
+import {
+  type DeliveryRecord,
+  type StoredWebhook,
+  type WebhookStatus,
+  type WebhookTestResult,
+  wantsChanges,
+} from '../../domain/webhook.ts';
+import type { FleetConnection } from '../../fleet/connection.ts';
+import type { Envelope } from '../../fleet/envelope.ts';
+import { BUCKETS, type Bucket } from '../../fleet/layout.ts';
+import { Calls } from './calls.ts';
+import { type Deliveries, HeldShard, RETRY } from './held-shard.ts';
+import { Leases } from './leases.ts';
+import { HubSeal, registrationCodec, registrationFromJson, registrationToJson } from './registration.ts';
+import { type Known, Registrations } from './registrations.ts';
+import { shardOf } from './shards.ts';
+
+/** Decision A7: as long as an attempt may take. */
+const ATTEMPTS_END_WITHIN_MS = 8700;
+const CALL_MS = 8000;
+/** A test waits for its receiver. */
+const TEST_MS = 15_000;
+
+export interface HubWebhooksParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  /** Of this hub; `history` names it. */
+  readonly store: WebhookStore;
+  readonly history: string;
+  readonly feed: EventFeed;
+  /** Whether this hub has the events up to there, as far as there are any; without an offset: all that there are. */
+  readonly hasReached: (offset?: ClientOffset) => boolean;
+  readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What a hub asks of the one that has the webhook. */
+type Call =
+  | { readonly method: 'add'; readonly webhook: NewWebhook }
+  | { readonly method: 'change'; readonly id: string; readonly changes: WebhookChanges }
+  | { readonly method: 'replay'; readonly id: string; readonly from: ReplayFrom }
+  | { readonly method: 'remove' | 'status' | 'deliveries' | 'lastDelivery' | 'test'; readonly id: string };
+
+/** `known` is what the webhook is now, so that the hub that asked need not wait for its watch. */
+interface Answer {
+  readonly id: string;
+  readonly result: unknown;
+  readonly known: Known | undefined;
+}
+
+/**
+ * The webhooks of a fleet (docs/fleet.md). Every hub knows all of them; the workers of each run at the hub that has its
+ * shard, and calls on it go there.
+ */
+export class HubWebhooks implements WebhookRegistry {
+  readonly #parts: HubWebhooksParts;
+  readonly #registrations: Registrations;
+  readonly #leases: Leases;
+  readonly #calls: Calls;
+  readonly #shards = new Map<number, HeldShard>();
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(parts: HubWebhooksParts) {
+    this.#parts = parts;
+    const { connection, clock, log } = parts;
+    const seal = new HubSeal(parts.envelope);
+    this.#registrations = new Registrations({
+      bucket: () => bucketOf(connection, BUCKETS.webhooks),
+      codec: registrationCodec(seal),
+      clock,
+      log,
+      onChange: (id, known) => this.#shards.get(shardOf(id))?.note(id, known),
+    });
+    this.#leases = new Leases({
+      bucket: () => bucketOf(connection, BUCKETS.lanes),
+      isReady: () => parts.hasReached(),
+      clock,
+      log,
+      onTaken: (shard) => this.#take(shard),
+      onLost: (shard) => this.#lose(shard),
+      release: (shard) => this.#release(shard),
+    });
+    this.#calls = new Calls({
+      nc: () => connection.nc,
+      seal,
+      log,
+      answer: (shard, call) => this.#answerOf(shard, call as Call)?.then(answerToJson),
+    });
+  }
+
+  /** Follows the webhooks of the fleet; `join` takes part in delivering to them. */
+  start(): void {
+    this.#registrations.start();
+  }
+
+  /** Once this hub knows the events: from then on it is given its part of the webhooks. */
+  join(): void {
+    this.#leases.start();
+  }
+
+  /** Running attempts end, positions are written and the leases given up. */
+  async close(): Promise<void> {
+    await this.#leases.close();
+    this.#registrations.close();
+    await Promise.allSettled([...this.#ending]);
+  }
+
+  /** False until the webhooks of the fleet are known. */
+  get isKnown(): boolean {
+    return this.#registrations.isComplete;
+  }
+
+  /** Numbers of the shards that this hub has. */
+  get shards(): readonly number[] {
+    return this.#leases.held;
+  }
+
+  list(): readonly StoredWebhook[] {
+    return this.#registrations.list();
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    return this.#registrations.webhook(id);
+  }
+
+  async add(webhook: NewWebhook): Promise<StoredWebhook> {
+    const given = possible(webhook);
+    const shard = this.#leases.anyHeld();
+    if (shard === undefined) throw problem('webhooks_unavailable', {}, RETRY);
+    const { id } = await this.#call(shard, { method: 'add', webhook: given });
+    return this.#existing(id);
+  }
+
+  async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
+    await this.#callOn(id, { method: 'change', id, changes: possible(changes) });
+    return this.#existing(id);
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const isRemoved = (await this.#callOn(id, { method: 'remove', id })) as boolean;
+    if (isRemoved) this.#registrations.learnRemoved(id);
+    return isRemoved;
+  }
+
+  async status(id: string): Promise<WebhookStatus> {
+    return (await this.#callOn(id, { method: 'status', id })) as WebhookStatus;
+  }
+
+  async deliveries(id: string): Promise<readonly DeliveryRecord[]> {
+    return (await this.#callOn(id, { method: 'deliveries', id })) as readonly DeliveryRecord[];
+  }
+
+  async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
+    return ((await this.#callOn(id, { method: 'lastDelivery', id })) ?? undefined) as DeliveryRecord | undefined;
+  }
+
+  async test(id: string): Promise<WebhookTestResult> {
+    return (await this.#callOn(id, { method: 'test', id })) as WebhookTestResult;
+  }
+
+  async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
+    await this.#callOn(id, { method: 'replay', id, from });
+    return this.#existing(id);
+  }
+
+  async #callOn(id: string, call: Call): Promise<unknown> {
+    return (await this.#call(shardOf(id), call)).result;
+  }
+
+  async #call(shard: number, call: Call): Promise<Answer> {
+    const here = this.#answerOf(shard, call);
+    if (here !== undefined) return here;
+    if (!this.#parts.connection.isConnected) throw problem('broker_away');
+    const timeoutMs = call.method === 'test' || call.method === 'remove' ? TEST_MS : CALL_MS;
+    const answer = answerFromJson(await this.#calls.ask(shard, call, timeoutMs));
+    if (answer.known !== undefined) this.#registrations.learn(answer.id, answer.known);
+    return answer;
+  }
+
+  /** undefined when the shard is not ours. */
+  #answerOf(shard: number, call: Call): Promise<Answer> | undefined {
+    const held = this.#shards.get(shard);
+    if (held === undefined || !this.#leases.isHeld(shard)) return undefined;
+    return this.#answer(held, call);
+  }
+
+  async #answer(held: HeldShard, call: Call): Promise<Answer> {
+    if (call.method === 'add') {
+      const id = await held.add(call.webhook);
+      return { id, result: null, known: this.#registrations.get(id) };
+    }
+    const { id } = call;
+    const result = (await performed(held, call)) ?? null;
+    return { id, result, known: this.#registrations.get(id) };
+  }
+
+  #existing(id: string): StoredWebhook {
+    const webhook = this.get(id);
+    if (webhook === undefined) throw problem('webhook_not_found');
+    return webhook;
+  }
+
+  #take(shard: number): void {
+    const { store, history, feed, hasReached, openDeliveries, clock, log } = this.#parts;
+    const held = new HeldShard({
+      ...{ shard, store, history, feed, hasReached, openDeliveries, clock, log },
+      lease: this.#leases.id,
+      registrations: this.#registrations,
+      isHeld: () => this.#leases.isHeld(shard),
+      onDoubt: () => this.#leases.doubt(shard),
+    });
+    this.#shards.set(shard, held);
+    this.#calls.listen(shard);
+    for (const id of this.#registrations.ids()) if (shardOf(id) === shard) held.note(id, this.#registrations.get(id));
+  }
+
+  #lose(shard: number): void {
+    const held = this.#leave(shard);
+    if (held !== undefined) this.#end(held.stop());
+  }
+
+  async #release(shard: number): Promise<void> {
+    // Calls are answered no more, so that nothing begins that the next hub does not know of.
+    await this.#leave(shard)?.release(ATTEMPTS_END_WITHIN_MS);
+  }
+
+  #leave(shard: number): HeldShard | undefined {
+    const held = this.#shards.get(shard);
+    this.#shards.delete(shard);
+    this.#calls.unlisten(shard);
+    return held;
+  }
+
+  #end(ending: Promise<void>): void {
+    const ended = ending.finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+}
+
+/** Without a connection a request would wait for its answer, and be sent when it is too late. */
+async function bucketOf(connection: FleetConnection, name: Bucket): Promise<KV> {
+  if (!connection.isConnected) throw problem('broker_away');
+  return connection.kv(name);
+}
+
+async function performed(held: HeldShard, call: Exclude<Call, { method: 'add' }>): Promise<unknown> {
+  const { id } = call;
+  switch (call.method) {
+    case 'change':
+      return held.change(id, call.changes);
+    case 'replay':
+      return held.replay(id, call.from);
+    case 'remove':
+      return held.remove(id);
+    default:
+      return held.reading[call.method](id);
+  }
+}
+
+/** Decision N2. What is left has no set in it, so that it can be sent as JSON. */
+function possible<Given extends Partial<Pick<NewWebhook, 'events' | 'include'>>>(given: Given): Omit<Given, 'include'> {
+  const { include, ...others } = given;
+  if (wantsChanges({ events: given.events ?? [] }) || (include?.size ?? 0) > 0) throw problem('not_at_a_hub');
+  return others;
+}
+
+function answerFromJson(json: unknown): Answer {
+  const { id, result, known } = json as Answer;
+  return { id, result, known: known && { ...known, registration: registrationFromJson(known.registration) } };
+}
+
+function answerToJson({ known, ...others }: Answer): unknown {
+  return { ...others, known: known && { ...known, registration: registrationToJson(known.registration) } };
+}

@@ -1,0 +1,259 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Kvm } from '@nats-io/kv';
+import { connect } from '@nats-io/transport-node';
+import type { EventType } from '../../src/domain/event.ts';
+import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
+import { shardOf } from '../../src/hub/webhooks/shards.ts';
+import { TestHub, until } from '../support/hub-webhooks-fixture.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { type Delivery, Receiver } from '../support/receiver.ts';
+
+const received: readonly EventType[] = ['message.received'];
+const hook = ({ url }: Receiver, others: Partial<NewWebhook> = {}): NewWebhook => ({
+  url,
+  events: received,
+  ...others,
+});
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const rowsAt = ({ deliveries }: Receiver): number[] => deliveries.map(({ event }) => Number(event.data.id));
+const ids = (deliveries: readonly Delivery[]): unknown[] =>
+  deliveries.map(({ headers }) => headers['x-webhook-delivery']);
+
+describeWithNats('webhooks of a fleet', () => {
+  let server: NatsServer;
+  let hubs: TestHub[] = [];
+  const receivers: Receiver[] = [];
+  let published = 0;
+
+  beforeAll(async () => {
+    server = await NatsServer.forFleet([]);
+  });
+  afterAll(() => server.dispose());
+  beforeEach(async () => {
+    published = 0;
+    hubs = [await TestHub.start(server.port), await TestHub.start(server.port)];
+    await until(hubs, () => expect(hubs.every(holdsHalf)).toBe(true));
+  });
+  afterEach(async () => {
+    await Promise.all(hubs.map((hub) => hub.close()));
+    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+    const nc = await connect({ servers: server.url });
+    for (const bucket of ['webhooks', 'lanes']) await (await new Kvm(nc).open(bucket)).destroy();
+    await nc.close();
+    await server.createFleet([]);
+  });
+
+  const holdsHalf = (hub: TestHub): boolean => hub.webhooks.shards.length === 16;
+
+  async function newReceiver(answer?: (response: ServerResponse, delivery: Delivery) => void): Promise<Receiver> {
+    const receiver = await Receiver.start(answer);
+    receivers.push(receiver);
+    return receiver;
+  }
+
+  /** New rows, at every hub. */
+  function publish(count: number): void {
+    for (const hub of hubs) hub.publish(published + 1, published + count);
+    published += count;
+  }
+
+  const hubAt = (index: number): TestHub => hubs[index] as TestHub;
+  const holderOf = (id: string): TestHub => hubs.find((hub) => hub.webhooks.shards.includes(shardOf(id))) as TestHub;
+  const otherThan = (holder: TestHub): TestHub => hubs.find((hub) => hub !== holder) as TestHub;
+
+  test('are delivered by one hub alone, and both know and answer for all of them', async () => {
+    const [one, two] = [hubAt(0), hubAt(1)];
+    const [first, second] = [await newReceiver(), await newReceiver()];
+    const a = await one.webhooks.add(hook(first, { secret: 'hunter2', headers: { Authorization: 'Bearer x' } }));
+    const b = await two.webhooks.add(hook(second, { name: 'Büro' }));
+    expect([holderOf(a.id), holderOf(b.id)]).toEqual([one, two]);
+    publish(200);
+    await until(hubs, () => {
+      expect(rowsAt(first)).toEqual(range(1, 200));
+      expect(rowsAt(second)).toEqual(range(1, 200));
+    });
+    for (const hub of hubs) {
+      await until(hubs, () =>
+        expect(
+          hub.webhooks
+            .list()
+            .map(({ id }) => id)
+            .sort(),
+        ).toEqual([a.id, b.id].sort()),
+      );
+      await until(hubs, async () => {
+        expect(await hub.webhooks.status(a.id)).toMatchObject({ behind: 0, state: 'healthy', has_secret: true });
+        expect(await hub.webhooks.deliveries(a.id)).toHaveLength(100);
+      });
+      expect(await hub.webhooks.lastDelivery(b.id)).toMatchObject({ row_id: 200, outcome: 'delivered' });
+      expect(await hub.webhooks.test(b.id)).toMatchObject({ delivered: true, status: 204 });
+    }
+    const unknown = { code: 'webhook_not_found', status: 404 };
+    await expect(two.webhooks.status('6f1c2f0e-7e0e-4c7e-9d55-2b1f8f6f0a11')).rejects.toMatchObject(unknown);
+    expect(await two.webhooks.remove('6f1c2f0e-7e0e-4c7e-9d55-2b1f8f6f0a11')).toBe(false);
+    // Nothing of a secret, a header or an address is readable at the broker.
+    const nc = await connect({ servers: server.url });
+    const stored = await (await new Kvm(nc).open('webhooks')).get(a.id);
+    await nc.close();
+    expect(stored?.string()).toMatch(/^[0-9a-f]{8} [A-Za-z0-9+/=]+$/);
+  });
+
+  test('are changed, paused, replayed and removed from any hub', async () => {
+    const receiver = await newReceiver();
+    const { id } = await hubAt(0).webhooks.add(hook(receiver, { secret: 'first' }));
+    const other = otherThan(holderOf(id));
+    publish(5);
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 5)));
+    expect(await other.webhooks.change(id, { enabled: false, secret: 'second', name: 'paused' })).toMatchObject({
+      name: 'paused',
+      previousSecret: { secret: 'first' },
+    });
+    expect(other.webhooks.get(id)).toMatchObject({ enabled: false });
+    publish(5);
+    await until(hubs, async () =>
+      expect(await other.webhooks.status(id)).toMatchObject({ state: 'paused', behind: 5 }),
+    );
+    await other.webhooks.change(id, { enabled: true, filter: { conversation_ids: ['any;-;+15550100'] } });
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 10)));
+    const again = receiver.deliveries.at(-1)?.headers['webhook-signature'];
+    expect(String(again).split(' ')).toHaveLength(2);
+    await other.webhooks.replay(id, { rowId: 7 });
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual([...range(1, 10), 8, 9, 10]));
+    await expect(other.webhooks.replay(id, { rowId: 999 })).rejects.toMatchObject({ status: 410 });
+    await expect(other.webhooks.change(id, { events: ['message.updated'] })).rejects.toMatchObject({ status: 501 });
+    expect(await other.webhooks.remove(id)).toBe(true);
+    publish(5);
+    await until(hubs, () => expect(hubs.flatMap((hub) => hub.webhooks.list())).toEqual([]));
+    expect(rowsAt(receiver)).toHaveLength(13);
+    await expect(other.webhooks.status(id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('go on in order at another hub when theirs is killed, with the same delivery ids', async () => {
+    let holdBack: ServerResponse | undefined;
+    const receiver = await newReceiver((response, { event }) => {
+      if (event.data.id === '50' && holdBack === undefined) holdBack = response;
+      else response.writeHead(204).end();
+    });
+    const { id } = await hubAt(0).webhooks.add(hook(receiver));
+    const holder = holderOf(id);
+    publish(100);
+    await until(hubs, () => expect(holdBack).toBeDefined());
+    await holder.kill();
+    holdBack?.destroy();
+    const other = otherThan(holder);
+    await until([other], () => expect(rowsAt(receiver)).toContain(100));
+    const rows = rowsAt(receiver);
+    const repeats = rows.length - 100;
+    // What was delivered and not yet written comes again, from one place on, and under the same ids.
+    expect(rows).toEqual([...range(1, 50), ...range(51 - repeats, 100)]);
+    expect(new Set(ids(receiver.deliveries)).size).toBe(100);
+    expect(other.webhooks.shards).toHaveLength(32);
+  });
+
+  test('repeat one delivery at most when a hub was paused for longer than its lease', async () => {
+    const held: ServerResponse[] = [];
+    const receiver = await newReceiver((response, { event }) => {
+      if (event.data.id === '50' && held.length === 0) held.push(response);
+      else response.writeHead(204).end();
+    });
+    const { id } = await hubAt(0).webhooks.add(hook(receiver));
+    const holder = holderOf(id);
+    const other = otherThan(holder);
+    publish(49);
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 49)));
+    await until(hubs, async () => expect((await other.webhooks.status(id)).behind).toBe(0));
+    publish(51);
+    await until(hubs, () => expect(held).toHaveLength(1));
+    // Positions are written: what was delivered is not in doubt.
+    await until(hubs, () => expect(holder.clock.pending).toBeLessThan(4));
+    holder.line.stall(true);
+    await until([other], () => expect(rowsAt(receiver)).toEqual([...range(1, 50), ...range(50, 100)]));
+    publish(20);
+    // It goes on: time has passed, its answer is there, and nothing has told it yet that it lost its lease.
+    holder.clock.pause(30_000);
+    held[0]?.writeHead(204).end();
+    await until([other], () => expect(rowsAt(receiver)).toHaveLength(121));
+    holder.line.stall(false);
+    await until(hubs, () => expect(hubs.every(holdsHalf)).toBe(true));
+    expect(rowsAt(receiver)).toEqual([...range(1, 50), ...range(50, 120)]);
+    expect(new Set(ids(receiver.deliveries)).size).toBe(120);
+  });
+
+  test('are given up at once by a hub that stops, and nothing comes twice', async () => {
+    const receiver = await newReceiver();
+    const { id } = await hubAt(0).webhooks.add(hook(receiver));
+    const holder = holderOf(id);
+    publish(50);
+    await until(hubs, () => expect(rowsAt(receiver).length).toBeGreaterThan(10));
+    await holder.webhooks.close();
+    const other = otherThan(holder);
+    let seconds = 0;
+    await until([other], () => {
+      seconds += 0.5;
+      expect(rowsAt(receiver)).toEqual(range(1, 50));
+      expect(other.webhooks.shards).toHaveLength(32);
+    });
+    expect(seconds).toBeLessThan(10);
+    expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 });
+  });
+
+  test('are put back when the broker has lost everything, and go on', async () => {
+    const receiver = await newReceiver();
+    const { id } = await hubAt(0).webhooks.add(hook(receiver, { name: 'kept' }));
+    const gone = await hubAt(1).webhooks.add(hook(receiver));
+    await hubAt(0).webhooks.remove(gone.id);
+    publish(20);
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 20)));
+    await until(hubs, async () => expect((await hubAt(1).webhooks.status(id)).behind).toBe(0));
+    await server.deleteStore();
+    publish(20);
+    await expect(otherThan(holderOf(id)).webhooks.status(id)).rejects.toMatchObject({ status: 503 });
+    await server.launch();
+    await server.createFleet([]);
+    await until(hubs, () => {
+      expect(hubs.every(holdsHalf)).toBe(true);
+      expect([...new Set(rowsAt(receiver))]).toEqual(range(1, 40));
+    });
+    await until(hubs, async () => {
+      for (const hub of hubs) expect(await hub.webhooks.status(id)).toMatchObject({ name: 'kept', behind: 0 });
+    });
+    const third = await TestHub.start(server.port);
+    hubs.push(third);
+    await until(hubs, () => expect(third.webhooks.list().map((webhook) => webhook.id)).toEqual([id]));
+  });
+
+  test('wait while the broker is away for longer than a lease, and lose nothing', async () => {
+    const receiver = await newReceiver();
+    const { id } = await hubAt(0).webhooks.add(hook(receiver));
+    publish(10);
+    await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 10)));
+    await server.stop();
+    await until(hubs, () => expect(hubs.flatMap((hub) => hub.webhooks.shards)).toEqual([]));
+    publish(10);
+    await server.launch();
+    await until(hubs, () => {
+      expect(hubs.every(holdsHalf)).toBe(true);
+      expect(rowsAt(receiver)).toContain(20);
+    });
+    expect([...new Set(rowsAt(receiver))]).toEqual(range(1, 20));
+    await until(hubs, async () => expect(await hubAt(1).webhooks.status(id)).toMatchObject({ behind: 0 }));
+  });
+
+  test('hold a delivery at the next hub as at the one before', async () => {
+    let isUp = false;
+    const receiver = await newReceiver((response) => void response.writeHead(isUp ? 204 : 500).end());
+    const { id } = await hubAt(0).webhooks.add(hook(receiver, { on_failure: 'hold' }));
+    const holder = holderOf(id);
+    const other = otherThan(holder);
+    publish(3);
+    await until(hubs, () => expect(other.webhooks.get(id)?.held).toMatchObject({ attempts: 3 }));
+    await holder.webhooks.close();
+    await until([other], () => expect(receiver.deliveries).toHaveLength(4));
+    expect(receiver.deliveries.at(-1)?.headers['x-webhook-attempt']).toBe('4');
+    expect(await other.webhooks.status(id)).toMatchObject({ state: 'held', row_id: 0 });
+    isUp = true;
+    await other.webhooks.change(id, { name: 'attempted again' });
+    await until([other], () => expect(rowsAt(receiver).slice(4)).toEqual([1, 2, 3]));
+  });
+});

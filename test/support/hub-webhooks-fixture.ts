@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { Channel } from '../../src/events/channel.ts';
+import { Feed } from '../../src/events/feed.ts';
+import { FleetConnection } from '../../src/fleet/connection.ts';
+import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/envelope.ts';
+import { HubWebhooks } from '../../src/hub/webhooks/hub-webhooks.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { Sqlite } from '../../src/runtime/sqlite.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { webhookStore } from '../../src/state/webhooks.ts';
+import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import { Poster } from '../../src/webhooks/poster.ts';
+import { plainJson } from './event-json.ts';
+import { eventually } from './eventually.ts';
+import { FakeClock } from './fake-clock.ts';
+import { collectingLog } from './log.ts';
+import { arrival, MemoryLog } from './memory-log.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const folder = temporaryFolder();
+let hubs = 0;
+export const FLEET_KEY = newFleetKeyLine();
+
+/** The way from a hub to the broker, which can be held up as a network can. */
+class Line {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isStalled = false;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async to(port: number): Promise<Line> {
+    const server = createServer();
+    const line = new Line(server);
+    server.on('connection', (near) => {
+      const far = connect(port, '127.0.0.1');
+      for (const [from, into] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        line.#sockets.add(from);
+        from.on('error', () => {});
+        from.on('close', () => {
+          line.#sockets.delete(from);
+          into.destroy();
+        });
+        from.pipe(into);
+        if (line.#isStalled) from.pause();
+      }
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return line;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stall(isStalled: boolean): void {
+    this.#isStalled = isStalled;
+    for (const socket of this.#sockets) {
+      if (isStalled) socket.pause();
+      else socket.resume();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** The webhooks of a hub with a log, a connection and a time of its own. */
+export class TestHub {
+  readonly clock = new FakeClock();
+  readonly messages = new MemoryLog();
+  readonly channel = new Channel();
+  readonly log = collectingLog();
+  readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
+  readonly line: Line;
+  readonly connection: FleetConnection;
+  readonly database: Sqlite;
+  readonly webhooks: HubWebhooks;
+  readonly #dispatchers: Dispatcher[] = [];
+
+  private constructor(line: Line, name: string) {
+    this.line = line;
+    const { log, feed } = this;
+    this.connection = new FleetConnection(
+      { servers: [line.url], keyFile: '', caFile: '' },
+      { clock: systemClock, log, name, maxReconnectMs: 200 },
+    );
+    this.database = openStateDatabase(join(folder, `${name}.db`));
+    this.webhooks = new HubWebhooks({
+      connection: this.connection,
+      envelope: new Envelope(hubKeys(FLEET_KEY)),
+      store: webhookStore(this.database, systemClock),
+      history: name,
+      feed,
+      hasReached: () => true,
+      openDeliveries: (store, mayAttempt) => {
+        const dispatcher = new Dispatcher({
+          feed,
+          rowNow: (rowId) => this.messages.rows.get(rowId),
+          store,
+          poster: new Poster({ version: '1', clock: systemClock, retryWaitsMs: [10, 10], mayAttempt }),
+          clock: systemClock,
+          log,
+          json: plainJson(),
+          ready: () => undefined,
+        });
+        this.#dispatchers.push(dispatcher);
+        return dispatcher;
+      },
+      clock: this.clock,
+      log,
+    });
+    this.webhooks.start();
+    this.webhooks.join();
+  }
+
+  static async start(port: number): Promise<TestHub> {
+    hubs += 1;
+    return new TestHub(await Line.to(port), `hub-${hubs}`);
+  }
+
+  /** The next rows, which every hub of the fleet gets alike. */
+  publish(from: number, to: number): void {
+    const rows = Array.from({ length: to - from + 1 }, (_, index) => arrival(from + index));
+    this.messages.add(...rows);
+    this.channel.publish(rows);
+  }
+
+  /** As if it was killed: nothing is sent, finished or given up. */
+  async kill(): Promise<void> {
+    await Promise.all(this.#dispatchers.map((dispatcher) => dispatcher.close(0)));
+    await this.line.close();
+    await this.connection.close();
+  }
+
+  async close(): Promise<void> {
+    await this.webhooks.close();
+    await this.kill();
+    this.database.close();
+  }
+}
+
+/** Lets time pass for these hubs until it is so. */
+export async function until(passing: readonly TestHub[], isSo: () => unknown): Promise<void> {
+  await eventually(async () => {
+    await Promise.all(passing.map(({ clock }) => clock.advance(500)));
+    await isSo();
+  });
+}

@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { eventFilter } from '../../src/webhooks/event-filter.ts';
+import { arrival } from '../support/memory-log.ts';
+
+const of = (conversationId: string) => {
+  const { event, ...others } = arrival(1);
+  return {
+    ...others,
+    event: { ...event, data: { ...event.data, conversation_id: conversationId } },
+  } as typeof others & {
+    event: typeof event;
+  };
+};
+
+test.each([
+  // At one Mac: every variant of an id is the same.
+  ['any;-;+15550100', 'iMessage;-;+1 (555) 0100', true],
+  ['any;-;+15550100', 'any;-;+15550101', false],
+  ['any;+;chat1', 'any;-;chat1', false],
+  // At a hub: the conversation of one Mac, or that of any.
+  ['m7~any;-;+15550100', 'm7~SMS;-;+15550100', true],
+  ['m7~any;-;+15550100', 'm8~any;-;+15550100', false],
+  ['m7~any;-;+15550100', 'any;-;+15550100', true],
+  ['any;-;+15550100', 'm7~any;-;+15550100', false],
+])('an event of %s matches a filter for %s: %s', (conversation, listed, isMatch) => {
+  expect(eventFilter({ conversation_ids: [listed] })(of(conversation))).toBe(isMatch);
+});

@@ -1,10 +1,11 @@
 // Packs dist/ into one file that npm installs without a compiler and without asking for anything else:
-// release/postern-VERSION.tgz. The native library of SQLite is that of this machine; elsewhere Node's own takes its place.
+// release/postern-VERSION.tgz, and the Homebrew formula that installs it. The native library of SQLite is that of this machine; elsewhere Node's own takes its place.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const project = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
@@ -47,9 +48,22 @@ try {
   const file = `${root}release/${project.name}-${project.version}.tgz`;
   mkdirSync(`${root}release`, { recursive: true });
   execFileSync('tar', ['-czf', file, '-C', stage, 'package']);
+  writeFileSync(`${root}release/${project.name}.rb`, formula(file));
   console.log(`${file}: ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
 } finally {
   rmSync(stage, { recursive: true, force: true });
+}
+
+/** The Homebrew formula of this release. RELEASE_URL is where the file will be; without it, it is installed from here. */
+function formula(file) {
+  const values = {
+    URL: process.env.RELEASE_URL ?? pathToFileURL(file).href,
+    HOMEPAGE: process.env.RELEASE_HOMEPAGE ?? pathToFileURL(root).href,
+    VERSION: project.version,
+    SHA256: createHash('sha256').update(readFileSync(file)).digest('hex'),
+  };
+  const template = readFileSync(`${root}installer/packages/postern.rb`, 'utf8');
+  return template.replace(/@([A-Z\d]+)@/g, (_, name) => values[name]);
 }
 
 function copy(from, to) {

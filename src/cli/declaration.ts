@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { decodeOffset } from '../domain/offset.ts';
 
@@ -22,6 +23,12 @@ export function portNumber(value: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : -1;
   if (port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return port;
+}
+
+export function hostName(value: string): string {
+  const host = SETTINGS.host.read(value);
+  if (host === undefined) throw new InvalidArgumentError(`It must be ${SETTINGS.host.allowed}.`);
+  return host;
 }
 
 /** A whole number of seconds from 0 to `limit`. */

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import { type ClientContext, type Context, EXIT } from './context.ts';
-import { count, examples, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
+import { count, examples, hostName, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
@@ -26,7 +26,9 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .description('Run the service on a simulated Mac with a few people. Nothing of yours is touched.')
     .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
-    .addHelpText('after', examples('postern demo --port 3002'))
+    .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
+    .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
+    .addHelpText('after', examples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
     .action(runs(async (command) => (await import('./commands/demo.ts')).demo(command.optsWithGlobals(), context)));
   declareDemoCommands(demo, context, runs);
   program

@@ -70,6 +70,13 @@ describe('the demo', () => {
     expect((await sh(process.execPath, [MAIN, ...sent])).stdout).toMatch(/^Sent to \+15550100 as message \d+/);
   });
 
+  test('on an address that other machines reach it does not start, unless that is said to be meant', async () => {
+    for (const host of ['0.0.0.0', '::', '127.example.net']) {
+      const started = await sh(process.execPath, [MAIN, 'demo', '--host', host]).catch((error: unknown) => error);
+      expect(started).toMatchObject({ code: 64, stderr: expect.stringContaining('add --allow-network') });
+    }
+  });
+
   test('a demo does not move into the folder of a real service', async () => {
     const real = join(folder, '../real');
     await sh(process.execPath, [MAIN, 'serve', '--config-dir', real]);

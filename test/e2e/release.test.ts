@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -38,16 +40,46 @@ test('it puts postern on the path, and its manual page where man looks', () => {
   expect(readFileSync(join(prefix, 'share/man/man1/postern.1'), 'utf8')).toContain('.TH POSTERN 1');
 });
 
+/** The status of an answer to a request with this Host. */
+async function named(url: string, host: string): Promise<number | undefined> {
+  const [answer] = (await once(get(url, { headers: { host } }), 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
+
 /** Node 20 takes the native library that is packed, Node 22 its own SQLite when that library is for another. */
 const runtimes = [
   ['this Node', process.execPath, 'better-sqlite3'],
   ['Node 22', node22, 'node:sqlite'],
 ] as const;
 
+const CONTAINER = readFileSync(join(ROOT, 'installer/packages/Containerfile'), 'utf8');
+const [, ...inContainer] = JSON.parse(/^CMD (.+)$/m.exec(CONTAINER)?.[1] ?? '[]') as readonly string[];
+
+test('the container takes the file of the release, and its demo is reached through a published port', () => {
+  expect(CONTAINER).toContain('COPY release/postern-*.tgz ');
+  expect(readFileSync(join(ROOT, 'installer/packages/Containerfile.dockerignore'), 'utf8')).toContain(
+    '!release/postern-',
+  );
+  expect(inContainer).toEqual(['demo', '--host', '0.0.0.0', '--allow-network']);
+});
+
+const hasRuby = spawnSync('ruby', ['--version']).error === undefined;
+
+// Where there is no Ruby this is not known.
+(hasRuby ? test : test.skip)('Ruby can parse the formula, which names this very file', () => {
+  const formula = join(ROOT, 'release/postern.rb');
+  expect(spawnSync('ruby', ['-c', formula], { encoding: 'utf8' }).stdout).toBe('Syntax OK\n');
+  const text = readFileSync(formula, 'utf8');
+  expect(text).toContain(`sha256 "${createHash('sha256').update(readFileSync(TARBALL)).digest('hex')}"`);
+  expect(text).toContain(`version "${version}"`);
+  expect(text).not.toContain('@');
+});
+
 test.each(runtimes)('the demo of the release serves its pages and events on %s', async (name, node, library) => {
   if (node === undefined) return;
   const folder = join(root, name.replace(' ', '-'));
-  const demo = spawn(node, [postern, 'demo', '--dir', folder, '--port', '0'], {
+  const demo = spawn(node, [postern, ...inContainer, '--dir', folder, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: process.env.PATH ?? '', HOME: root },
   });
@@ -58,6 +90,8 @@ test.each(runtimes)('the demo of the release serves its pages and events on %s',
     const url = /"url":"([^"]+)"/.exec(output)?.[1] ?? '';
     const { stdout: key } = spawnSync(node, [postern, 'config', 'key', '--config-dir', folder], { encoding: 'utf8' });
     const headers = { 'x-api-key': key.trim() };
+    const health = await named(`${url}/api/v1/health`, 'container.example');
+    expect(health).toBe(200);
     for (const page of ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
       expect([page, (await fetch(`${url}/${page}`)).status]).toEqual([page, 200]);
     }

@@ -14,6 +14,9 @@ import { refuseConfig, runService, withLog } from '../run-service.ts';
 export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
+  readonly host?: string;
+  /** Says that --host may be an address that other machines reach. */
+  readonly allowNetwork?: boolean;
 }
 
 /** Sooner than the documented second: the demo is there to be watched. */
@@ -22,6 +25,15 @@ const POLL_INTERVAL_MS = 250;
 /** `postern demo`: a simulated Mac, and the real gateway in front of it. */
 export async function demo(options: DemoOptions, context: Context): Promise<number> {
   const { environment } = context;
+  const { host, allowNetwork = false } = options;
+  if (host !== undefined && !isLoopback(host) && !allowNetwork) {
+    context.stderr(
+      context.paintError('red', `The demo does not start: on ${host} other machines can reach it.`),
+      'If that is meant, add --allow-network. Whoever reaches it needs its key, which then crosses the network unencrypted;',
+      'names in the Host header are not checked then. Messages of yours are not in it.',
+    );
+    return EXIT.usage;
+  }
   assertSqlite();
   const folder = options.dir === undefined ? demoFolder(options.configDir, environment) : resolve(options.dir);
   const mac = new SimulatedMac({ dir: folder, hasPeople: true });
@@ -40,7 +52,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const { server, backend, contacts } = reading.config;
     const config: Config = {
       ...reading.config,
-      server: { ...server, port: options.port ?? server.port },
+      server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
       // Whatever was edited or moved: the demo never touches a real Mac.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
       contacts: { ...contacts, addressBookPath: mac.addressBookPath },
@@ -59,6 +71,11 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
       await mac.stop();
     }
   });
+}
+
+/** Only this machine reaches it. */
+function isLoopback(host: string): boolean {
+  return /^(?:127(?:\.\d+){3}|::1|localhost)$/i.test(host);
 }
 
 /** In the file, so that every other command finds the simulated Mac there too. */

@@ -7,6 +7,7 @@ import { accessRows } from './access.mjs';
 import { changeRows } from './changes.mjs';
 import { consoleRows } from './console.mjs';
 import { database, readDatabase, undatedDatabase } from './database.mjs';
+import { fleetRows } from './fleet.mjs';
 import { httpRows } from './http.mjs';
 import { liveRows } from './live.mjs';
 import { mcpRows } from './mcp.mjs';
@@ -54,6 +55,7 @@ add(await changeRows(large, { ...effort, isQuick }));
 add(await searchRows(isQuick ? 10_000 : 1_000_000));
 add(await stallRows(large, undatedDatabase(isQuick ? 5000 : 50_000), effort));
 for await (const more of liveRows({ small, large, isQuick })) add(more);
+add(await fleetRows(small, { ...effort, isQuick }));
 add(await consoleRows({ isQuick }));
 add(await releaseRows({ rounds: isQuick ? 1 : 5 }));
 

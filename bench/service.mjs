@@ -11,14 +11,14 @@ export const KEY = 'a-key-for-the-bench';
 const PROGRAM = new URL('../dist/main.js', import.meta.url).pathname;
 
 /** Resolves when it is healthy; `nodeArguments` go before the program. */
-export async function startService(path, { nodeArguments = [], settings = '' } = {}) {
+export async function startService(path, { nodeArguments = [], settings = '', osascriptPath = '/usr/bin/false' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const config = join(folder, 'config');
   mkdirSync(config, { mode: 0o700 });
   const port = await freePort();
   writeFileSync(
     join(config, 'config.toml'),
-    `[server]\nport = ${port}\nrate_limit_per_minute = 1000000000\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${path}"\nosascript_path = "/usr/bin/false"\n${settings}`,
+    `[server]\nport = ${port}\nrate_limit_per_minute = 1000000000\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${path}"\nosascript_path = "${osascriptPath}"\n${settings}`,
     { mode: 0o600 },
   );
   const startedAt = performance.now();

@@ -1,0 +1,59 @@
+// A nats-server of its own with the streams of a fleet, as `postern fleet` makes them.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { createFleet, createMac } from '../dist/src/fleet/streams.js';
+import { wait } from './live-process.mjs';
+
+const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
+
+export function hasBroker() {
+  try {
+    execFileSync(PROGRAM, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function startBroker(mac) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-nats-'));
+  const settings = ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', join(folder, 'store'), '--ports_file_dir', folder];
+  const child = spawn(PROGRAM, settings, { stdio: 'ignore' });
+  const url = await addressIn(folder);
+  const nc = await connect({ servers: url });
+  const jsm = await jetstreamManager(nc);
+  await createFleet(jsm);
+  await createMac(jsm, mac);
+  return {
+    url,
+    nc,
+    async stop() {
+      await nc.close();
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function addressIn(folder) {
+  for (let attempt = 0; attempt < 1000; attempt += 1) {
+    const name = readdirSync(folder).find((one) => one.endsWith('.ports'));
+    const path = name && join(folder, name);
+    if (path && existsSync(path)) {
+      try {
+        return JSON.parse(readFileSync(path, 'utf8')).nats[0];
+      } catch {
+        // It is being written.
+      }
+    }
+    await wait(10);
+  }
+  throw new Error('nats-server did not start');
+}

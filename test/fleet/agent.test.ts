@@ -1,12 +1,13 @@
 import { copyFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { jetstream } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/envelope.ts';
-import { encodeEvent } from '../../src/fleet/event-message.ts';
-import { BUCKETS, eventSubject } from '../../src/fleet/layout.ts';
+import { encodeEvent, eventId } from '../../src/fleet/event-message.ts';
+import { BUCKETS, EVENTS, eventSubject } from '../../src/fleet/layout.ts';
 import { unpackPresence } from '../../src/fleet/presence.ts';
+import { appleDate } from '../../src/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf, FleetMac, rowsOf, streamOf } from '../support/fleet-mac.ts';
@@ -207,6 +208,28 @@ describeWithNats('the agent of a fleet', () => {
     await jetstream(nc).publish(eventSubject(id), body, { headers, msgID: 'late' });
     await mac.published(mac.write('two'));
     expect(rowsOf(await stream())).toEqual([1, 1, 2]);
+  });
+
+  test('a row that an earlier run published late is not published again, however late', async () => {
+    const jsm = await jetstreamManager(nc);
+    await jsm.streams.update(EVENTS.stream, { duplicate_window: nanos(100) });
+    const mac = newMac();
+    await mac.start();
+    await mac.published(mac.write('one'));
+    const [one] = await stream();
+    if (one === undefined) throw new Error('nothing was published');
+    const late = { ...one, row: 2, previousRow: 1, instance: 'earlier', id: eventId(id, one.epoch, 'GUID-2') };
+    const { headers, body } = encodeEvent(late, '{"data":{}}', new Envelope());
+    await jetstream(nc).publish(eventSubject(id), body, { headers, msgID: late.id });
+    // The broker itself has forgotten the id by now.
+    await jetstream(nc).publish('ev.probe', '', { msgID: `probe-${id}` });
+    await eventually(async () => {
+      const probe = await jetstream(nc).publish('ev.probe', '', { msgID: `probe-${id}` });
+      expect(probe.duplicate).toBe(false);
+    });
+    mac.database?.message({ chat: 1, handle_id: 1, text: 'two', guid: 'GUID-2', date: appleDate(Date.now()) });
+    await mac.published(mac.write('three'));
+    expect(rowsOf(await stream())).toEqual([1, 2, 3]);
   });
 
   test('messages that no agent wrote do not stop it', async () => {

@@ -99,6 +99,20 @@ describe('the console', () => {
     await thread.getByText('Good question. I would say yes.').waitFor();
   });
 
+  inBrowser(
+    'does not leave a sent message at "sent": its state follows, and its note goes with the conversation',
+    async () => {
+      const { page } = there();
+      await page.locator(ANA).click();
+      await page.fill('#body', 'Has this arrived?');
+      await page.keyboard.press('Enter');
+      const own = page.locator('#message-list .mine', { hasText: 'Has this arrived?' });
+      await own.locator('.state', { hasText: /^(?:delivered|read)$/ }).waitFor();
+      await page.locator('#conversation-list button', { hasText: 'Garden' }).click();
+      await eventually(async () => expect(await page.textContent('#send-result')).toBe(''));
+    },
+  );
+
   inBrowser('shows edits, unsends, receipts and deletions in the open conversation, and among the events', async () => {
     const { page } = there();
     await page.locator(ANA).click();
@@ -196,6 +210,20 @@ describe('the console', () => {
     await page.locator('#message-list .attachments img[alt="pixel.png"]').waitFor();
     expect(await page.evaluate(`document.querySelector('#message-list img').naturalWidth`)).toBe(1);
     await eventually(async () => expect(await page.evaluate(BELOW)).toBeLessThan(2));
+  });
+
+  inBrowser('offers a picture that no browser can show as a file, in place of a broken picture', async () => {
+    const { page, url, key } = there();
+    const path = join(folder, 'undecodable.png');
+    writeFileSync(path, 'no picture at all');
+    await fetch(`${url}/api/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ recipient: '+15550100', body: '', attachments: [path] }),
+    });
+    await page.locator(ANA).click();
+    await page.locator('#message-list .attachments button', { hasText: '⤓ undecodable.png' }).waitFor();
+    expect(await page.locator('#message-list img[alt="undecodable.png"]').count()).toBe(0);
   });
 
   inBrowser('sends a file that is chosen, and one that could not be sent once more', async () => {

@@ -166,6 +166,13 @@ describe('an attachment', () => {
     });
   });
 
+  test('that a client has is not transferred again', async () => {
+    const { headers } = await at(TEXT);
+    expect(headers.get('cache-control')).toMatch(/^private\b/);
+    const again = await at(TEXT, { 'if-none-match': headers.get('etag') ?? '' });
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
   test('answers HEAD without a body', async () => {
     const { status, text, headers } = await at(TEXT, {}, 'HEAD');
     expect([status, text, headers.get('content-length')]).toEqual([200, '', '10']);

@@ -79,3 +79,9 @@ test('the samples of TypeScript compile against the typed client', () => {
   );
   expect(run(process.execPath, [join(REPOSITORY, 'node_modules/.bin/tsc'), '-p', folder])).toEqual(FINE);
 });
+
+test('the OpenAPI document is for its readers: no numbers of decisions, no pattern that fills a page', () => {
+  const text = JSON.stringify(openApi('1.2.3'));
+  expect(text).not.toMatch(/\b[Dd]ecisions? [A-Z]\d|\([A-Z]\d{1,2}\)/);
+  expect([...text.matchAll(/"pattern":"[^"]{100,}"/g)]).toEqual([]);
+});

@@ -137,6 +137,39 @@ describe('doctor', () => {
     for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);
   });
 
+  test('says sentences, under names for people, with commands to copy', async () => {
+    const mac = await newMac();
+    const failing = {
+      state: 'failing',
+      consecutive_failures: 4,
+      last_success_at: null,
+      last_outcome: 'dropped',
+    } as const;
+    const error = failureSentence({ code: 'ECONNREFUSED' });
+    await serve(mac, {
+      ...report,
+      webhooks: [{ id: '3ac7', origin: 'http://127.0.0.1:9', ...failing, last_error: error }],
+    });
+    const said: string[] = [];
+    const stdout = (...lines: readonly string[]): void => void said.push(...lines);
+    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN, columns: 80 };
+    await doctor({}, context, mac.machine());
+    const text = said.join('\n');
+    expect(text).toContain('webhooks deliveries');
+    expect(text).not.toMatch(/\.\.(?!\.)|\/api\/v1\/|^\S \w+_\w+:/m);
+    // A path or a command is not broken.
+    for (const line of said.flatMap((one) => one.split('\n'))) {
+      const longest = Math.max(
+        ...line
+          .trim()
+          .split(' ')
+          .map((word) => word.length),
+      );
+      expect(line.length).toBeLessThanOrEqual(Math.max(80, longest + 4));
+    }
+  });
+
   test('takes 429 for a sign of life', async () => {
     const mac = await newMac();
     const asked = await serve(mac, report, { isBusy: true });

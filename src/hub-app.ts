@@ -54,7 +54,8 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     closers.add('hub.db', () => database.close());
     const envelope = envelopeOf(settings);
     const store = new EventStore(database);
-    const events = new HubEventLog(store, new EventReader(envelope));
+    const reader = new EventReader(envelope);
+    const events = new HubEventLog(store, reader);
     const connection = new FleetConnection(settings, { clock, log, name: hubName(randomUUID()) });
     closers.add('connection', () => connection.close());
     const macs = new Macs({ connection, envelope, clock, log });
@@ -66,7 +67,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const offsets = new Offsets(store, settings.backfillHours);
     const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets);
     const stream = new StreamEvents({
-      ...{ connection, store, events, channel, clock, log },
+      ...{ connection, store, reader, events, channel, clock, log },
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;

@@ -27,16 +27,12 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** Those that can be read; `onUnreadable` is told of the others. */
-  readable(
-    events: readonly StoredEvent[],
-    onUnreadable?: (event: StoredEvent, error: unknown) => void,
-  ): readonly RowEntry[] {
+  /** Those that can be read: a content key may be gone since. */
+  readable(events: readonly StoredEvent[]): readonly RowEntry[] {
     return events.flatMap((event) => {
       try {
         return [this.#reader.entryOf(event)];
-      } catch (error) {
-        onUnreadable?.(event, error);
+      } catch {
         return [];
       }
     });

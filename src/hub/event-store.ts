@@ -1,3 +1,4 @@
+import type { Event } from '../domain/event.ts';
 import type { StreamOffset } from '../domain/offset.ts';
 import type { Row, Sqlite, Statement } from '../runtime/sqlite.ts';
 
@@ -16,6 +17,8 @@ export interface ReceivedEvent {
   readonly atMs: number;
   readonly keyId: string | null;
   readonly body: Uint8Array;
+  /** What the body says, where it was read already. */
+  readonly read?: Event | undefined;
 }
 
 /** The same as hub.db holds it. */
@@ -42,6 +45,7 @@ export class EventStore {
   readonly #statements = new Map<string, Statement>();
   readonly #sources = new Map<string, Source>();
   #newest: number;
+  #moved = 0;
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -54,6 +58,11 @@ export class EventStore {
   /** Number of the newest event; 0 before the first. */
   get newest(): number {
     return this.#newest;
+  }
+
+  /** Counts how often the place of an event has changed. */
+  get moved(): number {
+    return this.#moved;
   }
 
   /** The last message that was looked at, whether or not it was an event. */
@@ -227,6 +236,7 @@ export class EventStore {
     const [number = 0, before = 0, place = 0] = found;
     this.#run('INSERT OR IGNORE INTO earlier_place (stream, sequence, number) VALUES (?, ?, ?)', before, place, number);
     this.#run('UPDATE event SET stream = ?, sequence = ? WHERE number = ?', streamId, sequence, number);
+    this.#moved += 1;
   }
 
   #source(mac: string, epoch: string): Source {

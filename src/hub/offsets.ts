@@ -13,6 +13,8 @@ export class Offsets {
   readonly #store: EventStore;
   readonly #backfillHours: number;
   readonly #texts = new Map<number, string>();
+  /** Of the store, when the texts were made. */
+  #moved = 0;
 
   constructor(store: EventStore, backfillHours: number) {
     this.#store = store;
@@ -21,11 +23,12 @@ export class Offsets {
 
   /** "0" where nothing is stored yet. */
   textOf(number: number): string {
+    if (this.#texts.size >= MAX_KEPT || this.#moved !== this.#store.moved) this.#texts.clear();
+    this.#moved = this.#store.moved;
     const known = this.#texts.get(number);
     if (known !== undefined) return known;
     const event = this.#store.upTo(number);
     const text = event === undefined ? '0' : encodeStreamOffset(event);
-    if (this.#texts.size >= MAX_KEPT) this.#texts.clear();
     if (number <= this.#store.newest) this.#texts.set(number, text);
     return text;
   }

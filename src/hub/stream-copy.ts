@@ -1,5 +1,6 @@
 import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { isAppError } from '../domain/errors.ts';
+import type { Event } from '../domain/event.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import { readEventHeaders } from '../fleet/event-message.ts';
@@ -30,6 +31,8 @@ export interface StreamCopyParts {
   readonly log: Log;
   /** Called with what is new, in order; the next ones wait for it. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
+  /** What the body of a message says; throws what is wrong with it. */
+  readonly read: (event: ReceivedEvent) => Event;
   /** Called with a message that is no event; why goes into the log, its body never. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
   /** The rows of a hole, as far as the Mac gives them. Never rejects. */
@@ -152,8 +155,8 @@ export class StreamCopy {
     if (added.length > 0) await onEvents(added);
   }
 
-  /** The event of a message, and before it those of a hole that it shows. `others` are not stored yet. */
-  async #received(message: JsMsg, others: readonly ReceivedEvent[]): Promise<readonly ReceivedEvent[]> {
+  /** The event of a message, and before it those of a hole that it shows. `unstored` come before it. */
+  async #received(message: JsMsg, unstored: readonly ReceivedEvent[]): Promise<readonly ReceivedEvent[]> {
     const { store, fill, onRejected } = this.#parts;
     const { subject, seq: sequence, headers, data } = message;
     const read = readEventHeaders(subject, headers);
@@ -164,12 +167,25 @@ export class StreamCopy {
     const { mac, epoch, row, previousRow, type, id: messageId } = read;
     const keyId = headers?.get(HEADERS.key) || null;
     const place = { mac, epoch, sequence, atMs: Math.floor(message.info.timestampNanos / NS_PER_MS) };
-    const event = { ...place, row, type, messageId, keyId, body: data };
-    const unstored = others.findLast((one) => one.mac === mac && one.epoch === epoch);
-    const after = unstored?.row ?? store.lastRow(mac, epoch);
+    const event = this.#checked({ ...place, row, type, messageId, keyId, body: data }, subject);
+    if (event === undefined) return [];
+    const last = unstored.findLast((one) => one.mac === mac && one.epoch === epoch);
+    const after = last?.row ?? store.lastRow(mac, epoch);
     if (after === undefined || after >= previousRow || row <= after) return [event];
     const filled = await fill({ mac, epoch, after, before: row });
-    return [...filled.map((one) => ({ ...place, ...one })), event];
+    const others = filled.map((one) => this.#checked({ ...place, ...one }, subject));
+    return [...others.filter((one) => one !== undefined), event];
+  }
+
+  /** undefined for what cannot be read: it is not stored, so that the Mac is asked for it when the next one comes. */
+  #checked(event: ReceivedEvent, subject: string): ReceivedEvent | undefined {
+    const { read, onRejected } = this.#parts;
+    try {
+      return { ...event, read: read(event) };
+    } catch (error) {
+      onRejected({ subject, sequence: event.sequence }, (error as Error).message);
+      return undefined;
+    }
   }
 
   /** Sequence of the first message that is not copied, or that differs from what was. */

@@ -3,6 +3,7 @@ import type { LogEntry } from '../domain/event.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import type { HubEventLog } from './event-log.ts';
+import type { EventReader } from './event-reader.ts';
 import type { EventStore, StoredEvent } from './event-store.ts';
 import { type Hole, StreamCopy } from './stream-copy.ts';
 
@@ -24,6 +25,7 @@ export interface EventChannel {
 export interface StreamEventsParts {
   readonly connection: FleetConnection;
   readonly store: EventStore;
+  readonly reader: EventReader;
   readonly events: HubEventLog;
   readonly channel: EventChannel;
   readonly clock: Clock;
@@ -45,11 +47,12 @@ export class StreamEvents {
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
-    const { connection, store, clock, log } = parts;
+    const { connection, store, reader, clock, log } = parts;
     this.copy = new StreamCopy({
       ...{ connection, store, clock, log },
       onEvents: (events) => this.#publish(events),
-      onRejected: ({ subject, sequence }, reason) => this.#reject({ subject, sequence }, reason),
+      read: (event) => reader.read(event),
+      onRejected: (message, reason) => this.#reject(message, reason),
       fill: (hole) => this.#fill(hole),
       onChecked: (info) => (this.#info = info),
     });
@@ -71,9 +74,7 @@ export class StreamEvents {
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {
     const { events, channel, clock, onPublished } = this.#parts;
-    const entries = events.readable(stored, ({ mac, sequence }, error) =>
-      this.#reject({ mac, sequence }, (error as Error).message),
-    );
+    const entries = events.readable(stored);
     const last = stored.at(-1);
     if (entries.length > 0) {
       channel.publish(entries);

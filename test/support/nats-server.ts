@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { EVENTS } from '../../src/fleet/layout.ts';
 import { createFleet, createMac, DEFAULT_SIZE } from '../../src/fleet/streams.ts';
 import { waitFor } from './eventually.ts';
 
@@ -76,6 +77,13 @@ export class NatsServer {
     const jsm = await jetstreamManager(nc);
     await createFleet(jsm, DEFAULT_SIZE);
     for (const mac of macs) await createMac(jsm, mac);
+    await nc.close();
+  }
+
+  /** Empties the stream of events; its sequences go on. */
+  async purgeEvents(): Promise<void> {
+    const nc = await connect({ servers: this.url });
+    await (await jetstreamManager(nc)).streams.purge(EVENTS.stream);
     await nc.close();
   }
 

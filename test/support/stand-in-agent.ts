@@ -1,5 +1,5 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/domain/event.ts';
 import { Envelope } from '../../src/fleet/envelope.ts';
@@ -24,7 +24,12 @@ export class StandInAgent {
   }
 
   static async connect(url: string, mac: string, envelope = new Envelope(), epoch = 'e1'): Promise<StandInAgent> {
-    return new StandInAgent(await connect({ servers: url }), mac, envelope, epoch);
+    return new StandInAgent(
+      await connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 50 }),
+      mac,
+      envelope,
+      epoch,
+    );
   }
 
   /** Rows `from` to `to`; `previousRow` of the first may be another than that of the last. */
@@ -43,14 +48,16 @@ export class StandInAgent {
         JSON.stringify(eventOfRow(row)),
         this.#envelope,
       );
-      await this.#js.publish(eventSubject(this.mac), body, { headers, msgID: id });
+      await this.#js.publish(eventSubject(this.mac), body, { headers, msgID: id, retries: 10, timeout: 1000 });
       this.#previousRow = row;
     }
   }
 
   /** Whatever a broken or hostile publisher may send. */
-  async publishRaw(body: string, headers?: Parameters<JetStreamClient['publish']>[2]): Promise<void> {
-    await this.#js.publish(eventSubject(this.mac), body, headers);
+  async publishRaw(body: string, given: Readonly<Record<string, string>> = {}): Promise<void> {
+    const headers = newHeaders();
+    for (const [name, value] of Object.entries(given)) headers.set(name, value);
+    await this.#js.publish(eventSubject(this.mac), body, { headers });
   }
 
   async close(): Promise<void> {

@@ -192,7 +192,8 @@ describe('an attachment', () => {
   /** A file that says it has ten bytes and gives as many as it is asked for. */
   async function openFile(given: number) {
     const file = { closed: 0, read: 0 };
-    const gateway = await HttpGateway.start({
+    await gateway.close();
+    gateway = await HttpGateway.start({
       attachments: {
         open: async () => ({
           name: 'a.bin',

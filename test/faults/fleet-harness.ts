@@ -15,6 +15,7 @@ import { waitFor } from '../support/eventually.ts';
 import { streamOf } from '../support/fleet-mac.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
+import { Balancer, HubClient, HubProcess } from './fleet-hubs.ts';
 import { compare, Writer } from './harness.ts';
 
 const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
@@ -45,6 +46,10 @@ export class FleetHarness {
   readonly #replicas: number;
   readonly #proxy: DroppingProxy | undefined;
   readonly #writer: Writer;
+  readonly hubs: HubProcess[] = [];
+  /** One at the first hub, one at whichever hub takes it. */
+  readonly clients: HubClient[] = [];
+  #balancer: Balancer | undefined;
 
   private constructor(servers: readonly NatsServer[], proxy: DroppingProxy | undefined, size: FleetSize) {
     this.servers = servers;
@@ -83,7 +88,16 @@ export class FleetHarness {
     const fleet = new FleetHarness(servers, proxy, size);
     await fleet.createStreams();
     for (const agent of fleet.agents) await agent.launch();
+    await fleet.#startHubs();
     return fleet;
+  }
+
+  async #startHubs(): Promise<void> {
+    const urls = this.servers.map(({ url }) => url);
+    for (const name of ['hub-0', 'hub-1']) this.hubs.push(await HubProcess.start(join(this.folder, name), urls));
+    const ports = this.hubs.map(({ port }) => port);
+    this.#balancer = await Balancer.start(ports);
+    for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new HubClient(port));
   }
 
   get proxy(): DroppingProxy {
@@ -143,37 +157,37 @@ export class FleetHarness {
           }),
         withinMs,
       );
+      await waitFor(() => {
+        const { failure } = this.clients.find((client) => client.failure !== undefined) ?? {};
+        return failure !== undefined || this.clients.every((client) => client.newest(id) >= newest);
+      }, withinMs);
     }
     return (performance.now() - start) / 1000;
   }
 
-  /** How the stream compares with the databases: of all Macs together. */
-  async compare(): Promise<{ events: number; lost: number; repeated: number; outOfOrder: number; unknown: number }> {
-    const sum = { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
+  /** How the stream and what the clients of hubs were given compare with the databases: of all Macs together. */
+  async compare(): Promise<{ stream: Differences; clients: readonly Differences[] }> {
+    const stream = noDifferences();
+    const clients = this.clients.map(noDifferences);
     await this.withBroker(async (nc) => {
-      for (const id of this.databases.keys()) {
-        const rows = (await streamOf(nc, id)).map(({ row }) => row);
-        const until = rows.at(-1) ?? 0;
-        const written = this.#sqlite(id)
-          .prepare('SELECT ROWID FROM message WHERE ROWID <= ? ORDER BY ROWID')
-          .all(until);
-        const { lost, repeats, outOfOrder, unknown } = compare(
-          written.map(([row]) => Number(row)),
-          rows,
-        );
-        sum.events += rows.length;
-        sum.lost += lost.length;
-        sum.repeated += repeats;
-        sum.outOfOrder += outOfOrder;
-        sum.unknown += unknown.length;
+      for (const [id, { sqlite }] of this.databases) {
+        const inStream = (await streamOf(nc, id)).map(({ row }) => row);
+        const arrived = this.clients.map(({ rows }) => [...(rows.get(id) ?? [])]);
+        // At last, so that it has every row that arrived.
+        const written = sqlite.prepare('SELECT ROWID FROM message ORDER BY ROWID').all();
+        const rows = written.map(([row]) => Number(row));
+        add(stream, rows, inStream);
+        for (const [index, found] of clients.entries()) add(found, rows, arrived[index] ?? []);
       }
     });
-    return sum;
+    return { stream, clients };
   }
 
   async end(): Promise<void> {
     await this.#writer.kill();
-    for (const agent of this.agents) await agent.stop();
+    await Promise.all(this.clients.map((client) => client.close()));
+    await this.#balancer?.close();
+    for (const one of [...this.hubs, ...this.agents]) await one.stop();
     await this.#proxy?.close();
     for (const server of this.servers) await server.dispose();
     for (const database of this.databases.values()) database.close();
@@ -185,6 +199,32 @@ export class FleetHarness {
     if (database === undefined) throw new Error(`there is no Mac ${id}`);
     return database.sqlite;
   }
+}
+
+interface Differences {
+  events: number;
+  lost: number;
+  repeated: number;
+  outOfOrder: number;
+  unknown: number;
+}
+
+export function noDifferences(): Differences {
+  return { events: 0, lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 };
+}
+
+/** Compares up to the newest row that arrived: what is behind it may still be on its way. */
+function add(sum: Differences, written: readonly number[], arrived: readonly number[]): void {
+  const newest = arrived.at(-1) ?? 0;
+  const { lost, repeats, outOfOrder, unknown } = compare(
+    written.filter((row) => row <= newest),
+    arrived,
+  );
+  sum.events += arrived.length;
+  sum.lost += lost.length;
+  sum.repeated += repeats;
+  sum.outOfOrder += outOfOrder;
+  sum.unknown += unknown.length;
 }
 
 /** The services of some Macs, in one process. */

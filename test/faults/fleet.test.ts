@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeWithNats } from '../support/nats-server.ts';
-import { FleetHarness, type FleetSize } from './fleet-harness.ts';
+import { FleetHarness, type FleetSize, noDifferences } from './fleet-harness.ts';
 import { isLong, wait } from './harness.ts';
 
 /** The long form is a cluster with the load that docs/guarantees.md states. */
@@ -89,6 +89,23 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'kill -9 of a hub',
+    isShort: true,
+    async run({ hubs: [hub] }) {
+      await hub?.stop();
+      await wait(isLong ? 1500 : 300);
+      await hub?.launch();
+    },
+  },
+  {
+    name: 'SIGSTOP of a hub',
+    async run({ hubs: [hub] }) {
+      hub?.signal('SIGSTOP');
+      await wait(PAUSE_MS);
+      hub?.signal('SIGCONT');
+    },
+  },
+  {
     name: 'the broker away for two minutes',
     async run({ servers }) {
       await Promise.all(servers.map((server) => server.stop('SIGTERM')));
@@ -169,7 +186,10 @@ describeWithNats(
           const found = await fleet.compare();
           if (isLong)
             console.log(name, JSON.stringify({ ...found, behindS, tookS: (performance.now() - start) / 1000, local }));
-          expect(found).toEqual({ events: expect.any(Number), lost: 0, repeated: 0, outOfOrder: 0, unknown: 0 });
+          for (const one of [found.stream, ...found.clients]) {
+            expect(one).toEqual({ ...noDifferences(), events: expect.any(Number) });
+          }
+          expect(fleet.clients.map(({ failure }) => failure)).toEqual([undefined, undefined]);
           expect(local?.failed ?? 0).toBe(0);
         } finally {
           if (fleet !== shared) await fleet.end();

@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { PosternClient } from '../../src/client/postern-client.ts';
+import { splitId } from '../../src/domain/fleet.ts';
+import { waitFor } from '../support/eventually.ts';
+import { MAIN } from '../support/postern.ts';
+import { freePort, KEY } from '../support/service.ts';
+
+/** A hub as a process of its own, on the same port through every start. */
+export class HubProcess {
+  readonly port: number;
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number, servers: readonly string[]) {
+    this.#folder = folder;
+    this.port = port;
+    mkdirSync(folder, { mode: 0o700 });
+    const lines = [
+      ...['[server]', `port = ${port}`, 'socket = false', 'rate_limit_per_minute = 1000000'],
+      ...['[auth]', `api_key = "${KEY}"`, '[fleet]', `servers = ${JSON.stringify(servers)}`],
+    ];
+    writeFileSync(join(folder, 'config.toml'), `${lines.join('\n')}\n`, { mode: 0o600 });
+  }
+
+  static async start(folder: string, servers: readonly string[]): Promise<HubProcess> {
+    const hub = new HubProcess(folder, await freePort(), servers);
+    await hub.launch();
+    return hub;
+  }
+
+  async launch(): Promise<void> {
+    const child = spawn(process.execPath, [MAIN, 'hub', '--config-dir', this.#folder], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: this.#folder },
+    });
+    this.#child = child;
+    let output = '';
+    child.stderr?.on('data', (chunk) => (output += String(chunk)));
+    await waitFor(async () => {
+      if (child.exitCode !== null) throw new Error(`the hub ended with ${child.exitCode}: ${output}`);
+      return (await fetch(`http://127.0.0.1:${this.port}/api/v1/health`)).status < 600;
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+/** Hands each connection to the first port that takes it, beginning with another one each time. */
+export class Balancer {
+  readonly #server: Server;
+  readonly #ports: readonly number[];
+  readonly #sockets = new Set<Socket>();
+  #next = 0;
+  port = 0;
+
+  private constructor(ports: readonly number[]) {
+    this.#ports = ports;
+    this.#server = createServer((client) => {
+      this.#next += 1;
+      this.#hold(client);
+      this.#forward(client, this.#next, 0);
+    });
+  }
+
+  static async start(ports: readonly number[]): Promise<Balancer> {
+    const balancer = new Balancer(ports);
+    balancer.#server.listen(0, '127.0.0.1');
+    await once(balancer.#server, 'listening');
+    const address = balancer.#server.address();
+    balancer.port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    return balancer;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #forward(client: Socket, first: number, attempt: number): void {
+    const target = connectTcp(this.#ports[(first + attempt) % this.#ports.length] ?? 0, '127.0.0.1');
+    this.#hold(target);
+    target.once('connect', () => {
+      client.pipe(target);
+      target.pipe(client);
+      client.once('close', () => target.destroy());
+      target.once('close', () => client.destroy());
+    });
+    target.once('error', () => {
+      if (attempt + 1 < this.#ports.length) this.#forward(client, first, attempt + 1);
+      else client.destroy();
+    });
+  }
+
+  #hold(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+/** A client that goes on where it was, whatever happens to the line or to the hub. */
+export class HubClient {
+  /** Row ids of each Mac, in the order of their arrival. */
+  readonly rows = new Map<string, number[]>();
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+  /** Why it does not listen any more. */
+  failure: unknown;
+  reconnects = 0;
+
+  constructor(port: number) {
+    const client = new PosternClient({ url: `http://127.0.0.1:${port}`, key: KEY });
+    const onReconnect = (): void => {
+      this.reconnects += 1;
+    };
+    this.#ended = (async () => {
+      try {
+        for await (const { data } of client.listen({ after: 0, signal: this.#stop.signal, onReconnect })) {
+          const { mac, id } = splitId(data.id) ?? { mac: '', id: '' };
+          const known = this.rows.get(mac) ?? [];
+          known.push(Number(id));
+          this.rows.set(mac, known);
+        }
+      } catch (error) {
+        this.failure = error;
+      }
+    })();
+  }
+
+  /** Newest row of a Mac that has arrived. */
+  newest(mac: string): number {
+    return this.rows.get(mac)?.at(-1) ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+}

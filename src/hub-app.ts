@@ -15,7 +15,7 @@ import { FleetConnection, readFleetFile } from './fleet/connection.ts';
 import { Envelope, hubKeys } from './fleet/envelope.ts';
 import { hubName } from './fleet/layout.ts';
 import { HttpServer } from './http/server.ts';
-import { absent, type FleetWebhooks, NO_UPLOADS } from './hub/absent.ts';
+import { absent, NO_UPLOADS } from './hub/absent.ts';
 import { HubAttachments } from './hub/attachments.ts';
 import { openHubDatabase } from './hub/database.ts';
 import { HubEventLog } from './hub/event-log.ts';
@@ -29,16 +29,23 @@ import { HubReader } from './hub/reader.ts';
 import { HubSender } from './hub/sender.ts';
 import { HubStatus } from './hub/status.ts';
 import { StreamEvents } from './hub/stream-events.ts';
+import { HubWebhooks } from './hub/webhooks/hub-webhooks.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { Counters } from './runtime/counters.ts';
+import { openStateDatabase } from './state/database.ts';
 import { lockFolder } from './state/lock.ts';
+import { webhookStore } from './state/webhooks.ts';
 import { HttpStreams } from './streams/http-streams.ts';
+import { Dispatcher } from './webhooks/dispatcher.ts';
+import { Poster } from './webhooks/poster.ts';
 import { eventSerializer } from './wire/event-json.ts';
 import { WebSocketClients } from './ws/clients.ts';
 
 /** Decision A7. */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
+/** There are few hubs, and clients wait for them. */
+const MAX_RECONNECT_MS = 2000;
 /** How long a client that comes from another hub waits until this one has what it has seen. */
 const REACH_MS = 3000;
 
@@ -50,13 +57,20 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const settings = fleetOf(config);
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
-    const { database } = openHubDatabase(join(config.dir, 'hub.db'));
+    const state = openStateDatabase(join(config.dir, 'state.db'));
+    closers.add('state', () => state.close());
+    const { database, id: copyId } = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
     const envelope = envelopeOf(settings);
     const store = new EventStore(database);
     const reader = new EventReader(envelope);
     const events = new HubEventLog(store, reader);
-    const connection = new FleetConnection(settings, { clock, log, name: hubName(randomUUID()) });
+    const connection = new FleetConnection(settings, {
+      clock,
+      log,
+      name: hubName(randomUUID()),
+      maxReconnectMs: MAX_RECONNECT_MS,
+    });
     closers.add('connection', () => connection.close());
     const macs = new Macs({ connection, envelope, clock, log });
     closers.add('macs', () => macs.close());
@@ -86,11 +100,26 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     };
     const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
     const streams = new HttpStreams({ feed, clock, log, json, ready });
-    const webhooks: FleetWebhooks = noWebhooks();
+    const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
+    const webhooks = new HubWebhooks({
+      ...{ connection, envelope, feed, clock, log },
+      store: webhookStore(state, clock),
+      history: copyId,
+      hasReached: (offset) =>
+        offset === undefined || isStreamOffset(offset) ? copy.hasReached(offset) : copy.hasReached(),
+      openDeliveries: (shardStore, mayAttempt) =>
+        new Dispatcher({
+          ...{ feed, clock, log, json, ready },
+          rowNow: (number) => events.entry(number),
+          store: shardStore,
+          poster: new Poster({ ...posting, mayAttempt }),
+          onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+        }),
+    });
     const status = new HubStatus({
       ...{ version, clock, connection, copy, store, macs },
       newestOffset: () => feed.offsetText(feed.lastPublished()),
-      webhooks: () => Promise.resolve([]),
+      webhooks: () => webhooks.summaries(),
     });
     const owner: Caller = {
       key: undefined,
@@ -173,15 +202,4 @@ function fleetOf({ fleet }: Config): FleetSettings {
 function envelopeOf({ content, contentKeyFile }: FleetSettings): Envelope {
   if (content === 'plain' || contentKeyFile === '') return new Envelope();
   return new Envelope(hubKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
-}
-
-function noWebhooks(): FleetWebhooks {
-  const refused = absent<FleetWebhooks>();
-  return Object.assign(Object.create(refused) as FleetWebhooks, {
-    list: () => [],
-    get: () => undefined,
-    start: () => undefined,
-    join: () => undefined,
-    close: () => Promise.resolve(),
-  });
 }

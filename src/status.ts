@@ -7,7 +7,7 @@ import type { PermissionReport, Permissions } from './domain/ports/permissions.t
 import type { BackendHealth } from './domain/ports/reading.ts';
 import type { SearchIndex } from './domain/ports/search.ts';
 import type { SearchStatus } from './domain/search.ts';
-import type { SearchReport, StatusReport, WebhookSummary } from './domain/status.ts';
+import { type SearchReport, type StatusReport, webhookSummary } from './domain/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from './domain/webhook.ts';
 
 export interface StatusParts {
@@ -88,7 +88,9 @@ export class Status {
       backend: this.health(),
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
-      webhooks: webhooks.list().map(({ id, url }) => this.#summary(id, url)),
+      webhooks: webhooks
+        .list()
+        .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
       permissions: permissions.known,
       ...this.#contactsReport(),
       ...this.#changesReport(),
@@ -119,22 +121,6 @@ export class Status {
     const { permissions } = this.#parts;
     const disk = await permissions.fullDiskAccess();
     return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
-  }
-
-  #summary(id: string, url: string): WebhookSummary {
-    const { webhooks } = this.#parts;
-    const { name, state, consecutive_failures, last_success_at, held } = webhooks.status(id);
-    const last = webhooks.lastDelivery(id);
-    return {
-      id,
-      ...(name !== null && { name }),
-      origin: new URL(url).origin,
-      state,
-      consecutive_failures,
-      last_success_at,
-      last_outcome: last?.outcome ?? null,
-      last_error: held?.error ?? last?.error ?? null,
-    };
   }
 }
 

@@ -2,7 +2,7 @@ import type { ContactsHealth } from './ports/contacts.ts';
 import type { FleetReport } from './ports/fleet.ts';
 import type { PermissionReport } from './ports/permissions.ts';
 import type { BackendHealth } from './ports/reading.ts';
-import type { DeliveryRecord, WebhookHealth } from './webhook.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
 
 /** How one webhook is doing; of its url the origin alone (decision A6). */
 export interface WebhookSummary extends WebhookHealth {
@@ -14,6 +14,24 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_outcome: DeliveryRecord['outcome'] | null;
   /** Of the delivery that is being held, or else of the last one. */
   readonly last_error: string | null;
+}
+
+export function webhookSummary(
+  { id, url }: Pick<StoredWebhook, 'id' | 'url'>,
+  status: WebhookStatus,
+  last: DeliveryRecord | undefined,
+): WebhookSummary {
+  const { name, state, consecutive_failures, last_success_at, held } = status;
+  return {
+    id,
+    ...(name !== null && { name }),
+    origin: new URL(url).origin,
+    state,
+    consecutive_failures,
+    last_success_at,
+    last_outcome: last?.outcome ?? null,
+    last_error: held?.error ?? last?.error ?? null,
+  };
 }
 
 /** How the index of search is doing. */

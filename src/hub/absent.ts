@@ -1,5 +1,4 @@
 import type { Uploads } from '../domain/ports/uploads.ts';
-import type { WebhookRegistry } from '../domain/ports/webhooks.ts';
 import { problem } from '../domain/problems.ts';
 
 /** A port of what a hub does not do (decision N2): each of its methods answers 501. */
@@ -14,15 +13,6 @@ export const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-
-/** The webhooks of a fleet, as the hub runs them. */
-export interface FleetWebhooks extends WebhookRegistry {
-  /** Learns which there are. */
-  start(): void;
-  /** Takes part in delivering, once the events are there. */
-  join(): void;
-  close(): Promise<void>;
-}
 
 function refuse(): never {
   throw problem('not_at_a_hub');

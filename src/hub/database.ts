@@ -4,6 +4,12 @@ import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 
 const VERSION = 1;
 
+export interface HubDatabase {
+  readonly database: Sqlite;
+  /** Another one in every new file: the numbers of two files mean different events. */
+  readonly id: string;
+}
+
 /**
  * `event`: what the stream holds, in the order in which this hub first saw it, under numbers that are never given
  * twice. `stream` and `sequence` say where it is now; `earlier_place`, where it was before the stream was made anew.
@@ -33,16 +39,18 @@ const SCHEMA = `
     one INTEGER PRIMARY KEY CHECK (one = 1),
     stream TEXT NOT NULL, sequence INTEGER NOT NULL, message_id TEXT NOT NULL
   );
+  CREATE TABLE copy (id TEXT NOT NULL);
+  INSERT INTO copy VALUES (lower(hex(randomblob(16))));
 `;
 
 /**
  * Opens hub.db (decision A5: 0600). It is a copy of the stream: one that is damaged, or of another version, is deleted
  * and filled again.
  */
-export function openHubDatabase(path: string): { readonly database: Sqlite; readonly isNew: boolean } {
+export function openHubDatabase(path: string): HubDatabase {
   try {
     const database = open(path);
-    if (database !== undefined) return { database, isNew: false };
+    if (database !== undefined) return { database, id: idOf(database) };
   } catch (error) {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown }).code))) throw error;
   }
@@ -51,7 +59,11 @@ export function openHubDatabase(path: string): { readonly database: Sqlite; read
   const database = openSqlite(path);
   prepare(database);
   database.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${VERSION}; COMMIT`);
-  return { database, isNew: true };
+  return { database, id: idOf(database) };
+}
+
+function idOf(database: Sqlite): string {
+  return String(database.prepare('SELECT id FROM copy').get()?.[0]);
 }
 
 /** undefined for a file of another version, or a new one. */

@@ -71,6 +71,14 @@ export class StreamCopy {
     return this.#trouble;
   }
 
+  /** Whether everything up to this place is copied, or without one everything there is. */
+  hasReached(place?: Place): boolean {
+    if (this.#isCurrent) return true;
+    const { position } = this.#parts.store;
+    if (place === undefined || position === undefined) return false;
+    return position.stream === place.stream && position.sequence >= place.sequence;
+  }
+
   /** Resolves when this place is copied, or after `withinMs`; undefined when it is now, or is of another stream. */
   reached({ stream, sequence }: Place, withinMs: number): Promise<void> | undefined {
     const isReached = (): boolean => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import { checkConfig } from '../../src/config.ts';
+import type { Clock } from '../../src/domain/ports/host.ts';
 import { startHub } from '../../src/hub-app.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
@@ -15,9 +16,16 @@ export class HubFixture {
   readonly folder: string;
   readonly log = collectingLog();
   readonly #fleet: Readonly<Record<string, unknown>>;
+  readonly #clock: Clock;
   #app: Awaited<ReturnType<typeof startHub>> | undefined;
 
-  private constructor(servers: readonly string[], fleet: Readonly<Record<string, unknown>>, folder: string) {
+  private constructor(
+    servers: readonly string[],
+    fleet: Readonly<Record<string, unknown>>,
+    folder: string,
+    clock: Clock,
+  ) {
+    this.#clock = clock;
     this.#fleet = { servers, ...fleet };
     this.folder = folder;
   }
@@ -27,8 +35,9 @@ export class HubFixture {
     servers: readonly string[],
     fleet: Readonly<Record<string, unknown>> = {},
     folder = mkdtempSync(join(tmpdir(), 'postern-hub-')),
+    clock = systemClock,
   ): Promise<HubFixture> {
-    const hub = new HubFixture(servers, fleet, folder);
+    const hub = new HubFixture(servers, fleet, folder, clock);
     await hub.start();
     await hub.connected();
     return hub;
@@ -59,7 +68,7 @@ export class HubFixture {
     const checked = checkConfig(tables, this.folder, processEnvironment({ HOME: '/h' }, 'linux'));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
     this.#app = await startHub(checked.config, {
-      clock: systemClock,
+      clock: this.#clock,
       log: this.log,
       supervised: false,
       version: '0.0.0',

@@ -10,6 +10,7 @@ import type {
   WebhookStore,
 } from '../../domain/ports/webhooks.ts';
 import { problem } from '../../domain/problems.ts';
+import { type WebhookSummary, webhookSummary } from '../../domain/status.ts';
 import {
   type DeliveryRecord,
   type StoredWebhook,
@@ -20,11 +21,12 @@ import {
 import type { FleetConnection } from '../../fleet/connection.ts';
 import type { Envelope } from '../../fleet/envelope.ts';
 import { BUCKETS, type Bucket } from '../../fleet/layout.ts';
+import { type Answer, answerFromJson, answerToJson, type Call, performed } from './call.ts';
 import { Calls } from './calls.ts';
 import { type Deliveries, HeldShard, RETRY } from './held-shard.ts';
 import { Leases } from './leases.ts';
-import { HubSeal, registrationCodec, registrationFromJson, registrationToJson } from './registration.ts';
-import { type Known, Registrations } from './registrations.ts';
+import { HubSeal, registrationCodec } from './registration.ts';
+import { Registrations } from './registrations.ts';
 import { shardOf } from './shards.ts';
 
 /** Decision A7: as long as an attempt may take. */
@@ -45,20 +47,6 @@ export interface HubWebhooksParts {
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-/** What a hub asks of the one that has the webhook. */
-type Call =
-  | { readonly method: 'add'; readonly webhook: NewWebhook }
-  | { readonly method: 'change'; readonly id: string; readonly changes: WebhookChanges }
-  | { readonly method: 'replay'; readonly id: string; readonly from: ReplayFrom }
-  | { readonly method: 'remove' | 'status' | 'deliveries' | 'lastDelivery' | 'test'; readonly id: string };
-
-/** `known` is what the webhook is now, so that the hub that asked need not wait for its watch. */
-interface Answer {
-  readonly id: string;
-  readonly result: unknown;
-  readonly known: Known | undefined;
 }
 
 /**
@@ -176,6 +164,24 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#existing(id);
   }
 
+  /** For the status of this hub. Of a webhook that no hub has, what the fleet knows of it. */
+  summaries(): Promise<readonly WebhookSummary[]> {
+    return Promise.all(
+      this.list().map(async (webhook) => {
+        const { id, enabled, held, name } = webhook;
+        try {
+          return webhookSummary(webhook, ...(await Promise.all([this.status(id), this.lastDelivery(id)])));
+        } catch {
+          const state = enabled ? (held === null ? 'failing' : 'held') : 'paused';
+          const health = { state, consecutive_failures: 0, last_success_at: null } as const;
+          const origin = new URL(webhook.url).origin;
+          const error = held?.error ?? 'No hub has this webhook at the moment.';
+          return { id, ...(name !== null && { name }), origin, ...health, last_outcome: null, last_error: error };
+        }
+      }),
+    );
+  }
+
   async #callOn(id: string, call: Call): Promise<unknown> {
     return (await this.#call(shardOf(id), call)).result;
   }
@@ -198,12 +204,7 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async #answer(held: HeldShard, call: Call): Promise<Answer> {
-    if (call.method === 'add') {
-      const id = await held.add(call.webhook);
-      return { id, result: null, known: this.#registrations.get(id) };
-    }
-    const { id } = call;
-    const result = (await performed(held, call)) ?? null;
+    const { id, result } = await performed(held, call);
     return { id, result, known: this.#registrations.get(id) };
   }
 
@@ -256,32 +257,9 @@ async function bucketOf(connection: FleetConnection, name: Bucket): Promise<KV> 
   return connection.kv(name);
 }
 
-async function performed(held: HeldShard, call: Exclude<Call, { method: 'add' }>): Promise<unknown> {
-  const { id } = call;
-  switch (call.method) {
-    case 'change':
-      return held.change(id, call.changes);
-    case 'replay':
-      return held.replay(id, call.from);
-    case 'remove':
-      return held.remove(id);
-    default:
-      return held.reading[call.method](id);
-  }
-}
-
 /** Decision N2. What is left has no set in it, so that it can be sent as JSON. */
 function possible<Given extends Partial<Pick<NewWebhook, 'events' | 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;
   if (wantsChanges({ events: given.events ?? [] }) || (include?.size ?? 0) > 0) throw problem('not_at_a_hub');
   return others;
-}
-
-function answerFromJson(json: unknown): Answer {
-  const { id, result, known } = json as Answer;
-  return { id, result, known: known && { ...known, registration: registrationFromJson(known.registration) } };
-}
-
-function answerToJson({ known, ...others }: Answer): unknown {
-  return { ...others, known: known && { ...known, registration: registrationToJson(known.registration) } };
 }

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eventually, waitFor } from '../support/eventually.ts';
+import { HubFixture } from '../support/hub-fixture.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { Receiver } from '../support/receiver.ts';
+import { KEY } from '../support/service.ts';
+import { StandInAgent } from '../support/stand-in-agent.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+describeWithNats('webhooks at two hubs', () => {
+  let server: NatsServer;
+  let hubs: HubFixture[] = [];
+  let agents: StandInAgent[] = [];
+  let receiver: Receiver;
+  let isUp = true;
+
+  beforeAll(async () => {
+    server = await NatsServer.forFleet(['m1', 'm2']);
+    receiver = await Receiver.start((response) => void response.writeHead(isUp ? 204 : 500).end());
+    const start = (): Promise<HubFixture> => HubFixture.start([server.url], {}, undefined, quickClock(5));
+    hubs = await Promise.all([start(), start()]);
+    agents = await Promise.all(['m1', 'm2'].map((mac) => StandInAgent.connect(server.url, mac)));
+  });
+  afterAll(async () => {
+    await Promise.all(hubs.map((hub) => hub.dispose()));
+    await Promise.all(agents.map((agent) => agent.close()));
+    await receiver.close();
+    await server.dispose();
+  });
+
+  async function call(hub: number, method: string, path: string, body?: Body): Promise<Response> {
+    return fetch(`${hubs[hub]?.api}/webhooks${path}`, {
+      method,
+      headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  async function get(hub: number, path: string): Promise<Body> {
+    const response = await call(hub, 'GET', path);
+    expect(response.status).toBe(200);
+    return (await response.json()) as Body;
+  }
+
+  async function register(hub: number, others: Body = {}): Promise<string> {
+    const given = { url: receiver.url, events: ['message.received'], ...others };
+    const response = await waitFor(async () => {
+      const answer = await call(hub, 'POST', '', given);
+      return answer.status === 201 && answer;
+    });
+    return ((await response.json()) as { readonly id: string }).id;
+  }
+
+  const rows = (): unknown[] => receiver.deliveries.map(({ event }) => event.data.id);
+  const of = (mac: string, from: number, to: number): string[] => range(from, to).map((row) => `${mac}~${row}`);
+
+  test('are registered, shown, changed, tested, replayed and removed at either, and delivered once', async () => {
+    const [m1, m2] = agents;
+    const id = await register(0, { secret: 'hunter2', name: 'a bot' });
+    await m1?.publish(1, 30);
+    await m2?.publish(1, 30);
+    await eventually(() => expect(rows()).toEqual([...of('m1', 1, 30), ...of('m2', 1, 30)]));
+    expect(receiver.deliveries[0]?.event).toMatchObject({ data: { mac: 'm1' }, offset: expect.any(String) });
+    for (const hub of [0, 1]) {
+      await eventually(async () => expect(await get(hub, `/${id}`)).toMatchObject({ name: 'a bot', behind: 0 }));
+      expect(await get(hub, `/${id}/deliveries`)).toHaveLength(60 + hub);
+      expect(await get(hub, '')).toEqual([expect.objectContaining({ id })]);
+      expect((await call(hub, 'POST', `/${id}/test`)).status).toBe(200);
+    }
+    const status = (await (await hubs[1]?.get('/status'))?.json()) as Body;
+    expect(status.webhooks).toEqual([expect.objectContaining({ id, state: 'healthy', last_outcome: 'delivered' })]);
+    receiver.deliveries.splice(0);
+
+    const filter = { conversation_ids: ['m2~any;-;+15550100'] };
+    expect(await (await call(1, 'PATCH', `/${id}`, { filter, name: null })).json()).toMatchObject({
+      name: null,
+      filter,
+    });
+    await m1?.publish(31);
+    await m2?.publish(31);
+    await eventually(() => expect(rows()).toEqual(['m2~31']));
+    const [first] = receiver.deliveries.map(({ event }) => event as unknown as { readonly offset: string });
+    await m2?.publish(32, 33);
+    await eventually(() => expect(rows()).toEqual(of('m2', 31, 33)));
+    expect((await call(0, 'POST', `/${id}/replay`, { after: first?.offset })).status).toBe(202);
+    await eventually(() => expect(rows()).toEqual([...of('m2', 31, 33), ...of('m2', 32, 33)]));
+    expect((await call(1, 'POST', `/${id}/replay`, { after: 7 })).status).toBe(400);
+
+    expect((await call(1, 'DELETE', `/${id}`)).status).toBe(204);
+    expect((await call(0, 'GET', `/${id}`)).status).toBe(404);
+    expect((await call(0, 'DELETE', `/${id}`)).status).toBe(404);
+  });
+
+  test('refuse what a hub does not do', async () => {
+    const given = { url: receiver.url, events: ['message.received'] };
+    for (const more of [{ events: ['message.updated'] }, { include: ['details'] }]) {
+      const answer = await call(0, 'POST', '', { ...given, ...more });
+      expect(answer.status).toBe(501);
+      expect(await answer.json()).toMatchObject({ code: 'not_at_a_hub' });
+    }
+    expect((await call(0, 'POST', '', { ...given, url: 'nothing' })).status).toBe(400);
+  });
+
+  test('go on at the other hub when theirs stops, and at the next one with nothing of its own', async () => {
+    const id = await register(1);
+    receiver.deliveries.splice(0);
+    const [m1] = agents;
+    await m1?.publish(32, 40);
+    await eventually(() => expect(rows()).toEqual(of('m1', 32, 40)));
+    await hubs[0]?.close();
+    await m1?.publish(41, 50);
+    await eventually(() => expect(new Set(rows())).toEqual(new Set(of('m1', 32, 50))));
+    const third = await HubFixture.start([server.url], {}, undefined, quickClock(5));
+    hubs.push(third);
+    await hubs[1]?.close();
+    await m1?.publish(51, 60);
+    await eventually(() => expect(rows()).toContain('m1~60'));
+    // At least once, in order, and what comes again has the same id.
+    expect([...new Set(rows())]).toEqual(of('m1', 32, 60));
+    const ids = receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
+    expect(new Set(ids).size).toBe(29);
+    expect(rows()).toHaveLength(29);
+    expect(await get(2, `/${id}`)).toMatchObject({ behind: 0 });
+  });
+
+  test('say so while the broker is away, and deliver what came meanwhile', async () => {
+    const id = await register(2, { on_failure: 'hold' });
+    receiver.deliveries.splice(0);
+    isUp = false;
+    const [m1] = agents;
+    await m1?.publish(61, 62);
+    await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(0));
+    await server.stop();
+    await eventually(async () => expect((await call(2, 'GET', `/${id}`)).status).toBe(503));
+    isUp = true;
+    await server.launch();
+    await eventually(() => expect([...new Set(rows())]).toEqual(of('m1', 61, 62)));
+  });
+});

@@ -138,7 +138,11 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       source: new ChatIndexSource(connection, thread),
       thread: thread && {
         find: (...args) => thread.call('find', ...args),
-        writer: { add: (...args) => thread.call('add', ...args), merge: (...args) => thread.call('merge', ...args) },
+        writer: {
+          add: (...args) => thread.call('add', ...args),
+          advance: (...args) => thread.call('advance', ...args),
+          merge: (...args) => thread.call('merge', ...args),
+        },
       },
       feed,
       messages: chatLog,

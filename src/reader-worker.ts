@@ -42,7 +42,7 @@ export type ThreadMethods = ListReader &
   IndexReader &
   Pick<Fingerprints, 'range' | 'origins'> &
   Pick<Finder, 'find'> &
-  Pick<IndexWriter, 'add' | 'merge'> &
+  Pick<IndexWriter, 'add' | 'advance' | 'merge'> &
   typeof files;
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;

@@ -5,11 +5,8 @@ import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
-import { behindCursor, EVERYTHING, type List, listCost, listedRows } from './message-list.ts';
+import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, isNoReaction, LOWEST_CHAT, messageParts } from './queries.ts';
-
-/** More than this is read by the thread. */
-const MAX_COST_AT_ONCE = 2000;
 
 /** Parameter: a JSON array of row ids. */
 const messagesSql = perSchema(
@@ -27,10 +24,8 @@ export class IndexReader {
     this.#connection = connection;
   }
 
-  /** undefined when it would take reading more than `maxCost` rows. */
-  listed(after: string | undefined, limit: number, maxCost = Number.POSITIVE_INFINITY): ListedRows | undefined {
+  listed(after: string | undefined, limit: number): ListedRows {
     return this.#connection.read((snapshot) => {
-      if (listCost(snapshot, undefined, 0) > maxCost) return undefined;
       const all: List = { chatId: undefined, order: 'desc', ...EVERYTHING };
       return listedRows(snapshot, after === undefined ? all : behindCursor(all, after), limit);
     });
@@ -61,7 +56,7 @@ export class IndexReader {
   }
 }
 
-/** Reads for the index: short ones at once, others in the reader thread. */
+/** Reads for the index: lists of old rows, which may have to come from the disk, in the reader thread. */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
   readonly #thread: ReaderThread<IndexReader> | undefined;
@@ -72,9 +67,7 @@ export class ChatIndexSource implements IndexSource {
   }
 
   async listed(after: string | undefined, limit: number): Promise<ListedRows> {
-    const rows =
-      this.#reader.listed(after, limit, this.#thread && MAX_COST_AT_ONCE) ?? this.#thread?.call('listed', after, limit);
-    return (await rows) ?? { rows: [] };
+    return this.#thread === undefined ? this.#reader.listed(after, limit) : this.#thread.call('listed', after, limit);
   }
 
   messages(rowIds: readonly number[]): readonly (Message | undefined)[] {

@@ -1,5 +1,6 @@
 import type { IndexSource, ListedRow } from '../domain/ports/search.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
+import { About, type Progress } from './about.ts';
 import { openIndexForWriting } from './database.ts';
 import { Documents } from './documents.ts';
 import { IndexFile } from './index-file.ts';
@@ -15,6 +16,9 @@ const MERGED_PAGES = 160;
 
 /** Row ids that are indexed again though they are there; null for none. */
 export type RowRange = { readonly first: number; readonly last: number } | null;
+
+/** Where a block of the walk begins, and what it indexes again. */
+export type WalkPlace = Pick<Progress, 'next' | 'again'>;
 
 /**
  * What is long in keeping the index, on a connection of its own. It runs in the reader thread where there is one, and
@@ -55,6 +59,18 @@ export class IndexWriter {
     return taken;
   }
 
+  /** Stores that a block of the walk is done; false when the walk was told meanwhile to begin again. */
+  advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
+    const { sqlite, about } = this.#file.open(path);
+    return sqlite.transaction(() => {
+      const { next, again } = about.progress();
+      if (next !== from.next || again?.first !== from.again?.first || again?.last !== from.again?.last) return false;
+      if (to.next === null) about.walkedAll();
+      else about.walked(to.next, to.reached ?? 0);
+      return true;
+    });
+  }
+
   /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);
@@ -71,10 +87,12 @@ export class IndexWriter {
 class WritableIndex {
   readonly sqlite: Sqlite;
   readonly documents: Documents;
+  readonly about: About;
 
   constructor(path: string) {
     this.sqlite = openIndexForWriting(path);
     this.documents = new Documents(this.sqlite);
+    this.about = new About(this.sqlite);
   }
 
   close(): void {

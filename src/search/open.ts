@@ -41,6 +41,10 @@ async function here(source: SearchParts['source']): Promise<LongWork> {
   const writer = new IndexWriter(source);
   return {
     find: async (...args) => finder.find(...args),
-    writer: { add: async (...args) => writer.add(...args), merge: async (...args) => writer.merge(...args) },
+    writer: {
+      add: async (...args) => writer.add(...args),
+      advance: async (...args) => writer.advance(...args),
+      merge: async (...args) => writer.merge(...args),
+    },
   };
 }

@@ -9,7 +9,7 @@ import { About, type Position, type Progress } from './about.ts';
 import { openIndex } from './database.ts';
 import { Documents, type Place } from './documents.ts';
 import { deleteIndex } from './files.ts';
-import type { RowRange } from './index-writer.ts';
+import type { RowRange, WalkPlace } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
 import { Walk } from './walk.ts';
@@ -24,6 +24,7 @@ export interface SessionParts {
   /** `IndexWriter`, wherever it runs. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowRange): Promise<number>;
+    advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
   readonly clock: Clock;
@@ -68,6 +69,7 @@ export class Session {
       ...{ ...shared, clock },
       write: {
         add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
+        advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
         merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
       },
       repair: (places) => this.#updates.repair(places),

@@ -1,10 +1,9 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { IndexSource, ListedRow } from '../domain/ports/search.ts';
 import { withSmallNewSpace } from '../runtime/memory.ts';
-import type { Sqlite } from '../runtime/sqlite.ts';
-import type { About } from './about.ts';
+import type { About, Progress } from './about.ts';
 import { Documents, LAST_ID, type Place } from './documents.ts';
-import type { RowRange } from './index-writer.ts';
+import type { RowRange, WalkPlace } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
 /** Rows that are listed at once, and how many of these lists make a block. */
@@ -18,11 +17,11 @@ const SOON_MS = 60_000;
 /** `IndexWriter` on the file of this index, wherever it runs, while nobody else writes. */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowRange): Promise<number>;
+  advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
   merge(isFirst: boolean): Promise<boolean>;
 }
 
 export interface WalkParts {
-  readonly sqlite: Sqlite;
   readonly about: About;
   readonly documents: Documents;
   readonly source: IndexSource;
@@ -58,7 +57,7 @@ export class Walk {
   }
 
   async #block(from: string | null): Promise<void> {
-    const { about, sqlite, pace, clock, write } = this.#parts;
+    const { about, pace, clock, write } = this.#parts;
     const { rows, next } = await this.#list(from);
     const { reached, again } = about.progress();
     const oldestFirst = rows.toReversed();
@@ -67,15 +66,10 @@ export class Walk {
     }
     const oldest = rows.at(-1)?.second ?? 0;
     await this.#compare(rows, from === null, next === undefined);
-    const now = about.progress();
-    // Meanwhile it may have been told to begin again.
-    const isToldAgain = now.next !== from || now.again?.first !== again?.first || now.again?.last !== again?.last;
-    if (pace.isStopped || isToldAgain) return;
-    sqlite.transaction(() => {
-      if (next === undefined) about.walkedAll();
-      else about.walked(next, Math.min(oldest, reached ?? oldest));
-    });
-    if (next !== undefined) return;
+    if (pace.isStopped) return;
+    const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
+    const isStored = await write.advance({ next: from, again }, to);
+    if (!isStored || next !== undefined) return;
     const walkedAtMs = clock.now();
     if (about.progress().removed > 0) await this.#merge();
     if (!pace.isStopped) about.checked(walkedAtMs);

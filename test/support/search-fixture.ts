@@ -142,7 +142,11 @@ export function searchFixture() {
                 found.stale += answer.stale.length;
                 return answer;
               },
-              writer: { add: async (...args) => writer.add(...args), merge: async (...args) => writer.merge(...args) },
+              writer: {
+                add: async (...args) => writer.add(...args),
+                advance: async (...args) => writer.advance(...args),
+                merge: async (...args) => writer.merge(...args),
+              },
             },
           });
           search.start();

@@ -148,7 +148,7 @@ async function kitRow(path, word, rows) {
 
 /** In turns: how long the loop stands still, and, without the probe, which costs some itself, the processor time. */
 async function buildRows(service, ask, path) {
-  const stalls = { wall: [0], cpu: [0] };
+  const stalls = { wall: [0], held: [0] };
   const spent = { ms: 0, rows: 0 };
   let resident = 0;
   const longest = () =>
@@ -166,9 +166,9 @@ async function buildRows(service, ask, path) {
     ({ search } = await ask('/status'));
     resident = Math.max(resident, residentMiB(service.pid));
     if (isProbed) {
-      const { wallMs, cpuMs: cpu } = await longest();
+      const { wallMs, heldMs } = await longest();
       stalls.wall.push(wallMs);
-      stalls.cpu.push(cpu);
+      stalls.held.push(heldMs);
     } else {
       spent.ms += cpuMs(service.pid) - ms;
       spent.rows += search.indexed_rows - rows;
@@ -193,7 +193,7 @@ async function buildRows(service, ask, path) {
     },
     {
       what: 'event loop stands still: while the search index is made',
-      note: `${Math.max(...stalls.cpu).toFixed(1)} ms of processor time at most`,
+      note: `${Math.max(...stalls.held).toFixed(1)} ms at most without waiting for a core`,
       postern: summary(stalls.wall),
       unit: 'ms',
       bound: 20,

@@ -86,17 +86,17 @@ async function rowsOf(path, requests, rounds) {
   try {
     const rows = [];
     for (const [what, url] of requests) {
-      const [asked, idle, cpu] = [[], [], []];
+      const [asked, idle, held] = [[], [], []];
       await stalled(url);
       for (let round = 0; round < rounds; round += 1) {
-        const { wallMs, cpuMs } = await stalled(url);
+        const { wallMs, heldMs } = await stalled(url);
         asked.push(wallMs);
-        cpu.push(cpuMs);
+        held.push(heldMs);
         idle.push((await stalled()).wallMs);
       }
       rows.push({
         what: `event loop stands still: ${what}`,
-        note: `${summary(cpu).median.toFixed(1)} ms of processor time`,
+        note: `${summary(held).median.toFixed(1)} ms without waiting for a core`,
         postern: summary(asked),
         rival: 'no request',
         rivals: summary(idle),

@@ -54,6 +54,7 @@ export class StreamCopy {
   #isCurrent = false;
   #wake: (() => void) | undefined;
   #cancelCheck: Cancel | undefined;
+  #cancelConnect: Cancel | undefined;
   #running: Promise<void> = Promise.resolve();
   #trouble: string | undefined = 'the stream was not read yet';
   readonly #waiting = new Set<() => void>();
@@ -63,6 +64,7 @@ export class StreamCopy {
   }
 
   start(): void {
+    this.#cancelConnect = this.#parts.connection.onConnect(() => this.#wake?.());
     this.#running = this.#run();
   }
 
@@ -102,6 +104,7 @@ export class StreamCopy {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#cancelConnect?.();
     this.#stopConsumer();
     this.#wake?.();
     await this.#running;

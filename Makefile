@@ -77,11 +77,12 @@ $(ALL_MARK) node_modules/.complete: package-lock.json
 	@touch $@
 
 # Node 22.16 and newer have SQLite, so that better-sqlite3 need not be compiled.
+NO_COMPILER = $(shell node -p 'const [major, minor] = process.versions.node.split("."); major * 100 + +minor < 2216 ? "" : "--omit=optional"')
+
 $(RUN_MARK): package-lock.json tools/package-lock.json
 	@$(NODE_IS_NEW)
 	npm ci --prefix tools --no-audit --no-fund
-	npm ci --omit=dev --no-audit --no-fund $$(node -p \
-	  'const [major, minor] = process.versions.node.split("."); major * 100 + +minor < 2216 ? "" : "--omit=optional"')
+	npm ci --omit=dev $(NO_COMPILER) --no-audit --no-fund
 	@touch $@
 
 # The Node of an installed agent, for the tests that need one.

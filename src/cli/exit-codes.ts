@@ -7,7 +7,7 @@ Exit codes:
   ${EXIT.crash}   crash, a check found a problem, or send --wait: it failed
   ${EXIT.usage}  invalid usage
   ${EXIT.refusedInput}  the service refused the input, or does not have what was asked for
-  ${EXIT.unavailable}  the service is not running or cannot do it now; for serve: the port is taken
+  ${EXIT.unavailable}  the service is not running or cannot do it now; serve: the port is taken
   ${EXIT.serviceFailed}  the service failed; a message may have been sent
   ${EXIT.startAgain}  must be started again (a permission was just granted)
   ${EXIT.keyRefused}  the key was refused

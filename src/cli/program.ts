@@ -17,7 +17,7 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .description('A local gateway to Apple Messages: REST, WebSocket and signed webhooks.')
     .version(context.version)
     .option('--config-dir <folder>', 'where config.toml and state.db are', nonEmpty)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => context.paint('bold', title) })
     .configureOutput({ outputError: () => {} })
     .addHelpText('after', `${EXIT_CODES}\n${EXAMPLES}`)
     .exitOverride();

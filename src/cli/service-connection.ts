@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
 import { trustedSocketOf, urlOf } from '../config/address.ts';
+import { demoFolder } from '../config/environment.ts';
 import { configPath, readConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
-import { printable } from './output/text.ts';
+import { printable, wrapped } from './output/text.ts';
 
 /** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
 export interface ConnectionOptions extends PlaceOptions {
@@ -59,8 +60,9 @@ export async function reportRefusal(
   } catch (error) {
     const refusal = refusalOf(error, options);
     if (refusal === undefined) throw error;
-    const [sentence = '', ...advice] = refusal.lines.map(printable);
-    context.stderr(context.paintError('red', sentence), ...advice);
+    const width = context.isErrorTerminal ? context.columns : undefined;
+    const [sentence = [], ...advice] = refusal.lines.map((line) => wrapped(printable(line), width, 0));
+    context.stderr(...sentence.map((line) => context.paintError('red', line)), ...advice.flat());
     return refusal.exitCode;
   } finally {
     context.progress(undefined);
@@ -135,7 +137,9 @@ function configurationOf(options: ConnectionOptions, context: Context): Config {
       `There is no configuration at ${reading.path}.`,
       options.demo === true
         ? 'Start the demo first: postern demo'
-        : 'Start Postern once (postern serve), or say where it is: --demo, --config-dir, or --url with --key-file.',
+        : existsSync(configPath(demoFolder(undefined, context.environment)))
+          ? 'For the demo, which has one, add --demo. Otherwise start Postern once (postern serve), or name --config-dir or --url.'
+          : 'Start Postern once (postern serve), or say where it is: --demo, --config-dir, or --url with --key-file.',
     );
   }
   if (reading.state === 'unusable') {

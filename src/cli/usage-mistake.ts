@@ -13,9 +13,9 @@ export function usageMistake(error: CommanderError, program: Command): readonly 
     const name = [...commands.slice(1).map((one) => one.name()), word].join(' ');
     return [`there is no command ${name}.${suggestion(word, commandsOf(command))}`, help];
   }
-  const later = rest.find((one) => commandsOf(program).includes(one));
-  if (command === program && word.startsWith('-') && later !== undefined) {
-    return [`${word} is an option of a command, and goes after it: postern ${later} ${word}`, help];
+  const later = rest.find((one) => commandsOf(command).includes(one));
+  if (word.startsWith('-') && later !== undefined) {
+    return [`${word} is an option of a command, and goes after it: ${path} ${later} ${word}`, help];
   }
   if (error.code === 'commander.excessArguments') {
     const surplus = command.args[command.registeredArguments.length] ?? '';

@@ -7,8 +7,9 @@ import type { ClientContext } from '../../src/cli/context.ts';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
 import { manualPage } from '../../src/cli/manual-page.ts';
 import { declareProgram } from '../../src/cli/program.ts';
+import { PLAIN } from '../support/plain-context.ts';
 
-const program = declareProgram({ version: '0' } as ClientContext, () => async () => {});
+const program = declareProgram({ ...PLAIN, version: '0' } as unknown as ClientContext, () => async () => {});
 const HIDDEN = ['run', 'ask-automation', 'check-update', 'complete'];
 
 const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
@@ -72,6 +73,9 @@ test('every command has an example in its help', () => {
     command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
     expect(help).toMatch(/\nExamples?:\n {2}\S/);
     expect(help).toMatch(/exit codes/i);
+    // Of a terminal of the usual width; a command to copy is not broken.
+    const lines = help.replace(/\nExamples?:\n[^]*/, '').split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
   }
 });
 

@@ -24,6 +24,7 @@ test.each([
   ['xyzzy', 'there is no command xyzzy.'],
   ['messages --limt 3', "unknown option '--limt' (Did you mean --limit?)."],
   ['--demo status', '--demo is an option of a command, and goes after it: postern status --demo'],
+  ['approvals --demo list', '--demo is an option of a command, and goes after it: postern approvals list --demo'],
   ['send +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
   ['send --demo +15550100 a b', 'unexpected argument b. Put the text in quotes.'],
 ])('"%s" is told: %s', async (line, sentence) => {

@@ -106,6 +106,7 @@ export class Service {
       approval: { ...this.#options.settings?.approval, ...settings.approval },
       search: { ...this.#options.settings?.search, ...settings.search },
       changes: { ...this.#options.settings?.changes, ...settings.changes },
+      ...(this.#options.settings?.fleet && { fleet: this.#options.settings.fleet }),
     };
     const toml = Object.entries(sections)
       .flatMap(([name, keys]) => [

@@ -181,6 +181,7 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     detail: 'Too many requests: try again in {seconds} s.',
+    hint: 'All clients share server.rate_limit_per_minute of config.toml; one that reads a stream or waits for events needs few.',
     example: { seconds: 42 },
   },
   headers_too_large: { status: 431, detail: 'The URL and the headers must not exceed 16 KiB.' },

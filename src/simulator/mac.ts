@@ -33,7 +33,7 @@ export interface RecordedCall {
   readonly bytes: Readonly<Record<string, string>>;
 }
 
-/** A Mac made of cardboard: a home folder with a chat.db that another process writes, an `osascript` and an `open`. */
+/** A simulated Mac: a home folder with a chat.db that another process writes, an `osascript` and an `open`. */
 export class SimulatedMac {
   readonly homeFolder: string;
   readonly chatDbPath: string;

@@ -88,7 +88,7 @@ function take(event) {
   item.querySelector('span').textContent = textOf(event);
   time.dateTime = at;
   time.textContent = timeOf(at);
-  // The whole of it, when somebody looks.
+  // As it came, when somebody looks.
   item.querySelector('details').addEventListener('toggle', () => {
     item.querySelector('pre').textContent = JSON.stringify(event, undefined, 2);
   });

@@ -3,7 +3,7 @@ import type { MacReport } from '../../domain/status.ts';
 import type { Counters, LabelledCount } from '../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
-/** Numbers for Prometheus (decision H). prom-client is loaded at the first request. */
+/** Metrics for Prometheus (decision H). prom-client is loaded at the first request. */
 export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {
   return {
     async getMetrics() {

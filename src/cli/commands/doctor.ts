@@ -87,7 +87,7 @@ function notAsked(
 function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
   if (demo === true) return 'Start it: postern demo';
   return platform === 'darwin' && configDir === undefined
-    ? 'Start the agent from the menu bar, or run: make install'
+    ? 'Run: postern start — or, if it was never installed: make install'
     : 'Start it: postern serve';
 }
 

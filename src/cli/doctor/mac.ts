@@ -25,7 +25,7 @@ async function agent(machine: Machine): Promise<Finding> {
         'problem',
         'agent',
         `The agent is loaded but does not run${job.lastExitCode === null ? '' : `; it ended with code ${job.lastExitCode}`}.`,
-        `Look into ${layout.logs}, then start it again from the menu bar.`,
+        `Look into ${layout.logs} (postern logs --errors), then run: postern restart`,
       );
     case 'no_session':
       return finding(
@@ -50,7 +50,7 @@ async function agent(machine: Machine): Promise<Finding> {
             'problem',
             'agent',
             'The agent is installed but not loaded: it was quit, or switched off.',
-            'Look in System Settings under General > Login Items & Extensions whether Postern is on, then start it from the menu bar.',
+            'Look in System Settings under General > Login Items & Extensions whether Postern is on, then run: postern start',
           );
   }
 }

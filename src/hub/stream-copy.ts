@@ -136,6 +136,7 @@ export class StreamCopy {
     const messages = await consumer.consume({ ...CONSUME });
     this.#messages = messages;
     if (this.#isClosed) return;
+    void stopWhenReset(messages);
     this.#trouble = undefined;
     this.#isCurrent = info.state.last_seq < from;
     this.#parts.onChecked?.(info);
@@ -261,6 +262,16 @@ export class StreamCopy {
       cancel = this.#parts.clock.after(ms, resolve);
     });
     cancel?.();
+  }
+}
+
+/**
+ * Ends the consumer instead of letting the client make it again: that one would go on at a sequence that may mean
+ * something else by now.
+ */
+async function stopWhenReset(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of messages.status()) {
+    if (type === 'reset') messages.stop();
   }
 }
 

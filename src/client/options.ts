@@ -63,6 +63,8 @@ export interface TrackedPage {
 
 export interface SendOptions {
   readonly recipient: string;
+  /** At a hub: the Mac that sends, by its id or by an address of its own. */
+  readonly from?: string;
   readonly body?: string;
   /** Paths on the machine of the service. */
   readonly attachments?: readonly string[];

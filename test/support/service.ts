@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly arguments?: readonly string[];
+  /** `serve` unless it is given. */
+  readonly command?: 'serve' | 'hub';
   /** A program that makes itself the service in the end, and its arguments. */
   readonly through?: readonly string[];
 }
@@ -119,12 +121,12 @@ export class Service {
 
   /** Starts the process, again after `kill` or `stop`. */
   async launch(): Promise<void> {
-    const { arguments: more = [], through = [], env } = this.#options;
+    const { arguments: more = [], command = 'serve', through = [], env } = this.#options;
     const [program, ...rest] = [
       ...through,
       process.execPath,
       MAIN,
-      'serve',
+      command,
       '--config-dir',
       this.configFolder,
       ...more,

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { appleDate } from '../../src/simulator/chat-database.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
+import { type ClientTarget, clientCases, HISTORY } from '../support/client-cases.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { Service } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+
+async function openHub(): Promise<ClientTarget> {
+  const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
+  const chat = database.chat('any;-;+15550100', ['+15550100']);
+  const handle = database.handle('+15550100');
+  let newestRow = 0;
+  // Of this moment: a new fleet is given what happened of late.
+  const write = (text: string): number => {
+    newestRow = database.message({ chat, text, handle_id: handle, date: appleDate(Date.now()) });
+    return newestRow;
+  };
+  for (let n = 0; n < HISTORY; n += 1) write(`history ${n}`);
+  const server = await NatsServer.forFleet(['m1']);
+  const fleet = { servers: [server.url] };
+  const agent = await Service.start({ chatDbPath: database.path, settings: { fleet: { ...fleet, mac: 'm1' } } });
+  const service = await Service.start({ chatDbPath: '/nowhere', settings: { fleet }, command: 'hub' });
+  return {
+    service,
+    isHub: true,
+    write,
+    newestRow: () => newestRow,
+    id: (own) => `m1~${own}`,
+    async dispose() {
+      for (const one of [service, agent]) await one.dispose();
+      await server.dispose();
+      database.close();
+    },
+  };
+}
+
+describeWithNats('the client, against a hub', () => clientCases(openHub));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Host } from './app/host.ts';
+import { listenOnSocket } from './app/socket.ts';
 import type { RunningApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Caller } from './domain/caller.ts';
@@ -179,6 +180,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     stream.start();
     webhooks.start();
     const url = await http.listen(config.server.host, config.server.port);
+    await listenOnSocket(config, http, log);
     webhooks.join();
     return { url, close: () => closers.close() };
   } catch (error) {

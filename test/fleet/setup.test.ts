@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createUser } from '@nats-io/nkeys';
 import { processEnvironment } from '../../src/config/environment.ts';
 import { checkConfigText } from '../../src/config/file.ts';
 import { FleetConnection } from '../../src/fleet/connection.ts';
@@ -11,7 +12,7 @@ import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { FleetServer } from '../support/fleet-server.ts';
+import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { collectingLog } from '../support/log.ts';
 import { describeWithNats } from '../support/nats-server.ts';
 import { postern } from '../support/postern.ts';
@@ -208,6 +209,41 @@ describeWithNats('postern fleet init --connect and status', () => {
       expect(after.stdout).toContain('postern-1, nats-server');
       expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ exitCode: 0, stderr: '' });
       expect((await postern(['fleet', 'status', '--dir', dir])).stderr).toContain('There is no Mac yet');
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test('postern doctor says what keeps a Mac out of its fleet', async () => {
+    const dir = newFolder();
+    await newFleet(dir, ['m7', 'm8']);
+    const server = await FleetServer.start(dir);
+    const home = join(base, 'mac');
+    mkdirSync(home, { mode: 0o700 });
+    const findings = async (keyFile: string): Promise<readonly string[]> => {
+      const config = [
+        '[auth]\napi_key = "0123456789abcdef"',
+        `[fleet]\nservers = ["${server.url}"]\nmac = "m7"\nkey_file = "${keyFile}"`,
+        'content = "plain"\n',
+      ];
+      writeFileSync(join(home, 'config.toml'), config.join('\n'), { mode: 0o600 });
+      const { stdout } = await postern(['doctor', '--config-dir', home, '--json']);
+      const { findings: all } = JSON.parse(stdout) as { findings: { name: string; state: string; sentence: string }[] };
+      return all.filter(({ name }) => name.startsWith('fleet')).map(({ name, state }) => `${name} ${state}`);
+    };
+    try {
+      const own = join(dir, 'macs/m7/nats.key');
+      expect(await findings(join(dir, 'none'))).toEqual(['fleet_files problem']);
+      expect(await findings(own)).toEqual([
+        'fleet_files ok',
+        'fleet_servers ok',
+        'fleet_streams problem',
+        'fleet_streams problem',
+      ]);
+      await postern(['fleet', 'init', '--connect', '--dir', dir]);
+      expect(await findings(own)).toEqual(['fleet_files ok', 'fleet_servers ok']);
+      writeFileSync(join(home, 'other.key'), createUser().getSeed(), { mode: 0o644 });
+      expect(await findings(join(home, 'other.key'))).toEqual(['fleet_files warning', 'fleet_servers problem']);
     } finally {
       await server.stop();
     }

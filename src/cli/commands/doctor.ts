@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { layoutOf } from '../../../installer/layout.ts';
 import { type Machine, pause } from '../../../installer/machine.ts';
 import { portState } from '../../../installer/port.ts';
@@ -8,8 +10,9 @@ import { described } from '../../mac/port-listeners.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
 import { type Finding, finding, ok } from '../doctor/finding.ts';
+import { fleetFindings } from '../doctor/fleet.ts';
 import { macFindings } from '../doctor/mac.ts';
-import { askService } from '../doctor/service.ts';
+import { askHub, askService } from '../doctor/service.ts';
 import { json, printable, wrapped } from '../output/text.ts';
 import { thisMachine } from '../this-machine.ts';
 
@@ -47,16 +50,24 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine)));
+  // A hub needs nothing of the Mac that it may run on.
+  const isHub = existsSync(join(folder, 'hub.db'));
+  if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
 
-  const { server, auth, backend } = reading.config;
+  const { server, auth, backend, fleet } = reading.config;
   const socket = trustedSocketOf(reading.config);
   if ('reason' in socket) {
     findings.push(notAsked(socket.reason, server), chatDatabase(backend.chatDbPath, false));
     return findings;
   }
   const client = new PosternClient({ socketPath: socket.path, key: auth.apiKey, timeoutMs: ANSWER_LIMIT_MS });
+  if (fleet !== undefined && isHub) {
+    const { findings: found, isUp } = await askHub(client, socket.path);
+    findings.push(...found);
+    if (!isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
+    return [...findings, ...(await fleetFindings(fleet, 'hub'))];
+  }
   const asked = await askService(client, {
     place: socket.path,
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
@@ -67,6 +78,8 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   findings.push(...asked.findings);
   if (!asked.isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
+  const mac = asked.mac ?? fleet?.mac ?? '';
+  if (fleet !== undefined && mac !== '') findings.push(...(await fleetFindings(fleet, { mac })));
   return findings;
 }
 

@@ -2,9 +2,9 @@ import { join, resolve } from 'node:path';
 import { configFolder } from '../../config/environment.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
+import type { Manager } from '../../fleet/connect-once.ts';
 import { type ServerAddress, serverAddress } from '../../fleet/setup/addresses.ts';
 import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
-import type { Manager } from '../../fleet/setup/operator-connection.ts';
 import { serverFiles } from '../../fleet/setup/server-config.ts';
 import type * as streams from '../../fleet/streams.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -149,7 +149,8 @@ async function withServers(
   folder: FleetFolder,
   work: (streams: Streams, jsm: Manager) => Promise<void>,
 ): Promise<void> {
-  const { connectOperator, managerOf } = await import('../../fleet/setup/operator-connection.ts');
+  const { managerOf } = await import('../../fleet/connect-once.ts');
+  const { connectOperator } = await import('../../fleet/setup/operator-connection.ts');
   const connection = await connectOperator(folder, 'operator');
   try {
     await work(await import('../../fleet/streams.ts'), await managerOf(connection));

@@ -1,12 +1,12 @@
 import type { FleetReport } from '../../domain/ports/fleet.ts';
-import type { ChangesReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { ChangesReport, MacReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { json, oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
-/** `postern status`: the running service's account of itself. 69 while it cannot read Messages. */
+/** `postern status`: the running service's account of itself. 69 while it cannot read Messages, or a hub its fleet. */
 export function status(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client, place }) => {
     const report = await client.status();
@@ -41,6 +41,7 @@ function lines(report: StatusReport, place: string): readonly Line[] {
     changes,
     search,
     fleet,
+    macs,
     permissions,
   } = report;
   const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
@@ -48,12 +49,16 @@ function lines(report: StatusReport, place: string): readonly Line[] {
   return [
     line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
     line(
-      'Messages',
+      macs === undefined ? 'Messages' : 'Servers',
       `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
       backend.connected ? 'green' : 'red',
     ),
-    line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
-    line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
+    ...(macs === undefined
+      ? [
+          line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
+          line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
+        ]
+      : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...troubled.map(({ origin, state, last_error: why, consecutive_failures: times }) => {
       const what = state === 'held' ? 'holds an event until it succeeds' : `failed ${times} times`;
@@ -101,6 +106,17 @@ function permissionStyle(state: StatusReport['permissions'][number]['state']): S
 function fleetText({ mac, state, behind, problem }: FleetReport): string {
   const lag = behind === 0 ? '' : `, ${behind} rows behind`;
   return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
+}
+
+/** At a hub: each Mac, the troubled ones with what is wrong. */
+function macLines(macs: readonly MacReport[]): readonly Line[] {
+  if (macs.length === 0) return [line('Macs', 'none yet')];
+  return macs.map(({ id, state, seen_s: seenS, behind, backend }, place) => {
+    const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
+    const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
+    const text = oneLine(`${id}, ${state}, heard of ${shownSpan(seenS)} ago${lag}${cannotRead}`);
+    return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
+  });
 }
 
 function line(name: string, text: string, style?: Style): Line {

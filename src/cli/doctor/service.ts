@@ -1,6 +1,6 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
-import type { StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 /** What the running service said; undefined when it is not there to ask. */
@@ -8,6 +8,49 @@ export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
+  /** Its id in the fleet, which the configuration need not name. */
+  readonly mac?: string | undefined;
+}
+
+/** At a hub there are neither rows of its own nor permissions, but Macs. */
+export async function askHub(client: PosternClient, place: string): Promise<Asked> {
+  const status = await answered(client.status());
+  if (isPosternError(status)) {
+    const found = troubleOf(status, place, 'Start it: postern hub');
+    return { findings: [found], isUp: false, isConnected: false };
+  }
+  const { backend, macs = [], version, webhooks } = status;
+  const { connected, message } = backend;
+  return {
+    findings: [
+      ok('service', `The hub answers at ${place}.`),
+      ok('running_version', `Version ${version} is running.`),
+      connected
+        ? ok('connection', 'It is connected with the fleet.')
+        : finding('problem', 'connection', message ?? 'It is not connected with the fleet.', 'See fleet_servers.'),
+      ...macs.map(macFinding),
+      ...webhookFindings(webhooks),
+    ],
+    isUp: true,
+    isConnected: connected,
+  };
+}
+
+function macFinding({ id, state, seen_s: seenS, behind, backend, version }: MacReport): Finding {
+  const name = `mac ${id}`;
+  if (state === 'away') {
+    const hint = 'Is it on, is its line up, does Postern run there? postern doctor on it says more.';
+    return finding('warning', name, `${id} is away: it was last heard of ${seenS} s ago.`, hint);
+  }
+  if (state === 'unreadable') {
+    const hint = 'Its content.key and that of this hub do not belong together: postern fleet add and rotate make them.';
+    return finding('problem', name, `${id} is there, and what it says cannot be opened.`, hint);
+  }
+  if (backend?.connected === false) {
+    const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
+    return finding('problem', name, sentence, 'postern doctor on that Mac says more.');
+  }
+  return ok(name, `${id} is there, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
 
 /** Asks the service itself: at most four requests, the first three at least a second apart. */
@@ -57,6 +100,7 @@ export async function askService(
       ...webhookFindings(status.webhooks),
       ...contactFindings(status),
       ...searchFindings(status),
+      ...fleetFindings(status),
     );
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
   else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
@@ -70,7 +114,8 @@ export async function askService(
   findings.push(...reports.map((report) => permission(report, program, prompt)));
   const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
   if (prompt && isAllowed) findings.push(await account(client));
-  return { findings, isUp: true, isConnected: connected };
+  const mac = isPosternError(status) ? undefined : status.fleet?.mac;
+  return { findings, isUp: true, isConnected: connected, mac };
 }
 
 /** The service asks Messages: this terminal would need a permission of its own, and macOS would ask for it. */
@@ -124,6 +169,18 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
       ? `All ${rows} messages can be searched.`
       : `The search index has ${rows} of some ${total} rows.`;
   return [ok('search', sentence)];
+}
+
+/** None where this Mac is on its own. */
+function fleetFindings({ fleet }: StatusReport): readonly Finding[] {
+  if (fleet === undefined) return [];
+  const { mac, state, behind, problem } = fleet;
+  if (state === 'refused') return [finding('problem', 'fleet', problem ?? `Another Mac is ${mac} already.`, null)];
+  if (problem !== null) {
+    const hint = 'Its own clients are served all the same. See fleet_servers.';
+    return [finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint)];
+  }
+  return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`)];
 }
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {

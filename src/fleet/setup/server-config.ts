@@ -3,6 +3,7 @@ import type { Rights } from './rights.ts';
 
 /** Of the port of a server: where the others of its cluster reach it. */
 const CLUSTER_PORT_DISTANCE = 2000;
+const HANDSHAKE_SECONDS = 10;
 const SYNC_INTERVAL_SINCE = [2, 10];
 
 /** A user by its public key. Without rights it may do everything in its account. */
@@ -41,6 +42,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
   if (own === undefined) throw new RangeError(`There is no server ${index}.`);
   const files = serverFiles(index, servers.length);
   const tls = [`cert_file: "./${files.certificate}"`, `key_file: "./${files.key}"`, `ca_file: "./${AUTHORITY_FILE}"`];
+  const timeout = `timeout: ${HANDSHAKE_SECONDS}`;
   return [
     '# A nats-server for a fleet of Postern, to start from: change what you like.',
     `# Start it in the folder of this file: nats-server -c ${files.config}`,
@@ -52,8 +54,11 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
     ...syncLines(serverVersion),
     '}',
     '',
-    ...(own.isLoopback ? [] : section('tls', tls)),
+    ...(own.isLoopback ? [] : section('tls', [...tls, timeout])),
     ...(servers.length === 1 ? [] : section('cluster', clusterLines(plan, own, tls))),
+    '# How long a client has to show its key: the default of two seconds is little for a slow line.',
+    `authorization { ${timeout} }`,
+    '',
     '# Who may do what. postern fleet add, revoke and adopt write it again; this server reads it again at SIGHUP.',
     `include "./${USERS_FILE}"`,
     '',

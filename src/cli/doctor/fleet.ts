@@ -1,0 +1,47 @@
+import type { FleetSettings } from '../../domain/fleet.ts';
+import type { FleetExamination, Member } from '../../fleet/examine.ts';
+import { quoted } from '../context.ts';
+import { type Finding, finding, ok } from './finding.ts';
+
+/** What keeps this Mac or hub from taking part in its fleet. The code of NATS is loaded only now. */
+export async function fleetFindings(settings: FleetSettings, member: Member): Promise<readonly Finding[]> {
+  const { examineFleet } = await import('../../fleet/examine.ts');
+  return findingsOf(await examineFleet(settings, member), settings, member);
+}
+
+function findingsOf(found: FleetExamination, settings: FleetSettings, member: Member): readonly Finding[] {
+  const findings = [
+    ...found.files.map((sentence) => finding('problem', 'fleet_files', sentence, MAKE_FILES)),
+    ...found.openFiles.map((path) =>
+      finding('warning', 'fleet_files', `Others on this machine can read ${path}.`, `Run: chmod 600 ${quoted(path)}`),
+    ),
+  ];
+  if (findings.length === 0) findings.push(ok('fleet_files', 'The files of the fleet can be used.'));
+  const servers = settings.servers.join(', ');
+  if (found.refusal !== undefined) {
+    const sentence = `No server of the fleet lets this ${member === 'hub' ? 'hub' : 'Mac'} in (${servers}): ${found.refusal}.`;
+    findings.push(finding('problem', 'fleet_servers', sentence, adviceFor(found.refusal, member)));
+  }
+  if (found.missing !== undefined) {
+    findings.push(ok('fleet_servers', `The fleet lets it in (${servers}).`));
+    for (const sentence of found.missing) {
+      findings.push(
+        finding('problem', 'fleet_streams', sentence, 'Where the fleet was set up: postern fleet init --connect'),
+      );
+    }
+  }
+  return findings;
+}
+
+const MAKE_FILES = 'Copy the files that postern fleet init (for hubs) or postern fleet add (for a Mac) made.';
+
+function adviceFor(refusal: string, member: Member): string {
+  if (/authorization/i.test(refusal)) {
+    const add = member === 'hub' ? '' : ` Was it added (postern fleet add ${member.mac})?`;
+    return `The servers do not know this key.${add} Did they read users.conf again (nats-server --signal reload)?`;
+  }
+  if (/certificate|altname|tls/i.test(refusal)) {
+    return 'fleet.ca_file must hold the certificate of the authority, and fleet.servers the names that are in their certificates.';
+  }
+  return 'Is nats-server running there? Does a firewall let this machine reach it?';
+}

@@ -5,6 +5,7 @@ import { call, currentKey, newestOffset, useKey } from './api.js';
 import { offerViewer } from './attachments.js';
 import { focusConversations, offerConversations, showConversations } from './conversations.js';
 import { element, say } from './elements.js';
+import { isHub, noteFleet, offerMacs, showMacs } from './fleet.js';
 import { watchHealth } from './health.js';
 import { forgetKey, isRemembered, keepKey, keyInAddress } from './kept-key.js';
 import { listen, offerFilter } from './live.js';
@@ -28,6 +29,7 @@ async function enter(candidate) {
   try {
     const status = await call('status');
     noteDemo(status);
+    noteFleet(status);
     const position = await newestPosition(status);
     await showConversations();
     keepKey(candidate, element('remember').checked);
@@ -44,6 +46,7 @@ async function enter(candidate) {
 }
 
 async function newestPosition({ newest_event: newest }) {
+  if (isHub()) return { after: newest.offset, hasChanges: false };
   const offset = await newestOffset();
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
@@ -95,6 +98,7 @@ async function showView() {
     if (route.view === 'messages') await showMessagesView(route);
     else if (route.view === 'webhooks') await showWebhooks();
     else if (route.view === 'access') await showAccess();
+    else if (route.view === 'macs') await showMacs();
     else if (route.view === 'settings') showSettings(await call('status'));
   } catch (error) {
     say(route.view === 'webhooks' ? 'webhook-result' : 'send-result', error.message, true);
@@ -117,6 +121,7 @@ addEventListener('hashchange', () => {
   else void enter(key);
 });
 offerConversations();
+offerMacs(showConversations);
 offerThread();
 offerMessagesView();
 offerSending();

@@ -1,5 +1,6 @@
 import { pageOf } from './api.js';
 import { copyOf, element, personOf, shortTimeOf, timeOf } from './elements.js';
+import { isHub, isOfChosenMac, macOf, macTag, partsToInclude } from './fleet.js';
 import { currentRoute, goTo, pathOfConversation } from './route.js';
 
 /** There are so many colours in conversations.css. */
@@ -33,16 +34,18 @@ export const shownName = (id) => known.get(id)?.button.title ?? id;
 export const conversationOf = (id) => known.get(id)?.conversation;
 
 export async function showConversations(options) {
-  const page = await pageOf(`conversations?limit=${AT_ONCE}&include=details,contacts`, options);
+  const page = await pageOf(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, options);
+  showMissing(page.headers.get('Postern-Partial'));
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
   known.clear();
-  items = page.items.map(itemOf);
+  items = chosenIn(page.items).map(itemOf);
   place();
   next = page.next;
   element('conversation-none').hidden = page.items.length > 0;
   showUnread();
   markCurrent();
   if (focused !== undefined) known.get(focused)?.button.focus();
+  fillList();
 }
 
 async function showMore() {
@@ -51,14 +54,29 @@ async function showMore() {
   try {
     const page = await pageOf(next);
     next = page.next;
-    // One that has a new message since the page before comes twice.
-    items.push(...page.items.filter(({ id }) => !known.has(id)).map(itemOf));
+    items.push(...chosenIn(page.items).map(itemOf));
     place();
   } catch {
     // The next scroll asks again.
+    return;
   } finally {
     isLoading = false;
   }
+  fillList();
+}
+
+/** Those to show that are not in the list: one with a new message since the page before comes twice. */
+const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
+
+/** A page may have little of the Mac that is looked at, and what does not scroll asks for no more. */
+function fillList() {
+  const isShort = list.clientHeight > 0 && list.scrollHeight <= list.clientHeight;
+  if (isHub() && next !== undefined && isShort) void showMore();
+}
+
+function showMissing(macs) {
+  element('partial').hidden = macs === null;
+  element('partial').textContent = macs === null ? '' : `Without ${macs}: away.`;
 }
 
 /** The list is the first thing a keyboard reaches after the key. */
@@ -74,6 +92,7 @@ export function markCurrent() {
 
 /** Shows a new message in the list; a conversation that is not there yet brings a new list. */
 export async function noteMessage(message) {
+  if (!isOfChosenMac(message.conversation_id)) return;
   const entry = known.get(message.conversation_id);
   if (entry === undefined) {
     if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
@@ -147,6 +166,8 @@ function itemOf(conversation) {
     [...conversation.id].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 0) % HUES,
   );
   item.querySelector('strong').textContent = name;
+  const mac = macOf(conversation.id);
+  if (mac !== undefined) item.querySelector('strong').prepend(macTag(mac));
   button.title = name;
   button.dataset.id = conversation.id;
   button.addEventListener('click', () => goTo(pathOfConversation(conversation.id)));

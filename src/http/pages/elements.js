@@ -31,3 +31,10 @@ export function shortTimeOf(iso) {
 }
 
 const isToday = (time) => time.toDateString() === new Date().toDateString();
+
+/** A stretch of time, roughly. */
+export function spanOf(seconds) {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}

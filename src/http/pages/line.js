@@ -1,4 +1,5 @@
 import { API, call, currentKey } from './api.js';
+import { isHub } from './fleet.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 /** The close code for an offset that means nothing any more. */
@@ -40,7 +41,7 @@ export class Line {
     const url = new URL('ws', API);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', currentKey());
-    url.searchParams.set('include', 'details,contacts');
+    if (!isHub()) url.searchParams.set('include', 'details,contacts');
     for (const [name, value] of this.#position()) url.searchParams.set(name, value);
     const socket = new WebSocket(url);
     this.#socket = socket;

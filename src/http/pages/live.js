@@ -1,5 +1,6 @@
 import { noteMessage, noteRead, showConversations, shownName } from './conversations.js';
 import { copyOf, element, personOf, say, timeOf } from './elements.js';
+import { macTag } from './fleet.js';
 import { showHealth } from './health.js';
 import { Line } from './line.js';
 import { addMessage, noteReaction, reloadThread, removeMessage, updateMessage } from './thread.js';
@@ -85,6 +86,7 @@ function take(event) {
   const who = item.querySelector('b');
   who.textContent = whoIn(data);
   who.title = data.sender ?? '';
+  if (data.mac !== undefined) who.before(macTag(data.mac), ' ');
   item.querySelector('span').textContent = textOf(event);
   time.dateTime = at;
   time.textContent = timeOf(at);

@@ -3,6 +3,7 @@
 import { call } from './api.js';
 import { markCurrent, nameOf, shownName } from './conversations.js';
 import { element, say } from './elements.js';
+import { macOf, macTag, partsToInclude } from './fleet.js';
 import { isNewConversation, writeTo } from './send.js';
 import { showSpeakers } from './speak.js';
 import { closeConversation, openConversation, openedConversation } from './thread.js';
@@ -30,7 +31,7 @@ export async function showMessagesView({ id, message }) {
   }
   const isSame = id === openedConversation() && message === shownMessage;
   const isByKeyboard = document.activeElement?.matches('#conversation-list button:focus-visible');
-  element('thread-title').textContent = shownName(id);
+  showTitle(id, shownName(id));
   element('copy-id').hidden = false;
   writeTo(id);
   if (shownName(id) === id) void showName(id);
@@ -42,6 +43,12 @@ export async function showMessagesView({ id, message }) {
   const opened = openConversation(id, found);
   showSpeakers();
   await opened;
+}
+
+function showTitle(id, name) {
+  const mac = macOf(id);
+  element('thread-title').textContent = name;
+  if (mac !== undefined) element('thread-title').prepend(macTag(mac));
 }
 
 async function messageOf(id) {
@@ -57,8 +64,8 @@ async function messageOf(id) {
 /** Of one that is not in the list, because it is old. */
 async function showName(id) {
   try {
-    const name = nameOf(await call(`conversations/${encodeURIComponent(id)}?include=contacts`));
-    if (id === openedConversation()) element('thread-title').textContent = name;
+    const name = nameOf(await call(`conversations/${encodeURIComponent(id)}?include=${partsToInclude()}`));
+    if (id === openedConversation()) showTitle(id, name);
   } catch (error) {
     say('send-result', error.message, true);
   }

@@ -1,6 +1,6 @@
 // Where the person is: a view, and in it one thing. It is in the address, so that Back, a reload and a bookmark work.
 
-const VIEWS = ['messages', 'events', 'webhooks', 'access', 'settings'];
+const VIEWS = ['messages', 'events', 'webhooks', 'macs', 'access', 'settings'];
 
 /** `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks`, … */
 export function currentRoute() {

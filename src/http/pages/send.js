@@ -1,6 +1,7 @@
 import { call, upload } from './api.js';
 import { showConversations } from './conversations.js';
 import { copyOf, element, say } from './elements.js';
+import { isHub, partsToInclude, senderMac } from './fleet.js';
 import { goTo, pathOfConversation } from './route.js';
 import { enterSends } from './settings.js';
 import { addMessage, openedConversation, updateMessage } from './thread.js';
@@ -25,6 +26,7 @@ export const isNewConversation = () => recipient.parentElement.hidden === false 
 export function writeTo(id) {
   recipient.parentElement.hidden = id !== undefined;
   recipient.required = id === undefined;
+  element('from').parentElement.hidden = id !== undefined;
   if (id !== undefined) recipient.value = id;
   else if (recipient.value.includes(';')) recipient.value = '';
   say('send-result', '');
@@ -69,6 +71,7 @@ export function offerSending() {
 }
 
 function addFiles(added) {
+  if (isHub()) return; // A hub takes no files.
   files = [...files, ...added];
   showFiles();
 }
@@ -102,9 +105,15 @@ async function send() {
       ids.push(await upload(file));
     }
     say('send-result', 'Sending …');
+    const from = recipient.parentElement.hidden ? undefined : senderMac();
     const message = await call('messages', {
       method: 'POST',
-      body: { recipient: recipient.value, body: body.value, ...(ids.length > 0 && { attachment_ids: ids }) },
+      body: {
+        recipient: recipient.value,
+        body: body.value,
+        ...(ids.length > 0 && { attachment_ids: ids }),
+        ...(from !== undefined && { from }),
+      },
     });
     body.value = '';
     files = [];
@@ -135,13 +144,15 @@ async function noteSent(message, place) {
 
 /** The size of a picture decides whether it is shown as it is. */
 async function withDetails(message) {
-  return call(`messages/${message.id}?include=details,contacts`).catch(() => message);
+  return call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 }
 
 /** Until the message is delivered, or somebody else needs the requests. */
 function lookAgain(id, turn) {
   setTimeout(async () => {
-    const message = await call(`messages/${id}?include=contacts`, { isByItself: true }).catch(() => undefined);
+    const message = await call(`messages/${id}?include=${partsToInclude()}`, { isByItself: true }).catch(
+      () => undefined,
+    );
     if (message === undefined) return;
     updateMessage(message, []);
     if (['pending', 'sent'].includes(message.status) && turn + 1 < LOOK_AGAIN_MS.length) lookAgain(id, turn + 1);

@@ -2,6 +2,7 @@
 
 import { pageOf } from './api.js';
 import { element, say } from './elements.js';
+import { partsToInclude } from './fleet.js';
 import { arrange, messageItem, reactionMark } from './message-item.js';
 
 const FIRST = 50;
@@ -87,7 +88,7 @@ async function show(wanted) {
 }
 
 const pathOf = (query) =>
-  `messages?include=details,contacts&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
+  `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(openId)}&${new URLSearchParams(query)}`;
 const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
 /** The newest messages, oldest first, if the wanted one is among them, else those from it on. */

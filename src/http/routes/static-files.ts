@@ -63,6 +63,7 @@ const CONSOLE_MODULES = [
   'budget',
   'conversations',
   'elements',
+  'fleet',
   'health',
   'kept-key',
   'keys',
@@ -91,6 +92,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/console/messages.css': 'messages.css',
   '/console/search.css': 'search.css',
   '/console/access.css': 'access.css',
+  '/console/fleet.css': 'fleet.css',
   '/console/icon.svg': 'icon.svg',
   // Where browsers look for it by themselves.
   '/favicon.ico': 'icon.svg',

@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo install uninstall build docs release mcpb test test-faults lint typecheck check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build docs release mcpb test test-faults lint typecheck check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -24,6 +24,9 @@ run: $(PROGRAM) ## serve: on a Mac for real, elsewhere the demo
 
 demo: $(PROGRAM) ## serve a simulated Mac
 	@node $(PROGRAM) demo
+
+fleet: $(PROGRAM) ## serve three simulated Macs behind two hubs (FLEET=3: a cluster); needs nats-server
+	@node demo/fleet.mjs
 
 install: $(PROGRAM) ## on a Mac: run at every login (ARGS=--renew-runtime, --no-wait)
 	@node $(PROGRAM) install $(ARGS)

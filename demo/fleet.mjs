@@ -1,0 +1,234 @@
+// A whole fleet on this machine: a real nats-server (FLEET=3: a cluster), three simulated Macs, two hubs, and a balancer
+// in front of the hubs. Keys are made on the spot; everything is gone when it ends. `make fleet` runs it.
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { startBalancer } from './balancer.mjs';
+import { Children } from './children.mjs';
+
+const MACS = ['m1', 'm2', 'm3'];
+const HUBS = ['hub-1', 'hub-2'];
+const START_MS = 60_000;
+const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+const version = serverVersion();
+if (version === undefined) {
+  console.error('make fleet needs nats-server, and there is none on PATH.');
+  console.error('  Debian, Ubuntu: apt install nats-server    macOS: brew install nats-server');
+  process.exit(69);
+}
+const count = process.env.FLEET === '3' ? 3 : 1;
+const folder = mkdtempSync(join(realpathSync(tmpdir()), 'postern-fleet-'));
+const fleet = join(folder, 'fleet');
+const children = new Children(folder);
+let balancer;
+let isEnding = false;
+process.on('exit', () => children.killAll());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void end(0));
+
+try {
+  await start();
+} catch (error) {
+  if (!isEnding) {
+    console.error(`The fleet does not start: ${error.message}\n${lastLines()}`);
+    await end(1);
+  }
+}
+
+async function start() {
+  const servers = await freePorts(count, 2000);
+  const addresses = servers.flatMap((port) => ['--server', `127.0.0.1:${port}`]);
+  postern('init', '--server-version', version, '--content', 'encrypted', ...addresses);
+  for (const mac of MACS) postern('add', mac, '--offline');
+  for (const index of servers.keys()) {
+    const suffix = count === 1 ? '' : `-${index + 1}`;
+    const args = ['-c', `nats-server${suffix}.conf`];
+    children.start(`nats${suffix}`, { command: 'nats-server', args, cwd: join(fleet, 'server') });
+  }
+  await until('the streams', () => postern('init', '--connect'));
+
+  const key = randomUUID();
+  const urls = servers.map((port) => `nats://127.0.0.1:${port}`);
+  const ports = await freePorts(MACS.length + HUBS.length);
+  for (const [index, mac] of MACS.entries()) {
+    const files = join(fleet, 'macs', mac);
+    const home = configure(mac, { port: ports[index], key, urls, files, mac });
+    mkdirSync(join(home, 'home'), { mode: 0o700 });
+    children.start(mac, { command: process.execPath, args: [program, 'demo', '--dir', home], cwd: folder });
+  }
+  const hubPorts = ports.slice(MACS.length);
+  for (const [index, hub] of HUBS.entries()) {
+    const home = configure(hub, { port: hubPorts[index], key, urls, files: join(fleet, 'hub') });
+    children.start(hub, { command: process.execPath, args: [program, 'hub', '--config-dir', home], cwd: folder });
+  }
+  balancer = await startBalancer(Number(process.env.PORT ?? 3001), hubPorts).catch(() => startBalancer(0, hubPorts));
+  for (const [index, hub] of HUBS.entries())
+    await until(hub, () => isComplete(`http://127.0.0.1:${hubPorts[index]}`, key));
+  introduce(`http://127.0.0.1:${balancer.port}`, key, hubPorts);
+  listenToPerson();
+}
+
+/** The folder of a Mac or a hub, with its config.toml. */
+function configure(name, { port, key, urls, files, mac }) {
+  const home = join(folder, name);
+  mkdirSync(home, { mode: 0o700 });
+  const text = JSON.stringify;
+  const lines = [
+    '[server]',
+    `port = ${port}`,
+    'rate_limit_per_minute = 6000',
+    '[auth]',
+    `api_key = ${text(key)}`,
+    ...(mac === undefined ? [] : ['[backend]', 'poll_interval_ms = 250']),
+    '[fleet]',
+    `servers = [${urls.map((url) => text(url)).join(', ')}]`,
+    ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
+    `key_file = ${text(join(files, 'nats.key'))}`,
+    'content = "encrypted"',
+    `content_key_file = ${text(join(files, 'content.key'))}`,
+    '',
+  ];
+  writeFileSync(join(home, 'config.toml'), lines.join('\n'), { mode: 0o600 });
+  return home;
+}
+
+/** True once a hub has all Macs. */
+async function isComplete(url, key) {
+  const response = await fetch(`${url}/api/v1/status`, { headers: { 'X-API-Key': key } });
+  const { macs = [] } = await response.json();
+  return macs.length === MACS.length && macs.every(({ state }) => state === 'present');
+}
+
+function introduce(url, key, hubPorts) {
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, `${key}\n`, { mode: 0o600 });
+  const header = `-H "X-API-Key: $(cat ${keyFile})"`;
+  const postern = `node ${program}`;
+  console.log(`
+${count === 1 ? 'One nats-server' : `${count} nats-servers`} ${version}, ${MACS.length} simulated Macs (${MACS.join(', ')}), ${HUBS.length} hubs (ports ${hubPorts.join(', ')}).
+No real message is read or sent. Everything is in ${folder}.
+
+The fleet, through the balancer:
+  curl ${header} ${url}/api/v1/status
+  curl ${header} '${url}/api/v1/messages?limit=3'
+Events of all Macs (another hub goes on when one ends):
+  curl -N ${header} -H 'Accept: text/event-stream' '${url}/api/v1/events?after=0'
+Send: several Macs know +15550100, so say from which
+  curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello", "from": "m2"}' ${url}/api/v1/messages
+In a browser:
+  ${postern} open --url ${url} --key-file ${keyFile}
+What the servers say:
+  ${postern} fleet status --dir ${fleet}
+
+Break something here: kill, pause, resume or start one of ${children.names.join(', ')}. For example: kill hub-1
+Ctrl+C ends it.`);
+}
+
+/** Faults by name, one a line. */
+function listenToPerson() {
+  let done = Promise.resolve();
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const [what = '', name = ''] = line.trim().split(/\s+/);
+    if (what !== '') done = done.then(() => act(what, name));
+  });
+}
+
+async function act(what, name) {
+  const actions = {
+    kill: () => children.kill(name),
+    pause: () => children.signal(name, 'SIGSTOP'),
+    resume: () => children.signal(name, 'SIGCONT'),
+    start: () => children.start(name),
+  };
+  if (!Object.hasOwn(actions, what) || !children.names.includes(name)) {
+    return console.log(`Type kill, pause, resume or start, and one of ${children.names.join(', ')}.`);
+  }
+  const wasRunning = children.isRunning(name);
+  if (wasRunning === (what === 'start')) return console.log(`${name} ${wasRunning ? 'runs already' : 'does not run'}.`);
+  await actions[what]();
+  console.log(`${name}: ${what}`);
+}
+
+/** In the reverse order of starting; the servers last, so that the others can say that they leave. */
+async function end(code) {
+  if (isEnding) return;
+  isEnding = true;
+  process.stdin.destroy();
+  balancer?.close();
+  await Promise.all([...HUBS, ...MACS].map((name) => children.stop(name)));
+  await Promise.all(children.names.map((name) => children.stop(name)));
+  rmSync(folder, { recursive: true, force: true });
+  process.exit(code);
+}
+
+function postern(command, ...args) {
+  try {
+    return execFileSync(process.execPath, [program, 'fleet', command, ...args, '--dir', fleet], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    throw new Error(String(error.stderr).trim() || error.message);
+  }
+}
+
+function serverVersion() {
+  try {
+    return /\bv?(\d+\.\d+\.\d+)/.exec(execFileSync('nats-server', ['--version'], { encoding: 'utf8' }))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Free ones of loopback; with `distance`, those so far above them are free too. */
+async function freePorts(wanted, distance = 0) {
+  const found = new Map();
+  while (found.size < wanted) {
+    const server = await listening(0);
+    const { port } = server.address();
+    const second = distance === 0 ? undefined : await listening(port + distance).catch(() => undefined);
+    if (distance === 0 || second !== undefined) found.set(port, [server, second]);
+    else server.close();
+  }
+  for (const server of [...found.values()].flat()) server?.close();
+  return [...found.keys()];
+}
+
+async function listening(port) {
+  const server = createServer();
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  return server;
+}
+
+/** The end of what each program printed. */
+function lastLines() {
+  return children.names
+    .map(
+      (name) =>
+        `${name}: ${readFileSync(join(folder, `${name}.log`), 'utf8')
+          .trim()
+          .split('\n')
+          .slice(-3)
+          .join('\n  ')}`,
+    )
+    .join('\n');
+}
+
+async function until(what, ask) {
+  const start = performance.now();
+  for (;;) {
+    let problem = 'it is not complete';
+    try {
+      if ((await ask()) !== false) return;
+    } catch (error) {
+      problem = error.message;
+    }
+    if (isEnding) throw new Error('it was stopped');
+    if (performance.now() - start > START_MS) throw new Error(`${what} took longer than a minute (${problem}).`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

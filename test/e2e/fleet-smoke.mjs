@@ -1,0 +1,143 @@
+// Runs `make fleet` as a person would: reads what it prints, uses the fleet through the balancer, breaks things, and ends
+// it with Ctrl+C. Exits 0 or 1. Needs nats-server; FLEET=3 takes a cluster.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const fleet = spawn(process.execPath, ['demo/fleet.mjs'], {
+  cwd: root,
+  stdio: ['pipe', 'pipe', 'inherit'],
+  env: { ...process.env, PORT: '0' },
+});
+let output = '';
+fleet.stdout.on('data', (chunk) => (output += chunk));
+const exited = once(fleet, 'exit');
+let failed = false;
+const deadline = setTimeout(() => fail(new Error('it took longer than four minutes')), 240_000);
+
+try {
+  await until('the fleet starts', async () => output.includes('Ctrl+C ends it.') || fleet.exitCode !== null);
+  const url = /curl .* (http:\/\/127\.0\.0\.1:\d+)\/api/.exec(output)?.[1] ?? '';
+  const folder = /Everything is in (\S+)\.\n/.exec(output)?.[1] ?? '';
+  const key = readFileSync(`${folder}/key`, 'utf8').trim();
+  const ask = (path, { body, ...options } = {}) =>
+    fetch(`${url}/api/v1/${path}`, {
+      ...options,
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      // A connection of its own for each request, so that the balancer takes the hubs in turn.
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json', Connection: 'close', ...options.headers },
+    });
+  const json = async (path, options) => (await ask(path, options)).json();
+
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { macs } = await json('status');
+    equal(
+      'Macs of a hub',
+      macs.map(({ id, state }) => `${id} ${state}`),
+      ['m1 present', 'm2 present', 'm3 present'],
+    );
+  }
+  const listed = await json('messages?limit=9');
+  equal('Macs in one list', new Set(listed.map(({ mac }) => mac)).size, 3);
+
+  const deliveries = [];
+  const receiver = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    deliveries.push(JSON.parse(Buffer.concat(chunks)));
+    response.writeHead(204).end();
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const target = `http://127.0.0.1:${receiver.address().port}/`;
+  await until('a webhook is registered', async () => {
+    const { status } = await ask('webhooks', { body: { url: target, events: ['message.sent'] } });
+    return status === 201;
+  });
+
+  const unclear = await ask('messages', { body: { recipient: '+15550100', body: 'From whom?' } });
+  equal('a send without a Mac', [unclear.status, (await unclear.json()).code], [422, 'from_required']);
+  const send = { body: { recipient: '+15550100', body: 'Hello', from: 'm2' }, headers: { 'Idempotency-Key': 'once' } };
+  const sent = [await json('messages', send), await json('messages', send)];
+  equal('one key at two hubs', [sent[0].mac, sent[1].id], ['m2', sent[0].id]);
+  await until('the webhook gets it', async () => deliveries.some(({ data }) => data.id === sent[0].id));
+  equal('the webhook gets it once', deliveries.filter(({ data }) => data.id === sent[0].id).length, 1);
+  const { length } = (await json('events?after=0&limit=1000')).filter(({ data }) => data.id === sent[0].id);
+  equal('its events', length, 1);
+
+  await inBrowser(url, key);
+
+  fleet.stdin.write('kill hub-1\n');
+  await until('requests go on without hub-1', async () => output.includes('hub-1: kill'));
+  for (let turn = 0; turn < 4; turn += 1) equal('a request', (await ask('status')).status, 200);
+  fleet.stdin.write('kill m3\n');
+  await until('a list says that m3 is missing', async () => {
+    const answer = await ask('conversations');
+    return answer.headers.get('postern-partial') === 'm3' && (await answer.json()).length > 0;
+  });
+  fleet.stdin.write('start m3\n');
+  await until('m3 is back', async () => (await ask('conversations')).headers.get('postern-partial') === null);
+  fleet.stdin.write('kill nats\nstart nats\n');
+  await until('sends go on with the servers', async () => {
+    const { status } = await ask('messages', { body: { recipient: 'm1~any;-;+15550100', body: 'Still here' } });
+    return status === 201;
+  });
+
+  fleet.kill('SIGINT');
+  equal('its end', await exited, [0, null]);
+  equal('its folder is gone', existsSync(folder), false);
+  receiver.close();
+} catch (error) {
+  fail(error);
+} finally {
+  clearTimeout(deadline);
+  if (fleet.exitCode === null && fleet.signalCode === null) fleet.kill('SIGINT');
+  await exited;
+}
+console.log(failed ? 'FAILED' : 'the fleet does what it should');
+process.exit(failed ? 1 : 0);
+
+/** The console chooses among the Macs; skipped where there is no Chromium. */
+async function inBrowser(url, key) {
+  const path = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((one) => existsSync(one));
+  if (path === undefined) return console.log('skipped: the console (needs /usr/bin/chromium)');
+  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu'] });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${url}/console`);
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Mac', { exact: true }).selectOption('m2');
+    const tags = page.locator('#conversation-list .mac');
+    await until('the console shows one Mac alone', async () => {
+      const shown = await tags.allTextContents();
+      return shown.length > 0 && shown.every((text) => text === 'm2');
+    });
+    await page.getByRole('link', { name: 'Macs' }).click();
+    await until('the console lists the Macs', async () => (await page.locator('#mac-list tr').count()) === 3);
+  } finally {
+    await browser.close();
+  }
+}
+
+function equal(what, found, expected) {
+  const [one, other] = [JSON.stringify(found), JSON.stringify(expected)];
+  if (one !== other) throw new Error(`${what}: ${one}, not ${other}`);
+  console.log(`ok: ${what}`);
+}
+
+async function until(what, ask) {
+  for (;;) {
+    if (failed) throw new Error(`${what}: stopped`);
+    if (await ask().catch(() => false)) return console.log(`ok: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function fail(error) {
+  failed = true;
+  console.error(error.message);
+}

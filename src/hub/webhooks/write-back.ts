@@ -2,8 +2,8 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { Registration } from './registration.ts';
 import type { Registrations } from './registrations.ts';
 
-/** A crash repeats what was delivered in this time. */
-const WRITE_AFTER_MS = 250;
+/** At most one write in this time; a crash repeats what was delivered meanwhile. */
+const WRITE_EVERY_MS = 100;
 const RETRY_MS = 1000;
 
 export interface WriteBackParts {
@@ -19,11 +19,12 @@ export interface WriteBackParts {
   readonly log: Log;
 }
 
-/** Writes one webhook of this hub into the bucket: a moment after it changed, one write at a time. */
+/** Writes one webhook of this hub into the bucket when it has changed, one write at a time. */
 export class WriteBack {
   readonly #parts: WriteBackParts;
   /** Of the last write; only the hub that made it knows that nothing else came after. */
   #revision: number;
+  #writtenAtMs = Number.NEGATIVE_INFINITY;
   #isDirty = false;
   #isEnded = false;
   #cancelTimer: Cancel | undefined;
@@ -34,10 +35,10 @@ export class WriteBack {
     this.#revision = revision;
   }
 
-  /** Something has changed. */
+  /** Something has changed: it is written at once, if nothing was written just before. */
   note(): void {
     this.#isDirty = true;
-    this.#later(WRITE_AFTER_MS);
+    this.#later(Math.max(0, this.#writtenAtMs + WRITE_EVERY_MS - this.#parts.clock.monotonic()));
   }
 
   /** Resolves once what is so now is in the bucket; rejects when it cannot be written. */
@@ -90,6 +91,7 @@ export class WriteBack {
     if (now === undefined) return;
     const registration = { ...now, holder: lease };
     this.#isDirty = false;
+    this.#writtenAtMs = this.#parts.clock.monotonic();
     try {
       let written = await registrations.write(id, registration, this.#revision);
       if (written === undefined) {

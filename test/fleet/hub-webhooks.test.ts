@@ -68,10 +68,10 @@ describeWithNats('webhooks of a fleet', () => {
     const a = await one.webhooks.add(hook(first, { secret: 'hunter2', headers: { Authorization: 'Bearer x' } }));
     const b = await two.webhooks.add(hook(second, { name: 'Büro' }));
     expect([holderOf(a.id), holderOf(b.id)]).toEqual([one, two]);
-    publish(200);
+    publish(100);
     await until(hubs, () => {
-      expect(rowsAt(first)).toEqual(range(1, 200));
-      expect(rowsAt(second)).toEqual(range(1, 200));
+      expect(rowsAt(first)).toEqual(range(1, 100));
+      expect(rowsAt(second)).toEqual(range(1, 100));
     });
     for (const hub of hubs) {
       await until(hubs, () =>
@@ -86,7 +86,7 @@ describeWithNats('webhooks of a fleet', () => {
         expect(await hub.webhooks.status(a.id)).toMatchObject({ behind: 0, state: 'healthy', has_secret: true });
         expect(await hub.webhooks.deliveries(a.id)).toHaveLength(100);
       });
-      expect(await hub.webhooks.lastDelivery(b.id)).toMatchObject({ row_id: 200, outcome: 'delivered' });
+      expect(await hub.webhooks.lastDelivery(b.id)).toMatchObject({ row_id: 100, outcome: 'delivered' });
       expect(await hub.webhooks.test(b.id)).toMatchObject({ delivered: true, status: 204 });
     }
     const unknown = { code: 'webhook_not_found', status: 404 };
@@ -218,9 +218,6 @@ describeWithNats('webhooks of a fleet', () => {
     await until(hubs, async () => {
       for (const hub of hubs) expect(await hub.webhooks.status(id)).toMatchObject({ name: 'kept', behind: 0 });
     });
-    const third = await TestHub.start(server.port);
-    hubs.push(third);
-    await until(hubs, () => expect(third.webhooks.list().map((webhook) => webhook.id)).toEqual([id]));
   });
 
   test('wait while the broker is away for longer than a lease, and lose nothing', async () => {

@@ -102,6 +102,19 @@ function copyLicences() {
 // Bundled into a few files, because loading several hundred takes longer than the rest of a start.
 copyAssets();
 await transpile();
+// In one file a thread starts in 45 ms instead of 60.
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/reader-worker.ts'],
+  outfile: 'dist/src/reader-worker.js',
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  sourcemap: true,
+  external: ['better-sqlite3', 'bun:sqlite'],
+  logLevel: 'warning',
+});
 rmSync(`${root}dist/program`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,

@@ -50,7 +50,7 @@ export interface HubWebhooksParts {
 }
 
 /**
- * The webhooks of a fleet (docs/fleet.md). Every hub knows all of them; the workers of each run at the hub that has its
+ * The webhooks of a fleet (decision N3). Every hub knows all of them; the workers of each run at the hub that has its
  * shard, and calls on it go there.
  */
 export class HubWebhooks implements WebhookRegistry {

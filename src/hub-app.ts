@@ -23,6 +23,7 @@ import { HubEventLog } from './hub/event-log.ts';
 import { EventReader } from './hub/event-reader.ts';
 import { EventStore } from './hub/event-store.ts';
 import { HubFeed, isStreamOffset } from './hub/feed.ts';
+import { Holes } from './hub/holes.ts';
 import { MacReads } from './hub/mac-reads.ts';
 import { Macs } from './hub/macs.ts';
 import { Offsets } from './hub/offsets.ts';
@@ -83,6 +84,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets);
     const stream = new StreamEvents({
       ...{ connection, store, reader, events, channel, clock, log },
+      holes: new Holes({ reads, envelope, log }),
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;

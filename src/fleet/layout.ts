@@ -49,6 +49,7 @@ export const OPERATIONS = [
   'attachment',
   'attachmentMistakes',
   'status',
+  'events',
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 /** Asked by an agent that starts: whoever answers has the same id. */

@@ -39,6 +39,16 @@ export interface ReadRequests {
   };
   readonly attachmentMistakes: { readonly paths: readonly string[] };
   readonly status: Readonly<Record<string, never>>;
+  /** Events that the stream lacks: of the rows between these two, the first ones. */
+  readonly events: { readonly epoch: string; readonly after: number; readonly before: number };
+}
+
+/** An event as the stream would hold it. */
+export interface RowEvent {
+  readonly row: number;
+  readonly guid: string;
+  readonly type: string;
+  readonly json: string;
 }
 
 export interface AttachmentChunk {
@@ -61,6 +71,8 @@ export interface ReadResults {
   readonly attachment: AttachmentChunk | null;
   readonly attachmentMistakes: readonly Mistake[];
   readonly status: StatusReport;
+  /** `null`: the epoch is over. None: there are no more. */
+  readonly events: readonly RowEvent[] | null;
 }
 
 /** How long the asker waits: a conversion of a film takes a while. */

@@ -7,12 +7,13 @@ import { problem } from '../domain/problems.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import type { Envelope } from '../fleet/envelope.ts';
 import type { Operation } from '../fleet/layout.ts';
-import { type AttachmentChunk, type ReadRequests, timeoutOf } from '../fleet/reads.ts';
+import { type AttachmentChunk, type ReadRequests, type RowEvent, timeoutOf } from '../fleet/reads.ts';
 import { ask } from '../fleet/requests.ts';
 import {
   attachmentAnswer,
   conversationAnswer,
   conversationsAnswer,
+  eventsAnswer,
   messageAnswer,
   messagesAnswer,
 } from '../wire/mac-answers.ts';
@@ -80,6 +81,11 @@ export class MacReads {
 
   async attachment(mac: string, request: ReadRequests['attachment']): Promise<AttachmentChunk | undefined> {
     return (await this.#ask(mac, 'attachment', attachmentAnswer, request)) ?? undefined;
+  }
+
+  /** undefined when the Mac has another database by now. */
+  async events(mac: string, request: ReadRequests['events']): Promise<readonly RowEvent[] | undefined> {
+    return (await this.#ask(mac, 'events', eventsAnswer, request)) ?? undefined;
   }
 
   async #ask<Name extends Operation & keyof ReadRequests, Answer>(

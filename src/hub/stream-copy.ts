@@ -24,6 +24,9 @@ export interface Hole {
   readonly before: number;
 }
 
+/** A row that its Mac gave in place of the stream. */
+export type Filled = Pick<ReceivedEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body'>;
+
 export interface StreamCopyParts {
   readonly connection: FleetConnection;
   readonly store: EventStore;
@@ -36,9 +39,7 @@ export interface StreamCopyParts {
   /** Called with a message that is no event; why goes into the log, its body never. */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
   /** The rows of a hole, as far as the Mac gives them. Never rejects. */
-  readonly fill: (
-    hole: Hole,
-  ) => Promise<readonly Pick<ReceivedEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body'>[]>;
+  readonly fill: (hole: Hole) => Promise<readonly Filled[]>;
   /** Called with what the broker says of the stream, at every check. */
   readonly onChecked?: (info: StreamInfo) => void;
 }

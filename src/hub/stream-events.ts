@@ -5,7 +5,8 @@ import type { FleetConnection } from '../fleet/connection.ts';
 import type { HubEventLog } from './event-log.ts';
 import type { EventReader } from './event-reader.ts';
 import type { EventStore, StoredEvent } from './event-store.ts';
-import { type Hole, StreamCopy } from './stream-copy.ts';
+import type { Holes } from './holes.ts';
+import { StreamCopy } from './stream-copy.ts';
 
 /** As long as a publisher waits for readers that were caught up (decision C7). */
 const DRAIN_WAIT_MS = 250;
@@ -27,6 +28,7 @@ export interface StreamEventsParts {
   readonly store: EventStore;
   readonly reader: EventReader;
   readonly events: HubEventLog;
+  readonly holes: Holes;
   readonly channel: EventChannel;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,27 +41,25 @@ export class StreamEvents {
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
   #rejected = 0;
-  #filled = 0;
-  #missing = 0;
   #unlogged = 0;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
   #cancelCut: Cancel | undefined;
 
   constructor(parts: StreamEventsParts) {
     this.#parts = parts;
-    const { connection, store, reader, clock, log } = parts;
+    const { connection, store, reader, holes, clock, log } = parts;
     this.copy = new StreamCopy({
       ...{ connection, store, clock, log },
       onEvents: (events) => this.#publish(events),
       read: (event) => reader.read(event),
       onRejected: (message, reason) => this.#reject(message, reason),
-      fill: (hole) => this.#fill(hole),
+      fill: (hole) => holes.fill(hole),
       onChecked: (info) => (this.#info = info),
     });
   }
 
   get counts() {
-    return { rejected: this.#rejected, filled: this.#filled, missing: this.#missing };
+    return { rejected: this.#rejected, ...this.#parts.holes.counts };
   }
 
   start(): void {
@@ -95,12 +95,6 @@ export class StreamEvents {
     log.warn('left out what is no event of a Mac', { ...message, reason, count: this.#unlogged });
     this.#unlogged = 0;
     this.#loggedAtMs = clock.monotonic();
-  }
-
-  async #fill({ mac, after, before }: Hole): ReturnType<ConstructorParameters<typeof StreamCopy>[0]['fill']> {
-    this.#missing += 1;
-    this.#parts.log.warn('the stream lacks rows of a Mac', { mac, after, before });
-    return [];
   }
 
   #cutLater(ms: number): void {

@@ -19,4 +19,16 @@ export const attachmentAnswer = z
   })
   .nullable();
 
+/** Events that the stream lacks, each as JSON that is read as those of the stream are. */
+export const eventsAnswer = z
+  .array(
+    z.object({
+      row: z.int().min(1),
+      guid: z.string(),
+      type: z.string().regex(/^[a-z.]{1,40}$/),
+      json: z.string(),
+    }),
+  )
+  .nullable();
+
 export const sendAnswer = z.object({ confirmed: z.boolean(), message: messageSchema, replayed: z.boolean() });

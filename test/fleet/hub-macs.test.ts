@@ -1,10 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { Conversation, Message } from '../../src/client/postern-client.ts';
+import { EVENTS } from '../../src/fleet/layout.ts';
 import { appleDate } from '../../src/simulator/chat-database.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { FleetMac } from '../support/fleet-mac.ts';
+import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { KEY } from '../support/service.ts';
@@ -226,6 +228,32 @@ describeWithNats('the Macs behind a hub', () => {
       expect(metrics).toMatch(/^postern_mac_up\{mac="m2"\} 1$/m);
       expect(metrics).toMatch(/^postern_mac_behind_rows\{mac="m3"\} 0$/m);
     });
+  });
+
+  test('give what the stream lacks, in its place', async () => {
+    const nc = await clientOf(server);
+    await m1.published(m1.write('before the hole'));
+    const has = (text: string) =>
+      waitFor(async () => {
+        const events = await getJson<{ data: Message }[]>('/events?after=0&limit=1000');
+        const own = events.map(({ data }) => data).filter(({ mac }) => mac === 'm1');
+        return own.at(-1)?.body === text && own.map(({ body }) => body);
+      });
+    await has('before the hole');
+    await hub.close();
+    for (const text of ['lost one', 'lost two', 'behind the hole']) await m1.published(m1.write(text));
+    const jsm = await jetstreamManager(nc);
+    for (const { sequence } of (await streamOf(nc, 'm1')).slice(-3, -1)) {
+      await jsm.streams.deleteMessage(EVENTS.stream, sequence);
+    }
+    await nc.close();
+    await hub.start();
+    const bodies = await has('behind the hole');
+    expect(bodies.slice(-4)).toEqual(['before the hole', 'lost one', 'lost two', 'behind the hole']);
+    const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
+    expect(metrics).toMatch(/^postern_fleet_filled_total 2$/m);
+    expect(metrics).toMatch(/^postern_fleet_missing_total 0$/m);
+    await present(3);
   });
 
   test('that are away are named, and refused at once; the others answer', async () => {

@@ -34,7 +34,7 @@ export interface HubMetrics {
   readonly macs: readonly MacReport[];
   /** Messages in the stream that are no events. */
   readonly rejected: number;
-  /** Rows that the stream lacked: read from their Macs, and not to be had. */
+  /** Rows that the stream lacked and their Macs gave, and how often something was not to be had. */
   readonly filled: number;
   readonly missing: number;
 }

@@ -68,7 +68,7 @@ export class FleetAgent {
     const shared = { ...parts, connection, membership, envelope, mac, instance, log };
     this.#uplink = new Uplink({ ...shared, content, backfillHours });
     this.#sends = new SendQueue(shared);
-    this.#answers = new Answers(shared);
+    this.#answers = new Answers({ ...shared, content });
     this.#presence = new PresenceBeat({
       ...shared,
       presence: () => ({

@@ -1,5 +1,10 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { LogEntry } from '../../domain/event.ts';
+import type { FleetContent } from '../../domain/fleet.ts';
 import { INCLUDES, type Include, includeSet } from '../../domain/include.ts';
+import { rowOffset } from '../../domain/offset.ts';
+import type { MessageLog } from '../../domain/ports/feed.ts';
+import type { FleetStore } from '../../domain/ports/fleet.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import type { AttachmentForm, AttachmentReader, MessageReader } from '../../domain/ports/reading.ts';
 import type { CallerSender } from '../../domain/ports/sending.ts';
@@ -8,8 +13,9 @@ import type { StatusReport } from '../../domain/status.ts';
 import type { FleetConnection } from '../connection.ts';
 import type { Envelope } from '../envelope.ts';
 import { CHUNK_BYTES, OPERATIONS, type Operation, readSubject } from '../layout.ts';
-import type { AttachmentChunk, ReadResults } from '../reads.ts';
+import type { AttachmentChunk, ReadResults, RowEvent } from '../reads.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../requests.ts';
+import { withoutText } from './uplink.ts';
 
 /** Questions that are being answered at a time; hubs of a large fleet are no reason to keep the Mac busy. */
 const MAX_RUNNING = 64;
@@ -24,6 +30,10 @@ export interface AnswersParts {
   readonly attachments: AttachmentReader;
   readonly sender: Pick<CallerSender, 'attachmentMistakes'>;
   readonly status: () => StatusReport | Promise<StatusReport>;
+  readonly store: Pick<FleetStore, 'epoch'>;
+  readonly messages: Pick<MessageLog, 'entries'>;
+  readonly content: FleetContent;
+  readonly json: (entry: LogEntry) => string;
   readonly log: Log;
 }
 
@@ -107,7 +117,22 @@ export class Answers {
         return sender.attachmentMistakes(request.texts('paths', 10));
       case 'status':
         return status();
+      case 'events':
+        return this.#events(request);
     }
+  }
+
+  #events(request: Request): readonly RowEvent[] | null {
+    const { store, messages, content, json } = this.#parts;
+    if (request.text('epoch') !== store.epoch()) return null;
+    const after = request.integer('after', 0, Number.MAX_SAFE_INTEGER);
+    const before = request.integer('before', 1, Number.MAX_SAFE_INTEGER);
+    return messages.entries(rowOffset(after), rowOffset(before - 1), MAX_LIMIT).map((entry) => ({
+      row: entry.rowId,
+      guid: entry.guid,
+      type: entry.event.type,
+      json: content === 'metadata' ? withoutText(entry) : json(entry),
+    }));
   }
 
   async #chunk(request: Request): Promise<AttachmentChunk | null> {

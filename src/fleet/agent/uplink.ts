@@ -269,7 +269,7 @@ function isOutOfStep(error: unknown): boolean {
   return (error as Partial<JetStreamApiError> | null)?.code === WRONG_LAST_SEQUENCE;
 }
 
-function withoutText({ event }: LogEntry): string {
+export function withoutText({ event }: LogEntry): string {
   return JSON.stringify(
     'body' in event.data ? { ...event, data: { ...event.data, body: '', attachments: [] } } : event,
   );

@@ -15,8 +15,8 @@ import { waitFor } from '../support/eventually.ts';
 import { streamOf } from '../support/fleet-mac.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
-import { Balancer, HubClient, HubProcess } from './fleet-hubs.ts';
-import { compare, Writer } from './harness.ts';
+import { Balancer, HubClient, HubProcess, WebhookReceiver } from './fleet-hubs.ts';
+import { compare, isLong, Writer } from './harness.ts';
 
 const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
 
@@ -50,6 +50,7 @@ export class FleetHarness {
   /** One at the first hub, one at whichever hub takes it. */
   readonly clients: HubClient[] = [];
   #balancer: Balancer | undefined;
+  #webhook: WebhookReceiver | undefined;
 
   private constructor(servers: readonly NatsServer[], proxy: DroppingProxy | undefined, size: FleetSize) {
     this.servers = servers;
@@ -87,8 +88,9 @@ export class FleetHarness {
     const proxy = size.hasProxy === true ? await DroppingProxy.start(servers[0]?.port ?? 0) : undefined;
     const fleet = new FleetHarness(servers, proxy, size);
     await fleet.createStreams();
-    for (const agent of fleet.agents) await agent.launch();
+    // Before the first event, so that clients and webhook are given every one.
     await fleet.#startHubs();
+    for (const agent of fleet.agents) await agent.launch();
     return fleet;
   }
 
@@ -98,6 +100,9 @@ export class FleetHarness {
     const ports = this.hubs.map(({ port }) => port);
     this.#balancer = await Balancer.start(ports);
     for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new HubClient(port));
+    const [hub] = this.hubs;
+    // Until another hub has the lease of a webhook takes longer than the short form may.
+    if (isLong && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
   }
 
   get proxy(): DroppingProxy {
@@ -158,35 +163,39 @@ export class FleetHarness {
         withinMs,
       );
       await waitFor(() => {
-        const { failure } = this.clients.find((client) => client.failure !== undefined) ?? {};
-        return failure !== undefined || this.clients.every((client) => client.newest(id) >= newest);
+        if (this.clients.some(({ failure }) => failure !== undefined)) return true;
+        return [...this.clients, this.#webhook].every((one) => one === undefined || one.arrivals.newest(id) >= newest);
       }, withinMs);
     }
     return (performance.now() - start) / 1000;
   }
 
   /** How the stream and what the clients of hubs were given compare with the databases: of all Macs together. */
-  async compare(): Promise<{ stream: Differences; clients: readonly Differences[] }> {
+  async compare(): Promise<{ stream: Differences; clients: readonly Differences[]; webhook: Differences }> {
     const stream = noDifferences();
+    const webhook = noDifferences();
     const clients = this.clients.map(noDifferences);
     await this.withBroker(async (nc) => {
       for (const [id, { sqlite }] of this.databases) {
         const inStream = (await streamOf(nc, id)).map(({ row }) => row);
-        const arrived = this.clients.map(({ rows }) => [...(rows.get(id) ?? [])]);
+        const arrived = this.clients.map(({ arrivals }) => [...(arrivals.rows.get(id) ?? [])]);
+        const posted = [...(this.#webhook?.arrivals.rows.get(id) ?? [])];
         // At last, so that it has every row that arrived.
         const written = sqlite.prepare('SELECT ROWID FROM message ORDER BY ROWID').all();
         const rows = written.map(([row]) => Number(row));
         add(stream, rows, inStream);
+        add(webhook, rows, posted);
         for (const [index, found] of clients.entries()) add(found, rows, arrived[index] ?? []);
       }
     });
-    return { stream, clients };
+    return { stream, clients, webhook };
   }
 
   async end(): Promise<void> {
     await this.#writer.kill();
     await Promise.all(this.clients.map((client) => client.close()));
     await this.#balancer?.close();
+    await this.#webhook?.close();
     for (const one of [...this.hubs, ...this.agents]) await one.stop();
     await this.#proxy?.close();
     for (const server of this.servers) await server.dispose();

@@ -4,9 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PosternClient } from '../../src/client/postern-client.ts';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { splitId } from '../../src/domain/fleet.ts';
 import { waitFor } from '../support/eventually.ts';
 import { MAIN } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY } from '../support/service.ts';
 
 /** A hub as a process of its own, on the same port through every start. */
@@ -43,6 +45,18 @@ export class HubProcess {
     await waitFor(async () => {
       if (child.exitCode !== null) throw new Error(`the hub ended with ${child.exitCode}: ${output}`);
       return (await fetch(`http://127.0.0.1:${this.port}/api/v1/health`)).status < 600;
+    });
+  }
+
+  /** A webhook for every event; resolves when some hub has taken it up. */
+  async addWebhook(url: string): Promise<void> {
+    await waitFor(async () => {
+      const answer = await fetch(`http://127.0.0.1:${this.port}/api/v1/webhooks`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ url, events: ROW_EVENT_TYPES }),
+      });
+      return answer.status === 201;
     });
   }
 
@@ -114,10 +128,51 @@ export class Balancer {
   }
 }
 
+/** Row ids of each Mac, in the order of their arrival. */
+class Arrivals {
+  readonly rows = new Map<string, number[]>();
+
+  /** `qualified`: an id as hubs show it. */
+  add(qualified: string): void {
+    const { mac, id } = splitId(qualified) ?? { mac: '', id: '' };
+    const known = this.rows.get(mac) ?? [];
+    known.push(Number(id));
+    this.rows.set(mac, known);
+  }
+
+  /** Of one Mac; 0 before the first. */
+  newest(mac: string): number {
+    return this.rows.get(mac)?.at(-1) ?? 0;
+  }
+}
+
+/** A receiver of the webhook of a fleet. */
+export class WebhookReceiver {
+  readonly arrivals = new Arrivals();
+  readonly #receiver: Receiver;
+
+  private constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  static async start(hub: HubProcess): Promise<WebhookReceiver> {
+    const receiver: Receiver = await Receiver.start((response, { event }) => {
+      started.arrivals.add(event.data.id);
+      response.writeHead(204).end();
+    });
+    const started = new WebhookReceiver(receiver);
+    await hub.addWebhook(receiver.url);
+    return started;
+  }
+
+  close(): Promise<void> {
+    return this.#receiver.close();
+  }
+}
+
 /** A client that goes on where it was, whatever happens to the line or to the hub. */
 export class HubClient {
-  /** Row ids of each Mac, in the order of their arrival. */
-  readonly rows = new Map<string, number[]>();
+  readonly arrivals = new Arrivals();
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
   /** Why it does not listen any more. */
@@ -132,20 +187,12 @@ export class HubClient {
     this.#ended = (async () => {
       try {
         for await (const { data } of client.listen({ after: 0, signal: this.#stop.signal, onReconnect })) {
-          const { mac, id } = splitId(data.id) ?? { mac: '', id: '' };
-          const known = this.rows.get(mac) ?? [];
-          known.push(Number(id));
-          this.rows.set(mac, known);
+          this.arrivals.add(data.id);
         }
       } catch (error) {
         this.failure = error;
       }
     })();
-  }
-
-  /** Newest row of a Mac that has arrived. */
-  newest(mac: string): number {
-    return this.rows.get(mac)?.at(-1) ?? 0;
   }
 
   async close(): Promise<void> {

@@ -189,6 +189,8 @@ describeWithNats(
           for (const one of [found.stream, ...found.clients]) {
             expect(one).toEqual({ ...noDifferences(), events: expect.any(Number) });
           }
+          // At least once, in order.
+          expect({ ...found.webhook, repeated: 0 }).toEqual({ ...noDifferences(), events: expect.any(Number) });
           expect(fleet.clients.map(({ failure }) => failure)).toEqual([undefined, undefined]);
           expect(local?.failed ?? 0).toBe(0);
         } finally {

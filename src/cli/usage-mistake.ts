@@ -11,7 +11,8 @@ export function usageMistake(error: CommanderError, program: Command): readonly 
   const isCommandWord = commandsOf(command).length > 0 && command.registeredArguments.length === 0;
   if (isCommandWord && word !== '' && !word.startsWith('-')) {
     const name = [...commands.slice(1).map((one) => one.name()), word].join(' ');
-    return [`there is no command ${name}.${suggestion(word, commandsOf(command))}`, help];
+    const known = [...commandsOf(command), ...(command === program ? ['--version'] : [])];
+    return [`there is no command ${name}.${suggestion(word, known)}`, help];
   }
   const later = rest.find((one) => commandsOf(command).includes(one));
   if (word.startsWith('-') && later !== undefined) {
@@ -49,7 +50,8 @@ function commandsOf(command: Command): readonly string[] {
 function suggestion(word: string, names: readonly string[]): string {
   const [name, distance] = names.reduce<readonly [string, number]>(
     (best, known) => {
-      const cost = known.startsWith(word) ? 1 : editDistance(word.toLowerCase(), known);
+      const plain = known.replace(/^--/, '');
+      const cost = plain === word ? 0 : plain.startsWith(word) ? 1 : editDistance(word.toLowerCase(), plain);
       return cost < best[1] ? [known, cost] : best;
     },
     ['', Number.POSITIVE_INFINITY],

@@ -21,6 +21,7 @@ test.each([
   ['webhooks lsit', 'there is no command webhooks lsit. Did you mean list?'],
   ['demo sya', 'there is no command demo sya. Did you mean say?'],
   ['config chekc', 'there is no command config chekc. Did you mean check?'],
+  ['version', 'there is no command version. Did you mean --version?'],
   ['xyzzy', 'there is no command xyzzy.'],
   ['messages --limt 3', "unknown option '--limt' (Did you mean --limit?)."],
   ['--demo status', '--demo is an option of a command, and goes after it: postern status --demo'],

@@ -61,12 +61,12 @@ async function named(client: PosternClient, given: string, known?: readonly Conv
   return { conversations, groups, people };
 }
 
-/** Nobody where names are switched off. */
+/** Nobody where names are switched off, and at a hub. */
 async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
   try {
     return await client.contacts({ q: text, limit: PAGE });
   } catch (error) {
-    if (isPosternError(error) && error.status === 404) return [];
+    if (isPosternError(error) && (error.status === 404 || error.code === 'not_at_a_hub')) return [];
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import type { PosternClient } from '../../client/postern-client.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { withNames } from '../names.ts';
 import { withName } from '../output/event-line.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
@@ -52,12 +53,9 @@ async function latest(
   const found: Conversation[] = [];
   for (let offset = 0; offset < limit; offset += PAGE) {
     const size = Math.min(PAGE, limit - offset);
+    const ask = (names: { readonly include?: 'contacts' }) => client.conversations({ limit: size, offset, ...names });
     // With --json it is what the service answers without being asked for more.
-    const page = await client.conversations({
-      limit: size,
-      offset,
-      ...(isJson !== true && { include: 'contacts' as const }),
-    });
+    const page = isJson === true ? await ask({}) : await withNames(ask);
     found.push(...page);
     if (page.length < size) break;
   }
@@ -70,9 +68,10 @@ async function unreadOnes(
   { json: isJson }: ConnectionOptions,
 ): Promise<Conversation[]> {
   const found: Conversation[] = [];
-  const include = isJson === true ? (['details'] as const) : (['details', 'contacts'] as const);
   for (let offset = 0; offset < MAX_SEARCHED && found.length < limit; offset += PAGE) {
-    const page = await client.conversations({ limit: PAGE, offset, include });
+    const ask = ({ include }: { readonly include?: 'contacts' }) =>
+      client.conversations({ limit: PAGE, offset, include: include ? ['details', include] : ['details'] });
+    const page = isJson === true ? await ask({}) : await withNames(ask);
     if (page.some(({ details }) => details?.unread_count === undefined)) {
       throw new Refusal(EXIT.refusedInput, 'The service cannot tell what is unread in this database.');
     }

@@ -231,7 +231,7 @@ function introduction(
     `  ${program} fleet init${place} --connect`,
     `  ${program} fleet add${place} m1`,
     '',
-    'In config.toml of each hub:',
+    'The section [fleet] in config.toml of each hub, with the place of the files there:',
     '',
     ...sectionFor(folder, folder.memberFolder('hub')),
   ];
@@ -241,7 +241,7 @@ function joining(mac: string, folder: FleetFolder): readonly string[] {
   return [
     `Wrote the key of ${mac} to ${folder.memberFolder({ mac })}. Copy that folder to the Mac, as`,
     `  ${MAC_FOLDER}`,
-    'and add this to config.toml there:',
+    'and make this the section [fleet] of config.toml there:',
     '',
     ...sectionFor(folder, MAC_FOLDER, mac),
   ];

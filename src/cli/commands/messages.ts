@@ -1,6 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
+import { withNames } from '../names.ts';
 import { messageText, whoIn } from '../output/event-line.ts';
 import { directionStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
@@ -33,16 +34,19 @@ export function messages(
   return withService(options, context, async ({ client }) => {
     const filter = {
       limit: Math.min(limit, PAGE),
-      // With --json it is what the service answers without being asked for more.
-      ...(options.json !== true && { include: 'contacts' as const }),
       ...(since !== undefined && { since }),
       ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
     };
-    const found: Message[] = [];
-    for await (const message of client.allMessages(filter)) {
-      found.push(message);
-      if (found.length >= limit) break;
-    }
+    const collect = async (names: { readonly include?: 'contacts' }): Promise<Message[]> => {
+      const found: Message[] = [];
+      for await (const message of client.allMessages({ ...filter, ...names })) {
+        found.push(message);
+        if (found.length >= limit) break;
+      }
+      return found;
+    };
+    // With --json it is what the service answers without being asked for more.
+    const found = options.json === true ? await collect({}) : await withNames(collect);
     if (options.json === true) context.stdout(json(found, 2));
     else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
     return EXIT.ok;

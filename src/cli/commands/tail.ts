@@ -24,14 +24,15 @@ export function tail(conversation: string | undefined, options: TailOptions, con
   return withService(options, context, async ({ client, place }) => {
     const changes = wantsChanges(options);
     // Asked first: a wrong address or key shall be said, not tried again and again.
-    const { newest_event: newest } = await client.status();
+    const { newest_event: newest, macs } = await client.status();
     const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
-    const start = options.after ?? (changes ? (await client.trackedEvents()).offset : newest.row_id);
+    const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
     // Not before: while nothing has answered yet, an interruption ends this command like any other.
     const signal = context.untilEnded();
     let last: string | number = start;
     if (isTerminal) {
-      const from = changes ? `for events and changes` : `after row ${last}`;
+      const isHub = macs !== undefined;
+      const from = isHub ? 'for events' : changes ? `for events and changes` : `after row ${last}`;
       stderr(`Listening to ${place} ${from}. Stop with Ctrl+C.`);
     }
     let isLineDown = false;
@@ -40,7 +41,12 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       isLineDown = true;
     };
     const isPlain = options.json === true || options.exec !== undefined;
-    const line = { after: start, signal, onReconnect, ...(!isPlain && { include: 'contacts' as const }) };
+    const line = {
+      after: start,
+      signal,
+      onReconnect,
+      ...(!isPlain && macs === undefined && { include: 'contacts' as const }),
+    };
     for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
       isLineDown = false;
       const position = 'offset' in event ? event.offset : event.data.id;
@@ -58,9 +64,10 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-/** What identifies a conversation on every service. */
+/** What identifies a conversation on every service; at a hub, with its Mac. */
 function partyOf(conversationId: string): string {
-  return conversationId.slice(Math.max(0, conversationId.indexOf(';')));
+  const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
+  return mac + conversationId.slice(Math.max(0, conversationId.indexOf(';')));
 }
 
 function isIn({ data }: Listened, party: string): boolean {

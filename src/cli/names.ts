@@ -1,0 +1,13 @@
+import { isPosternError } from '../client/postern-client.ts';
+
+/** Asks with the names of people; without them at a hub, which knows none. */
+export async function withNames<Answer>(
+  ask: (names: { readonly include?: 'contacts' }) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask({ include: 'contacts' });
+  } catch (error) {
+    if (isPosternError(error) && error.code === 'not_at_a_hub') return ask({});
+    throw error;
+  }
+}

@@ -17,6 +17,7 @@ export const NAVIGATION = {
     ['docs/agents.md'],
     ['docs/mcp.md', 'MCP for agents'],
     ['docs/remote-access.md', 'From another machine'],
+    ['docs/fleet.md', 'Many Macs'],
   ],
   Recipes: [
     ['docs/recipes/README.md', 'All recipes'],

@@ -50,12 +50,6 @@ export function newFleetKeyLine(): string {
   return randomBytes(KEY_BYTES).toString('base64');
 }
 
-/** A key for another use than content, such as secrets that hubs keep. */
-export function derivedKey(fleetKeyLine: string, use: string): Uint8Array {
-  const [fleetKey = new Uint8Array()] = readKeys(fleetKeyLine);
-  return hkdf(fleetKey, `postern ${use}`);
-}
-
 /**
  * Seals and opens what crosses the broker (AES-256-GCM). Without keys it is plain, and then sealed messages are refused;
  * with keys plain ones are.

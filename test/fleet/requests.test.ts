@@ -145,7 +145,8 @@ describeWithNats('hubs ask and send', () => {
     });
     expect(sentTexts().filter((text) => text === 'through the hub')).toHaveLength(1);
     expect(sentTexts()).not.toContain('another');
-    expect(unpackOutcome(plain, 'm1', 'key-1', (await stored('key-1'))?.value ?? new Uint8Array())).toBeDefined();
+    const kept = unpackOutcome(plain, 'm1', 'key-1', (await stored('key-1'))?.value ?? new Uint8Array());
+    expect(kept).toMatchObject({ requestHash: requestHash(request), reply: { result: { confirmed: true } } });
     await eventually(async () =>
       expect((await streamOf(nc, 'm1')).map(({ data }) => data.body)).toContain('through the hub'),
     );

@@ -136,7 +136,8 @@ export class SendQueue {
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: requestHash(request), reply });
     // A refusal that came before the claim is not final: the same key may be sent again.
-    if (isKept(key)) await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
+    if (isKept(key) && !isOfAnother(reply))
+      await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
   }
 
@@ -148,6 +149,11 @@ export class SendQueue {
     });
     cancel?.();
   }
+}
+
+/** True for a refusal because of another send with this key, whose outcome is not to be replaced. */
+function isOfAnother(reply: Reply): boolean {
+  return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
 }
 
 /** The next message; undefined when there was none for a while, or when it is not to be waited for any more. */

@@ -79,7 +79,8 @@ async function show(wanted) {
     render();
     if (wanted === undefined) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    loadWhatIsNear();
+    // Where nothing had to be scrolled no event says so.
+    noteScroll();
   } catch (error) {
     if (own === openings) say('send-result', error.message, true);
   } finally {
@@ -241,11 +242,12 @@ export function addMessage(message) {
   if (isAtEnd || message.is_from_me) list.scrollTop = list.scrollHeight;
 }
 
+function noteScroll() {
+  wasAtEnd = isScrolledToEnd();
+  loadWhatIsNear();
+}
+
 export function offerThread() {
-  const noteScroll = () => {
-    wasAtEnd = isScrolledToEnd();
-    loadWhatIsNear();
-  };
   list.addEventListener('scroll', noteScroll, { passive: true });
   sizes.observe(list);
   toNewest.addEventListener('click', () => void openConversation(openId));

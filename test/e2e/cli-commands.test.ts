@@ -269,7 +269,9 @@ describe('finding the service', () => {
   });
 
   test('the key is in no argument, no output and no log', async () => {
-    const { stdout } = await run(['status', '--json']);
+    const { stdout } = await run(['status', '--json'], { env: { FORCE_COLOR: '1' } });
     expect(stdout + service.output).not.toContain(KEY);
+    // JSON is never coloured, whatever is forced.
+    expect(stdout).not.toContain('\x1b');
   });
 });

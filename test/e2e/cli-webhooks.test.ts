@@ -141,7 +141,7 @@ describe('postern webhooks', () => {
     [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
     [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
     [['replay', 'x'], 64, '--after ROW'],
-    [['nothing'], 64, 'unexpected argument nothing'],
+    [['nothing'], 64, 'there is no command webhooks nothing.'],
     [['replay', 'x', '--dropped', '--latest'], 64, 'one of --after ROW, --dropped and --latest'],
     [['edit', 'x'], 64, 'nothing to change'],
   ])('are refused in a sentence: %j', async (args, code, words) => {

@@ -65,6 +65,7 @@ export function approve(
         return EXIT.crash;
       }
     }
+    context.progress('Sending');
     await client.approvals.approve(id, shown);
     const end = await client.approvals.get(id, { wait: 40 });
     context.stdout(

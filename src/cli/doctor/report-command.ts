@@ -33,6 +33,7 @@ export async function reportCommand(
   context.stderr(
     `This takes about ${watchSeconds + 10} seconds. Names, addresses, keys and texts are masked; read the report before you post it.`,
   );
+  context.progress('Collecting the report');
   const reading = readConfig(folderOf(options, context), context.environment);
   const config = reading.state === 'usable' ? reading.config : undefined;
   const socket = config === undefined ? undefined : trustedSocketOf(config);

@@ -16,7 +16,7 @@ import { streamOf } from '../support/fleet-mac.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
 import { Balancer, HubClient, HubProcess, WebhookReceiver } from './fleet-hubs.ts';
-import { compare, isLong, Writer } from './harness.ts';
+import { compare, Writer } from './harness.ts';
 
 const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
 
@@ -29,6 +29,8 @@ export interface FleetSize {
   readonly rowsPerSecond: number;
   /** The Macs reach the broker through a proxy that can be cut. */
   readonly hasProxy?: boolean;
+  /** A webhook at the hubs is given every event. */
+  readonly hasWebhook?: boolean;
 }
 
 interface Mac {
@@ -89,20 +91,19 @@ export class FleetHarness {
     const fleet = new FleetHarness(servers, proxy, size);
     await fleet.createStreams();
     // Before the first event, so that clients and webhook are given every one.
-    await fleet.#startHubs();
+    await fleet.#startHubs(size.hasWebhook === true);
     for (const agent of fleet.agents) await agent.launch();
     return fleet;
   }
 
-  async #startHubs(): Promise<void> {
+  async #startHubs(hasWebhook: boolean): Promise<void> {
     const urls = this.servers.map(({ url }) => url);
     for (const name of ['hub-0', 'hub-1']) this.hubs.push(await HubProcess.start(join(this.folder, name), urls));
     const ports = this.hubs.map(({ port }) => port);
     this.#balancer = await Balancer.start(ports);
     for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new HubClient(port));
     const [hub] = this.hubs;
-    // Until another hub has the lease of a webhook takes longer than the short form may.
-    if (isLong && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
+    if (hasWebhook && hub !== undefined) this.#webhook = await WebhookReceiver.start(hub);
   }
 
   get proxy(): DroppingProxy {

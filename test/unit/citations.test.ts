@@ -63,7 +63,7 @@ describe('a citation', () => {
   });
 });
 
-const TEST_NAME = /`((?:e2e|integration|unit|faults)\/[\w-]+)`/g;
+const TEST_NAME = /`((?:e2e|integration|unit|fleet|faults)\/[\w-]+)`/g;
 
 function pathOfTest(name: string): string | undefined {
   return ['.test.ts', '.mjs'].map((ending) => `test/${name}${ending}`).find((path) => existsSync(join(ROOT, path)));

@@ -24,7 +24,7 @@ const newFolder = (): string => join(base, `fleet-${++count}`);
 
 /** The section that a command printed, as config.toml reads it. */
 function sectionIn(printed: string): unknown {
-  const text = printed.slice(printed.indexOf('[fleet]')).split('\n\n')[0] ?? '';
+  const text = printed.slice(printed.indexOf('\n[fleet]\n') + 1).split('\n\n')[0] ?? '';
   const checked = checkConfigText(
     `${text}\n[auth]\napi_key = "0123456789abcdef"`,
     base,
@@ -99,7 +99,6 @@ describe('postern fleet init and add', () => {
 
   test.each([
     [['init', '--server', 'nats://n1.example.net'], 65, 'TLS is required elsewhere'],
-    [['init', '--server', 'a.example', '--server', 'b.example'], 65, 'three different servers'],
     [['init', '--server-version', 'latest'], 64, 'a version such as 2.12'],
     [['add', 'M~7'], 64, 'small letters'],
     [['revoke', 'm7'], 65, 'There is no fleet'],
@@ -112,9 +111,7 @@ describe('postern fleet init and add', () => {
 
 test('a content key changes in three steps, and each side can read the other after every one', async () => {
   const dir = newFolder();
-  await postern(['fleet', 'init', '--dir', dir, '--content', 'encrypted']);
-  const folder = FleetFolder.open(dir);
-  folder.addMac('m7', '2026-01-01T00:00:00Z');
+  const folder = await newFleet(dir, ['m7']);
   const read = (file: string): string => readFileSync(join(dir, file), 'utf8');
   const stages = [[read('hub/content.key'), read('macs/m7/content.key')]];
   for (const step of ['added', 'switched', 'ended']) {
@@ -186,9 +183,7 @@ describeWithNats('nats-server with TLS', () => {
 describeWithNats('postern fleet init --connect and status', () => {
   test('create what is missing, and say what the servers lack', async () => {
     const dir = newFolder();
-    mkdirSync(dir);
-    await postern(['fleet', 'init', '--dir', dir, '--server-version', '2.9']);
-    await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
+    await newFleet(dir, ['m7']);
     const server = await FleetServer.start(dir);
     try {
       const before = await postern(['fleet', 'status', '--dir', dir, '--json']);

@@ -149,16 +149,13 @@ function problemsOf(
   if (queueless.length > 0)
     problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
   if (streams.some(({ replicas }) => replicas > 1) && old.length > 0) {
-    problems.push(
-      `${names(old)} is older than 2.10.23: with several copies, killing one server may lose a whole stream.`,
-    );
+    problems.push(`Older than 2.10.23: ${names(old)}. Killing one of several may lose a whole stream.`);
   }
   for (const { mac, trouble } of macs) if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
   if (lazy.length > 0) {
     const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
-    problems.push(
-      `${names(lazy)} writes to the disk every two minutes: set sync_interval: always in jetstream${canNot}.`,
-    );
+    const remedy = `set sync_interval: always in jetstream${canNot}`;
+    problems.push(`On the disk only every two minutes: what ${names(lazy)} acknowledged; ${remedy}.`);
   }
   return problems;
 }

@@ -1,24 +1,19 @@
-// What it costs to be part of a fleet: one nats-server, one Mac, and a reader of the stream in place of a hub.
+// What it costs to be part of a fleet: one nats-server, one Mac and one hub, each a process, beside the Mac's own API.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jetstream } from '@nats-io/jetstream';
-import { FleetConnection } from '../dist/src/fleet/connection.js';
-import { Envelope } from '../dist/src/fleet/envelope.js';
-import { outcomeSubject, sendSubject } from '../dist/src/fleet/layout.js';
-import { ask } from '../dist/src/fleet/requests.js';
-import { encodeOrder, keyHash, unpackOutcome } from '../dist/src/fleet/sends.js';
-import { systemClock } from '../dist/src/runtime/clock.js';
 import { SimulatedMac } from '../dist/src/simulator/mac.js';
 import { sideBySide, summary } from './figures.mjs';
 import { hasBroker, startBroker } from './fleet-broker.mjs';
 import { withCopy } from './live-copy.mjs';
-import { residentMiB, startProcess, wait } from './live-process.mjs';
+import { cpuMs, residentMiB, startProcess, wait } from './live-process.mjs';
 import { KEY, startService } from './service.mjs';
 
 const MAC = 'bench';
-const LONG = { rounds: 3, rows: 3000, backlog: 50_000, memoryRounds: 5, sends: 100 };
-const QUICK = { rounds: 1, rows: 300, backlog: 5000, memoryRounds: 1, sends: 10 };
+const LONG = { rounds: 3, rows: 3000, backlog: 50_000, memoryRounds: 5, sends: 100, clients: 1000, singles: 50 };
+const QUICK = { rounds: 1, rows: 300, backlog: 5000, memoryRounds: 1, sends: 10, clients: 100, singles: 5 };
+/** Long enough for one event to reach everyone before the next. */
+const EVERY_MS = 60;
 
 /** None where there is no nats-server. */
 export async function fleetRows(path, { isQuick, ...effort }) {
@@ -29,29 +24,36 @@ export async function fleetRows(path, { isQuick, ...effort }) {
     await memoryRow(path, sizes),
     await pageRow(path, effort),
     await sendRow(sizes),
+    await clientsRow(path, sizes),
   ];
 }
 
-/** Runs `use` with a broker, a service on a copy in its fleet, and a writer. */
+/** Runs `use` with a broker, a service on a copy in its fleet, a hub, and a writer. */
 async function withFleet(path, use) {
   const broker = await startBroker(MAC);
   try {
-    const settings = `[fleet]\nservers = ["${broker.url}"]\nmac = "${MAC}"\nbackfill_hours = 0\n`;
-    return await withCopy(path, { service: { settings } }, (parts) => use({ ...parts, broker }));
+    return await withCopy(path, { service: { settings: macSettings(broker) } }, async ({ keep, ...parts }) => {
+      const hub = keep(await startHub(broker));
+      await connected(parts.service);
+      return use({ ...parts, keep, broker, hub });
+    });
   } finally {
     await broker.stop();
   }
 }
 
-/** From the commit of a row to its arrival at a reader of the stream, and at a local WebSocket; then a backlog. */
+const macSettings = ({ url }) => `[fleet]\nservers = ["${url}"]\nmac = "${MAC}"\nbackfill_hours = 0\n`;
+const startHub = ({ url }) => startService('/nowhere', { command: 'hub', settings: `[fleet]\nservers = ["${url}"]\n` });
+
+/** From the commit of a row to its arrival at a WebSocket of the hub, and of the Mac; then a backlog. */
 function eventRows(path, { rounds, rows, backlog }) {
-  return withFleet(path, async ({ service, writer, keep, broker }) => {
+  return withFleet(path, async ({ service, hub, writer, keep, broker }) => {
     const readers = [
-      keep(startProcess('fleet-reader.mjs', broker.url)),
+      keep(startProcess('live-listener.mjs', hub.socketUrl)),
       keep(startProcess('live-listener.mjs', service.socketUrl)),
     ];
-    for (const reader of readers) await reader.ask('ready');
-    await connected(service);
+    const inOrder = keep(startProcess('fleet-reader.mjs', broker.url));
+    for (const reader of [...readers, inOrder]) await reader.ask('ready');
     const measured = readers.map(() => []);
     for (let round = 0; round <= rounds; round += 1) {
       const written = await writer.ask('trickle', { rows, meanMs: 1000 / 300 });
@@ -63,8 +65,8 @@ function eventRows(path, { rounds, rows, backlog }) {
     const latency = (part, share, bound) => {
       const [fleet, local] = measured.map((all) => summary(all.map((one) => quantile(one, share))));
       return {
-        what: `row committed → stream → reader of it, at most 300/s, ${part}`,
-        rival: 'local WebSocket frame',
+        what: `row committed → WebSocket frame of a hub, 300/s or fewer, ${part}`,
+        rival: 'of the Mac itself',
         postern: fleet,
         rivals: local,
         unit: 'ms',
@@ -73,7 +75,7 @@ function eventRows(path, { rounds, rows, backlog }) {
       };
     };
     const { rowId, atMs } = await writer.ask('burst', backlog);
-    const inStream = await readers[0].ask('lastAt', rowId);
+    const inStream = await inOrder.ask('lastAt', rowId);
     const inSocket = await readers[1].ask('lastAt', rowId);
     const perSecond = (end) => summary([(backlog * 1000) / (end.atMs - atMs)]);
     return [
@@ -100,11 +102,7 @@ async function memoryRow(path, { rows, memoryRounds }) {
       await wait(1000);
       return residentMiB(service.pid);
     };
-    const inFleet = async (parts) => {
-      await connected(parts.service);
-      return used(parts);
-    };
-    measured[0].push(await withFleet(path, inFleet));
+    measured[0].push(await withFleet(path, used));
     measured[1].push(await withCopy(path, {}, used));
   }
   const [fleet, alone] = measured.map(summary);
@@ -117,29 +115,20 @@ async function memoryRow(path, { rows, memoryRounds }) {
   };
 }
 
-/** A page of 50 messages: asked of the Mac through the broker, and of its own API. */
+/** A page of 50 messages, asked of the hub and of the Mac itself. */
 function pageRow(path, effort) {
-  return withFleet(path, async ({ service, broker }) => {
-    await connected(service);
-    const hub = new FleetConnection(
-      { servers: [broker.url], keyFile: '', caFile: '' },
-      { clock: systemClock, log: silent, name: 'HUB.bench' },
-    );
-    await new Promise((resolve) => hub.onConnect(resolve));
-    const request = { order: 'desc', limit: 50, offset: 0 };
-    const question = { mac: MAC, operation: 'listMessages', request, timeoutMs: 5000 };
-    const url = `http://127.0.0.1:${service.port}/api/v1/messages?limit=50`;
-    const [far, near] = await sideBySide(
-      [
-        () => ask(hub, new Envelope(), systemClock, question),
-        async () => (await fetch(url, { headers: { 'X-API-Key': KEY } })).json(),
-      ],
-      effort,
-    );
-    await hub.close();
+  return withFleet(path, async ({ service, hub }) => {
+    await hasMac(hub);
+    const page = (port) => async () => {
+      const url = `http://127.0.0.1:${port}/api/v1/messages?limit=50`;
+      const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
+      const found = await answer.json();
+      if (found.length !== 50) throw new Error(`a page of ${found.length}`);
+    };
+    const [far, near] = await sideBySide([page(hub.port), page(service.port)], effort);
     return {
-      what: 'page of 50 messages, asked of the Mac through the broker',
-      rival: 'its own HTTP',
+      what: 'HTTP: page of 50 messages at a hub',
+      rival: 'at the Mac',
       postern: far,
       rivals: near,
       unit: 'µs',
@@ -149,45 +138,37 @@ function pageRow(path, effort) {
   });
 }
 
-/** A send through the work queue until its outcome is known, and over the local API. */
+/** A send at the hub, in turn with one at the Mac itself. */
 async function sendRow({ sends }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-mac-'));
   const moduleFolder = new URL('../dist/src/simulator/', import.meta.url).pathname;
   const mac = new SimulatedMac({ dir: folder, moduleFolder });
   await mac.start();
   const broker = await startBroker(MAC);
-  const settings = `[fleet]\nservers = ["${broker.url}"]\nmac = "${MAC}"\n`;
-  const service = await startService(mac.chatDbPath, { settings, osascriptPath: mac.osascriptPath });
+  const service = await startService(mac.chatDbPath, {
+    settings: macSettings(broker),
+    osascriptPath: mac.osascriptPath,
+  });
+  const hub = await startHub(broker);
   try {
     await connected(service);
-    const envelope = new Envelope();
-    const js = jetstream(broker.nc);
-    const ways = [
-      async (key, request) => {
-        const outcome = broker.nc.subscribe(outcomeSubject(MAC, keyHash(key)), { max: 1 });
-        const order = { key, deadlineMs: Date.now() + 60_000, request };
-        const { headers, body } = encodeOrder(MAC, order, key, envelope);
-        await js.publish(sendSubject(MAC), body, { headers });
-        for await (const { data } of outcome) return unpackOutcome(envelope, MAC, key, data).reply.result.confirmed;
-      },
-      async (_key, request) => {
-        await service.post('/messages', request);
-        return true;
-      },
-    ];
-    const measured = ways.map(() => []);
+    await hasMac(hub);
+    const measured = [[], []];
     for (let send = 0; send <= sends; send += 1) {
-      for (const [which, way] of ways.entries()) {
+      for (const [which, { post }] of [hub, service].entries()) {
         const started = performance.now();
-        const isSent = await way(`bench-${send}`, { recipient: '+15550100', body: `${which} ${send}` });
-        if (!isSent) throw new Error('a send was not confirmed');
+        await post('/messages', {
+          recipient: '+15550100',
+          body: `${which} ${send}`,
+          ...(which === 0 && { from: MAC }),
+        });
         if (send > 0) measured[which].push(performance.now() - started);
       }
     }
     const [far, near] = measured.map(summary);
     return {
-      what: 'what the work queue adds to a send, p50',
-      rival: 'the local send itself',
+      what: 'what a hub adds to a send',
+      rival: 'the send at the Mac',
       postern: summary(measured[0].map((ms) => ms - near.median)),
       rivals: near,
       unit: 'ms',
@@ -195,10 +176,54 @@ async function sendRow({ sends }) {
       bound: 25,
     };
   } finally {
+    await hub.stop();
     await service.stop();
     await broker.stop();
     await mac.stop();
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Processor time of one event to many WebSocket clients: of the hub, and of the Mac with as many. */
+function clientsRow(path, { rounds, clients, singles }) {
+  return withFleet(path, async ({ service, hub, writer, keep }) => {
+    const groups = [hub, service].map((server) => ({
+      server,
+      sockets: keep(startProcess('live-clients-sockets.mjs')),
+    }));
+    for (const { server, sockets } of groups) await sockets.ask('connect', { url: server.socketUrl, clients });
+    const measured = groups.map(() => []);
+    for (let round = 0; round <= rounds; round += 1) {
+      const before = groups.map(({ server }) => cpuMs(server.pid));
+      const arrived = groups.map(({ sockets }) => sockets.ask('until', singles));
+      await writer.ask('steady', { rows: singles, everyMs: EVERY_MS });
+      await Promise.all(arrived);
+      const spent = groups.map(({ server }, which) => (cpuMs(server.pid) - before[which]) / singles);
+      if (round > 0) for (const [which, ms] of spent.entries()) measured[which].push(ms);
+    }
+    const [far, near] = measured.map(summary);
+    return {
+      what: `one event to ${clients.toLocaleString('en')} WebSocket clients of a hub`,
+      rival: 'of the Mac, which publishes it too',
+      postern: far,
+      rivals: near,
+      unit: 'ms of processor time',
+      ratio: far.median / near.median,
+      most: 1.3,
+    };
+  });
+}
+
+/** Until the hub knows the Mac. */
+async function hasMac({ port }) {
+  for (;;) {
+    const url = `http://127.0.0.1:${port}/api/v1/messages?limit=1`;
+    const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
+    if (answer.ok && answer.headers.get('postern-partial') === null && Array.isArray(await answer.json())) {
+      const status = await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers: { 'X-API-Key': KEY } });
+      if (JSON.stringify(await status.json()).includes(`"${MAC}"`)) return;
+    }
+    await wait(20);
   }
 }
 
@@ -215,5 +240,3 @@ function quantile(values, part) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length * part)];
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };

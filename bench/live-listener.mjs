@@ -9,7 +9,8 @@ let newest = 0;
 let atMs = 0;
 socket.on('message', (data) => {
   atMs = nowMs();
-  newest = Number(JSON.parse(data).data.id);
+  // At a hub the id begins with that of the Mac.
+  newest = Number(JSON.parse(data).data.id.split('~').at(-1));
   arrivals.push({ rowId: newest, atMs });
 });
 

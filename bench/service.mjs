@@ -11,7 +11,10 @@ export const KEY = 'a-key-for-the-bench';
 const PROGRAM = new URL('../dist/main.js', import.meta.url).pathname;
 
 /** Resolves when it is healthy; `nodeArguments` go before the program. */
-export async function startService(path, { nodeArguments = [], settings = '', osascriptPath = '/usr/bin/false' } = {}) {
+export async function startService(
+  path,
+  { nodeArguments = [], settings = '', osascriptPath = '/usr/bin/false', command = 'serve' } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const config = join(folder, 'config');
   mkdirSync(config, { mode: 0o700 });
@@ -22,7 +25,7 @@ export async function startService(path, { nodeArguments = [], settings = '', os
     { mode: 0o600 },
   );
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeArguments, PROGRAM, 'serve', '--config-dir', config], {
+  const child = spawn(process.execPath, [...nodeArguments, PROGRAM, command, '--config-dir', config], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { PATH: process.env.PATH, HOME: folder },
   });

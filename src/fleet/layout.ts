@@ -95,6 +95,10 @@ export function outcomeSubject(mac: string, keyHash: string): string {
 export const READS = 'rd.>';
 /** Requests of one hub to the hub that has a shard of webhooks. */
 export const SHARDS = 'wh.*';
+
+export function shardSubject(shard: number): string {
+  return `wh.${shard}`;
+}
 /** What agents say became of sends. */
 export const OUTCOMES = 'done.>';
 

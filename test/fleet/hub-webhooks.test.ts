@@ -96,7 +96,7 @@ describeWithNats('webhooks of a fleet', () => {
     const nc = await connect({ servers: server.url });
     const stored = await (await new Kvm(nc).open('webhooks')).get(a.id);
     await nc.close();
-    expect(stored?.string()).toMatch(/^[0-9a-f]{8} [A-Za-z0-9+/=]+$/);
+    expect(stored?.string()).not.toMatch(/hunter2|Bearer|127\.0\.0\.1|message/);
   });
 
   test('are changed, paused, replayed and removed from any hub', async () => {

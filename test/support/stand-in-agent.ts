@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
+import { type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/domain/event.ts';
 import { Envelope } from '../../src/fleet/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/event-message.ts';
-import { eventSubject } from '../../src/fleet/layout.ts';
+import { eventSubject, inboxPrefix } from '../../src/fleet/layout.ts';
+import { type FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 
 /** Publishes events as an agent does, of rows that a test makes up. */
 export class StandInAgent {
@@ -30,6 +33,14 @@ export class StandInAgent {
       envelope,
       epoch,
     );
+  }
+
+  /** With the rights and the keys of a Mac of this fleet. */
+  static async in(fleet: FleetFolder, url: string, mac: string): Promise<StandInAgent> {
+    const seed = readFileSync(join(fleet.memberFolder({ mac }), MEMBER_FILES.key), 'utf8').trim();
+    const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed));
+    const nc = await connect({ servers: url, authenticator, inboxPrefix: inboxPrefix(mac) });
+    return new StandInAgent(nc, mac, fleet.envelope, 'e1');
   }
 
   /** Rows `from` to `to`; `previousRow` of the first may be another than that of the last. */

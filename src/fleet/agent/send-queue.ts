@@ -69,7 +69,7 @@ export class SendQueue {
         while (!signal.aborted) {
           const message = await nextOf(consumer, signal);
           if (message === undefined) continue;
-          if (signal.aborted) return message.nak();
+          if (signal.aborted) return quietly(() => message.nak());
           // The one of an earlier connection may still run.
           await this.#handling;
           this.#handling = this.#handle(message);
@@ -92,12 +92,12 @@ export class SendQueue {
       order = decodeOrder(mac, message.headers, message.data, envelope);
     } catch (error) {
       log.warn('a send of the fleet cannot be read and is left out', { reason: (error as Error).message });
-      return message.term();
+      return quietly(() => message.term());
     }
     let cancel: Cancel | undefined;
     const working = (): void => {
       cancel = clock.after(WORKING_MS, () => {
-        message.working();
+        quietly(() => message.working());
         working();
       });
     };
@@ -154,6 +154,15 @@ export class SendQueue {
 /** True for a refusal because of another send with this key, whose outcome is not to be replaced. */
 function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);
+}
+
+/** A message of a connection that was closed cannot be answered any more: it is handed out again. */
+function quietly(answer: () => void): void {
+  try {
+    answer();
+  } catch {
+    // Nothing of it is lost.
+  }
 }
 
 /** The next message; undefined when there was none for a while, or when it is not to be waited for any more. */

@@ -8,7 +8,7 @@ import {
 } from '@nats-io/nats-core';
 import type { Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
-import { HEADERS } from '../../fleet/layout.ts';
+import { HEADERS, shardSubject } from '../../fleet/layout.ts';
 import { fromProblem, toProblem } from '../../fleet/requests.ts';
 import { RETRY } from './held-shard.ts';
 import type { HubSeal } from './registration.ts';
@@ -36,7 +36,7 @@ export class Calls {
     const callback = (error: Error | null, message: Msg): void => {
       if (error === null) void this.#answer(shard, message);
     };
-    this.#subscriptions.set(shard, this.#parts.nc().subscribe(subject(shard), { callback }));
+    this.#subscriptions.set(shard, this.#parts.nc().subscribe(shardSubject(shard), { callback }));
   }
 
   unlisten(shard: number): void {
@@ -52,7 +52,7 @@ export class Calls {
     headers.set(HEADERS.messageId, id);
     let reply: Msg;
     try {
-      reply = await nc().request(subject(shard), seal.seal(['call', String(shard), id], call), {
+      reply = await nc().request(shardSubject(shard), seal.seal(['call', String(shard), id], call), {
         timeout: timeoutMs,
         headers,
       });
@@ -83,8 +83,4 @@ export class Calls {
     }
     message.respond(seal.seal(['answer', String(shard), id], reply));
   }
-}
-
-function subject(shard: number): string {
-  return `wh.${shard}`;
 }

@@ -21,6 +21,7 @@ import {
 import type { FleetConnection } from '../../fleet/connection.ts';
 import type { Envelope } from '../../fleet/envelope.ts';
 import { BUCKETS, type Bucket } from '../../fleet/layout.ts';
+import { within } from '../within.ts';
 import { type Answer, answerFromJson, answerToJson, type Call, performed } from './call.ts';
 import { Calls } from './calls.ts';
 import { type Deliveries, HeldShard, RETRY } from './held-shard.ts';
@@ -31,6 +32,7 @@ import { shardOf } from './shards.ts';
 
 /** Decision A7: as long as an attempt may take. */
 const ATTEMPTS_END_WITHIN_MS = 8700;
+const CLOSE_MS = 9500;
 const CALL_MS = 8000;
 /** A test waits for its receiver. */
 const TEST_MS = 15_000;
@@ -99,8 +101,17 @@ export class HubWebhooks implements WebhookRegistry {
     this.#leases.start();
   }
 
-  /** Running attempts end, positions are written and the leases given up. */
+  /** Running attempts end, positions are written and the leases given up, as far as the broker answers in time. */
   async close(): Promise<void> {
+    const { clock, log } = this.#parts;
+    try {
+      await within(this.#close(), clock, CLOSE_MS);
+    } catch (error) {
+      log.warn('the webhooks could not be given up in time; another hub waits until the lease is over', { error });
+    }
+  }
+
+  async #close(): Promise<void> {
     await this.#leases.close();
     this.#registrations.close();
     await Promise.allSettled([...this.#ending]);

@@ -1,6 +1,6 @@
 import { type Include, includeSet } from '../../domain/include.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
-import type { Envelope } from '../../fleet/envelope.ts';
+import { type Envelope, pack, unpack } from '../../fleet/envelope.ts';
 
 /** A webhook as hubs share it. */
 export interface Registration {
@@ -28,15 +28,12 @@ export class HubSeal {
 
   /** `context` says what it is: it opens as nothing else. */
   seal(context: readonly string[], value: unknown): Uint8Array {
-    const { bytes, keyId } = this.#envelope.seal(HUBS, context, Buffer.from(JSON.stringify(value)));
-    return keyId === undefined ? bytes : Buffer.from(`${keyId} ${Buffer.from(bytes).toString('base64')}`);
+    return pack(this.#envelope, HUBS, context, value);
   }
 
   /** Throws AppError `fleet_content_unreadable` for what no hub with our key wrote. */
   open(context: readonly string[], bytes: Uint8Array): unknown {
-    const [, keyId, body = ''] = /^([\w-]+) ([A-Za-z0-9+/=]+)$/.exec(Buffer.from(bytes).toString()) ?? [];
-    const sealed = keyId === undefined ? { bytes } : { bytes: Buffer.from(body, 'base64'), keyId };
-    return JSON.parse(Buffer.from(this.#envelope.open(HUBS, context, sealed)).toString()) as unknown;
+    return unpack(this.#envelope, HUBS, context, bytes);
   }
 }
 
@@ -50,6 +47,22 @@ export function registrationFromJson(json: unknown): Registration {
   return { ...others, webhook: { ...webhook, include: includeSet(webhook.include as Iterable<Include>) } };
 }
 
+/** Whoever may write into the bucket can have written anything. */
+function isRegistration(id: string, json: unknown): boolean {
+  const { version, holder, history, after, webhook } = (json ?? {}) as Partial<Registration>;
+  return (
+    Number.isSafeInteger(version) &&
+    [holder, history, after].every((text) => typeof text === 'string') &&
+    webhook?.id === id &&
+    URL.canParse(webhook.url) &&
+    Array.isArray(webhook.events) &&
+    Array.isArray(webhook.include) &&
+    typeof webhook.created_at === 'string' &&
+    typeof webhook.headers === 'object' &&
+    webhook.headers !== null
+  );
+}
+
 export interface RegistrationCodec {
   encode(id: string, registration: Registration): Uint8Array;
   decode(id: string, bytes: Uint8Array): Registration;
@@ -58,6 +71,10 @@ export interface RegistrationCodec {
 export function registrationCodec(seal: HubSeal): RegistrationCodec {
   return {
     encode: (id, registration) => seal.seal(['webhook', id], registrationToJson(registration)),
-    decode: (id, bytes) => registrationFromJson(seal.open(['webhook', id], bytes)),
+    decode(id, bytes) {
+      const json = seal.open(['webhook', id], bytes);
+      if (!isRegistration(id, json)) throw new Error('it is not a webhook');
+      return registrationFromJson(json);
+    },
   };
 }

@@ -87,8 +87,8 @@ export class Registrations {
 
   /** What a hub that has just written it says of it. */
   learn(id: string, known: Known): void {
-    const { revision = 0 } = this.#known.get(id) ?? {};
-    if (known.revision > revision && !this.#removed.has(id)) this.#known.set(id, known);
+    const version = this.#known.get(id)?.registration.version ?? 0;
+    if (known.registration.version >= version && !this.#removed.has(id)) this.#known.set(id, known);
   }
 
   learnRemoved(id: string): void {

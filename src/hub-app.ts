@@ -99,7 +99,15 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
       // Parts of messages are added by the Mac (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
-      return after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
+      return copy.isFilled ? reached(after) : whenFilled(after);
+    };
+    const reached = (after: ClientOffset | undefined): Promise<void> | undefined =>
+      after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
+    // Who listens from now on is not to be sent what the stream kept.
+    const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
+      await copy.filled(REACH_MS);
+      if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
+      await reached(after);
     };
     const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
     const streams = new HttpStreams({ feed, clock, log, json, ready });

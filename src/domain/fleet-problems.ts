@@ -55,6 +55,11 @@ export const FLEET_PROBLEMS = {
     detail: 'The broker of the fleet cannot be reached.',
     hint: 'Nothing was sent. The hub keeps trying; see fleet.servers in config.toml.',
   },
+  hub_filling: {
+    status: 503,
+    detail: 'The hub is new and still reads what the stream of events holds.',
+    hint: 'Try again in a few seconds. See "backend" of the status if it lasts.',
+  },
   mac_away: {
     status: 503,
     detail: 'The Mac {mac} is away.',

@@ -43,6 +43,7 @@ export class HubStatus {
     if (copy.trouble !== undefined) {
       return { connected: false, message: `The stream of events cannot be read: ${copy.trouble}.` };
     }
+    if (!copy.isFilled) return { connected: true, message: 'The stream of events is being read for the first time.' };
     const known = macs.list();
     const away = known.filter((mac) => macs.isAway(mac)).length;
     const verb = away === 1 ? 'is' : 'are';

@@ -53,6 +53,7 @@ export class StreamCopy {
   #messages: ConsumerMessages | undefined;
   #isClosed = false;
   #isCurrent = false;
+  #isFilled: boolean;
   #wake: (() => void) | undefined;
   #cancelCheck: Cancel | undefined;
   #cancelConnect: Cancel | undefined;
@@ -62,6 +63,12 @@ export class StreamCopy {
 
   constructor(parts: StreamCopyParts) {
     this.#parts = parts;
+    this.#isFilled = parts.store.position !== undefined;
+  }
+
+  /** False until a hub.db that was empty has what the stream had when it was first read. */
+  get isFilled(): boolean {
+    return this.#isFilled;
   }
 
   start(): void {
@@ -84,10 +91,18 @@ export class StreamCopy {
 
   /** Resolves when this place is copied, or after `withinMs`; undefined when it is now, or is of another stream. */
   reached({ stream, sequence }: Place, withinMs: number): Promise<void> | undefined {
-    const isReached = (): boolean => {
+    return this.#until(() => {
       const position = this.#parts.store.position;
       return position === undefined ? this.#isCurrent : position.stream !== stream || position.sequence >= sequence;
-    };
+    }, withinMs);
+  }
+
+  /** The same until `isFilled`. */
+  filled(withinMs: number): Promise<void> | undefined {
+    return this.#until(() => this.#isFilled, withinMs);
+  }
+
+  #until(isReached: () => boolean, withinMs: number): Promise<void> | undefined {
     if (isReached()) return undefined;
     return new Promise((resolve) => {
       const end = (): void => {
@@ -140,18 +155,20 @@ export class StreamCopy {
     void stopWhenReset(messages);
     this.#trouble = undefined;
     this.#isCurrent = info.state.last_seq < from;
+    this.#isFilled ||= this.#isCurrent;
     this.#parts.onChecked?.(info);
     for (const look of this.#waiting) look();
     this.#checkLater(jsm);
     let batch: JsMsg[] = [];
     for await (const message of messages) {
       batch.push(message);
-      // More that has arrived is stored with it.
-      if (batch.length < MAX_BATCH && messages.getPending() > 1) continue;
       const { pending } = message.info;
+      // Those that are on their way are stored with it.
+      if (batch.length < MAX_BATCH && pending > 0) continue;
       await this.#store(info.created, batch);
       batch = [];
       this.#isCurrent = pending === 0;
+      this.#isFilled ||= message.seq >= info.state.last_seq;
       for (const look of this.#waiting) look();
     }
     if (store.position === undefined) this.#isCurrent = false;

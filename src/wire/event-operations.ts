@@ -51,6 +51,7 @@ export const EVENT_OPERATIONS = {
       'after_unknown',
       'offset_expired',
       'offset_too_old',
+      'hub_filling',
       ...CHAT_DB,
     ],
     mistakes: [
@@ -83,6 +84,7 @@ export const EVENT_OPERATIONS = {
       'after_unknown',
       'offset_expired',
       'offset_too_old',
+      'hub_filling',
       'upgrade_required',
       ...CHAT_DB,
       'shutting_down',

@@ -76,7 +76,12 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 const CONTENT_TYPE = 'application/problem+json';
 const SCHEMA = { $ref: '#/components/schemas/Problem' };
-const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set(['send_queue_full', 'too_many_uploads', 'conversion_busy']);
+const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
+  'send_queue_full',
+  'too_many_uploads',
+  'conversion_busy',
+  'hub_filling',
+]);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** The problems of an operation, by status, each with the codes it can have. */

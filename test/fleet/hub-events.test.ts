@@ -223,6 +223,18 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(hub, first?.offset)).toEqual(['m1~2']);
   });
 
+  test('are only new ones for a client of a new hub that listens from now on', async () => {
+    await m1.publish(1, 300);
+    const hub = await hubOf(server);
+    await hub.close();
+    rmSync(hub.databasePath);
+    await hub.start();
+    const live = await listen(hub);
+    await m1.publish(301);
+    await eventually(() => expect(live).toContain('m1~301'));
+    expect(live).toEqual(['m1~301']);
+  });
+
   test('go on past what no agent wrote, which is counted and not quoted', async () => {
     const hub = await hubOf(server);
     await m1.publish(1);

@@ -42,6 +42,7 @@ const NOT_PROVOKED_HERE = [
   '422 mac_unknown',
   '501 not_at_a_hub',
   '503 broker_away',
+  '503 hub_filling',
   '503 mac_away',
   '503 mac_busy',
   '503 send_expired',

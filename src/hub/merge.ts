@@ -56,6 +56,8 @@ export async function merged<Item>(
     items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
     first.at += 1;
     if (first.at < first.items.length) continue;
+    // What is not needed is not asked for: the place alone says that there is more.
+    if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
     const further = first.next === undefined ? undefined : await load(first.list, first.next);
     sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));
   }

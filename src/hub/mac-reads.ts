@@ -1,4 +1,5 @@
 import type { Conversation } from '../domain/conversation.ts';
+import type { Mistake } from '../domain/errors.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -11,6 +12,7 @@ import { type AttachmentChunk, type ReadRequests, type RowEvent, timeoutOf } fro
 import { ask } from '../fleet/requests.ts';
 import {
   attachmentAnswer,
+  attachmentMistakesAnswer,
   conversationAnswer,
   conversationsAnswer,
   eventsAnswer,
@@ -81,6 +83,11 @@ export class MacReads {
 
   async attachment(mac: string, request: ReadRequests['attachment']): Promise<AttachmentChunk | undefined> {
     return (await this.#ask(mac, 'attachment', attachmentAnswer, request)) ?? undefined;
+  }
+
+  /** What is wrong with files on the Mac itself. */
+  async attachmentMistakes(mac: string, paths: readonly string[]): Promise<readonly Mistake[]> {
+    return this.#ask(mac, 'attachmentMistakes', attachmentMistakesAnswer, { paths });
   }
 
   /** undefined when the Mac has another database by now. */

@@ -4,7 +4,7 @@ import { isAppError, type Mistake } from '../domain/errors.ts';
 import { qualify } from '../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { CallerSender, DryRun, SendAnswer, SendRequest, SendResult } from '../domain/ports/sending.ts';
-import { problem } from '../domain/problems.ts';
+import { invalidRequest, problem } from '../domain/problems.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import type { Envelope } from '../fleet/envelope.ts';
 import { outcomeSubject, sendSubject } from '../fleet/layout.ts';
@@ -40,6 +40,7 @@ export interface HubSenderParts {
 
 interface Order extends SendClaim {
   readonly key: string;
+  readonly attachments: readonly string[];
   /** Body of the Mac's `POST /messages`. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly requestId: string | undefined;
@@ -71,6 +72,7 @@ export class HubSender implements CallerSender {
     const order: Order = {
       ...claim,
       key: idempotencyKey ?? randomUUID(),
+      attachments,
       request: { recipient: claim.recipient, ...content },
       requestId,
     };
@@ -90,10 +92,13 @@ export class HubSender implements CallerSender {
 
   /** Puts it into the queue of the Mac, and waits for what becomes of it. */
   async #deliver(order: Order): Promise<SendResult> {
-    const { connection, macs } = this.#parts;
+    const { connection, macs, reads } = this.#parts;
     const { mac, key } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
+    // Also without files: a Mac that died is in the list for a while, and does not answer this.
+    const mistakes = await reads.attachmentMistakes(mac, order.attachments);
+    if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcomes = new Outcomes(order, this.#parts, this.#claims);
     const subscription = connection.nc.subscribe(outcomeSubject(mac, keyHash(key)), {
       callback: (error, { data }) => {

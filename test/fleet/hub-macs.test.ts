@@ -2,8 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
 import type { Conversation, Message } from '../../src/client/postern-client.ts';
+import { Envelope } from '../../src/fleet/envelope.ts';
 import { EVENTS } from '../../src/fleet/layout.ts';
+import { packPresence } from '../../src/fleet/presence.ts';
 import { appleDate } from '../../src/simulator/chat-database.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
@@ -273,6 +276,19 @@ describeWithNats('the Macs behind a hub', () => {
     expect((await hub.client.health()).backend.message).toBe('1 of 3 Macs is away.');
     await m2.start();
     await present(3);
+  });
+
+  test('that died without a word are refused at once too', async () => {
+    const nc = await clientOf(server);
+    const presence = { version: '0', instance: 'i', epoch: 'e', newestRow: 0, publishedRow: 0, addresses: [], atMs: 0 };
+    const dead = { ...presence, health: { connected: true, message: null }, isLeaving: false };
+    nc.publish('$KV.macs.m4', packPresence(new Envelope(), 'm4', dead));
+    await present(4);
+    const sent = await send({ recipient: '+15550199', from: 'm4', body: 'x' });
+    expect([sent.status, ((await sent.json()) as Problem).code]).toEqual([503, 'mac_away']);
+    await (await new Kvm(nc).open('macs')).delete('m4');
+    await present(3);
+    await nc.close();
   });
 
   test('cannot be asked while the broker is away, and nothing is sent', async () => {

@@ -30,7 +30,7 @@ export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.index
 
 /** The Mac beside a name. */
 export function macTag(mac) {
-  const tag = document.createElement('span');
+  const tag = document.createElement('small');
   tag.className = 'mac';
   tag.textContent = mac;
   return tag;

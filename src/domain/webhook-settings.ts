@@ -1,9 +1,12 @@
 import type { Offset } from './offset.ts';
 import type { NewWebhook, WebhookChanges } from './ports/webhooks.ts';
+import { invalidRequest } from './problems.ts';
 import { DEFAULT_SETTINGS, type ShownSettings, type StoredWebhook, type WebhookSettings } from './webhook.ts';
 
 /** How long the secret before a rotation signs too (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
+/** Decision P2. */
+export const MAX_HEADERS = 10;
 
 /** A webhook as it is kept first, with the position it starts after. */
 export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset, nowMs: number): StoredWebhook {
@@ -20,7 +23,7 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
   };
 }
 
-/** The webhook with these changes; what was not given stays. */
+/** The webhook with these changes; what was not given stays. Throws `invalid_request` with too many headers. */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
   const { headers, ...others } = changes;
   return {
@@ -54,6 +57,10 @@ function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookCha
   const named = new Set(Object.keys(changes).map((name) => name.toLowerCase()));
   const kept = Object.entries(headers).filter(([name]) => !named.has(name.toLowerCase()));
   const given = Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== null);
+  if (kept.length + given.length > MAX_HEADERS) {
+    const message = `There must be at most ${MAX_HEADERS} headers. Set those to null that are no longer needed.`;
+    throw invalidRequest([{ pointer: '/headers', message }]);
+  }
   return Object.fromEntries([...kept, ...given]);
 }
 

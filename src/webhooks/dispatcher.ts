@@ -31,8 +31,6 @@ import { ProgressBatcher } from './progress-batcher.ts';
 
 /** Until chat.db is asked again for a webhook that waits for it. */
 const RETRY_MS = 1000;
-/** Decision P2. */
-const MAX_HEADERS = 10;
 
 export interface DispatcherParts {
   readonly feed: EventFeed;
@@ -112,10 +110,6 @@ export class Dispatcher implements WebhookRegistry {
     const before = this.#existing(id);
     const changed = changedWebhook(before, changes, clock.now());
     if (changes.url !== undefined) this.#assertHost(changes.url);
-    if (Object.keys(changed.headers).length > MAX_HEADERS) {
-      const message = `There must be at most ${MAX_HEADERS} headers. Set those to null that are no longer needed.`;
-      throw invalidRequest([{ pointer: '/headers', message }]);
-    }
     const worker = this.#workers.get(id);
     const webhook = { ...changed, offset: this.#positionOf(changed, before, worker?.offset ?? before.offset) };
     store.update(webhook);

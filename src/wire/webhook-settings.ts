@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { FAILURE_MODES, type WebhookFilter } from '../domain/webhook.ts';
+import { MAX_HEADERS } from '../domain/webhook-settings.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
-const MAX_HEADERS = 10;
 const MAX_LISTED = 200;
 /** What every delivery brings by itself, and what belongs to the connection. */
 const OURS =

@@ -199,8 +199,8 @@ class MemoryWebhooks implements WebhookRegistry {
     return this.webhooks.delete(id);
   }
 
-  status(): never {
-    throw new Error('not used');
+  status(id: string): never {
+    throw this.webhooks.has(id) ? new Error('not used') : problem('webhook_not_found');
   }
 
   lastDelivery(): undefined {

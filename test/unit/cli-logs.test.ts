@@ -41,7 +41,7 @@ function mac(content?: string) {
 }
 
 test('logs prints the last lines, for a person or as they are', async () => {
-  const { run, printed } = mac(line('one') + line('two', { url: 'http://x\x1b[2J' }) + 'no JSON\n');
+  const { run, printed } = mac(`${line('one')}${line('two', { url: 'http://x\x1b[2J' })}no JSON\n`);
   expect(await run({ lines: 2 })).toBe(0);
   expect(printed).toEqual([expect.stringMatching(/^\d\d:\d\d:00 INFO {2}two {2}url=http:\/\/x\[2J$/), 'no JSON']);
   printed.length = 0;

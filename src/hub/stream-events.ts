@@ -7,6 +7,7 @@ import type { EventReader } from './event-reader.ts';
 import type { EventStore, StoredEvent } from './event-store.ts';
 import type { Holes } from './holes.ts';
 import { StreamCopy } from './stream-copy.ts';
+import { within } from './within.ts';
 
 /** As long as a publisher waits for readers that were caught up (decision C7). */
 const DRAIN_WAIT_MS = 250;
@@ -14,6 +15,7 @@ const DRAIN_WAIT_MS = 250;
 const CUT_EVERY_MS = 60_000;
 /** Messages that are no events: so often one of them is logged. */
 const LOG_EVERY_MS = 10_000;
+const CLOSE_MS = 2000;
 const NS_PER_MS = 1_000_000;
 
 /** Where events are published: the channel of the feed. */
@@ -67,9 +69,10 @@ export class StreamEvents {
     this.#cutLater(CUT_EVERY_MS);
   }
 
+  /** A broker that hangs, or a Mac that is asked for rows, does not hold it up. */
   async close(): Promise<void> {
     this.#cancelCut?.();
-    await this.copy.close();
+    await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {

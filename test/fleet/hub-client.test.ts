@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
 import { appleDate } from '../../src/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { type ClientTarget, clientCases, HISTORY } from '../support/client-cases.ts';
@@ -6,6 +9,7 @@ import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const folder = temporaryFolder();
 
 async function openHub(): Promise<ClientTarget> {
@@ -36,5 +40,14 @@ async function openHub(): Promise<ClientTarget> {
     },
   };
 }
+
+test('a hub without a fleet says what is missing', () => {
+  const config = join(folder, 'empty');
+  const hub = () => spawnSync(process.execPath, [MAIN, 'hub', '--config-dir', config], { encoding: 'utf8' });
+  const first = hub();
+  expect([first.status, first.stdout]).toEqual([0, expect.stringContaining('Add the section [fleet]')]);
+  const second = hub();
+  expect([second.status, second.stderr]).toEqual([78, expect.stringContaining('fleet.servers is not set')]);
+});
 
 describeWithNats('the client, against a hub', () => clientCases(openHub));

@@ -123,6 +123,22 @@ describeWithNats('leases of webhooks', () => {
     expect(one.leases.id).toBe(id);
   });
 
+  test('are not taken from a hub that the broker was away for as it was for the others', async () => {
+    const [one, two] = [new Hub(), new Hub()];
+    await until([one, two], () => expect(sizes(one, two)).toEqual([16, 16]));
+    const ids = [one.leases.id, two.leases.id];
+    for (const hub of [one, two]) hub.isCut = true;
+    await until([one, two], () => expect(sizes(one, two)).toEqual([0, 0]));
+    for (const hub of [one, two]) await hub.clock.advance(20_000);
+    one.isCut = false;
+    await until([one], () => expect(one.working.size).toBe(16));
+    await one.clock.advance(4000);
+    await bucket.status();
+    two.isCut = false;
+    await until([one, two], () => expect(sizes(one, two)).toEqual([16, 16]));
+    expect([one.leases.id, two.leases.id]).toEqual(ids);
+  });
+
   test('are taken again when the broker has lost them', async () => {
     const [one, two] = [new Hub(), new Hub()];
     await until([one, two], () => expect(sizes(one, two)).toEqual([16, 16]));

@@ -195,7 +195,7 @@ describeWithNats('webhooks of a fleet', () => {
       expect(other.webhooks.shards).toHaveLength(32);
     });
     expect(seconds).toBeLessThan(10);
-    expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 });
+    await until([other], async () => expect(await other.webhooks.status(id)).toMatchObject({ behind: 0 }));
   });
 
   test('are put back when the broker has lost everything, and go on', async () => {

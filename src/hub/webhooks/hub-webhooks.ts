@@ -33,9 +33,17 @@ import { shardOf } from './shards.ts';
 /** Decision A7: as long as an attempt may take. */
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const CLOSE_MS = 9500;
-const CALL_MS = 8000;
-/** A test waits for its receiver. */
-const TEST_MS = 15_000;
+/** Of one hub to another. What only reads waits for nothing; a test, and a removal, wait for a receiver. */
+const CALL_MS: Readonly<Record<Call['method'], number>> = {
+  add: 8000,
+  change: 8000,
+  replay: 8000,
+  remove: 15_000,
+  test: 15_000,
+  status: 2000,
+  deliveries: 2000,
+  lastDelivery: 2000,
+};
 
 export interface HubWebhooksParts {
   readonly connection: FleetConnection;
@@ -201,8 +209,7 @@ export class HubWebhooks implements WebhookRegistry {
     const here = this.#answerOf(shard, call);
     if (here !== undefined) return here;
     if (!this.#parts.connection.isConnected) throw problem('broker_away');
-    const timeoutMs = call.method === 'test' || call.method === 'remove' ? TEST_MS : CALL_MS;
-    const answer = answerFromJson(await this.#calls.ask(shard, call, timeoutMs));
+    const answer = answerFromJson(await this.#calls.ask(shard, call, CALL_MS[call.method]));
     if (answer.known !== undefined) this.#registrations.learn(answer.id, answer.known);
     return answer;
   }

@@ -46,6 +46,8 @@ export class Leases {
   /** Revision of our lease; 0 while we have none. */
   #revision = 0;
   #renewedAtMs = Number.NEGATIVE_INFINITY;
+  /** Since when it was renewed without a break. */
+  #freshSinceMs = 0;
   readonly #held = new Map<number, HeldShard>();
   #isReady = false;
   #cancelTick: Cancel | undefined;
@@ -155,6 +157,7 @@ export class Leases {
         if (found?.operation === 'PUT') revision = await compareAndSet(bucket, key, '{}', found.revision);
       }
       if (revision === undefined) return this.#loseLease();
+      if (!this.#isFresh()) this.#freshSinceMs = askedAtMs;
       this.#revision = revision;
       this.#renewedAtMs = askedAtMs;
     } catch (error) {
@@ -197,6 +200,8 @@ export class Leases {
   }
 
   async #expire(bucket: KV): Promise<void> {
+    // The broker may have been away for the others too.
+    if (this.#parts.clock.monotonic() - this.#freshSinceMs < EXPIRES_AFTER_MS) return;
     for (const [id, revision] of this.#view.expired(EXPIRES_AFTER_MS)) {
       if (id === this.#id) continue;
       const isDeleted = await compareAndDelete(bucket, hubKey(id), revision);

@@ -36,6 +36,7 @@ async function transpile() {
     platform: 'node',
     target: 'node20',
     sourcemap: true,
+    sourcesContent: false,
     plugins: [compiledImports],
     logLevel: 'warning',
   });

@@ -87,9 +87,12 @@ test('docs/api.md has every metric, and no other', async () => {
   const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
   const fleet = { mac: 'm1', state: 'connected' as const, published_row: 1, behind: 0, problem: null };
   const counts = { clients: 1, missed: 1 };
+  const heard = { state: 'present' as const, version: '1', addresses: [], seen_s: 1, backend: null };
+  const mac = { id: 'm1', ...heard, newest_row: 1, behind: 0 };
   const now = {
     ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },
+    hub: { macs: [mac], rejected: 1, filled: 1, missing: 1 },
   };
   const answer = await metricRoutes(() => now, new Counters()).getMetrics({} as Exchange);
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);

@@ -203,6 +203,8 @@ describeWithNats('webhooks of a fleet', () => {
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { name: 'kept' }));
     const gone = await hubAt(1).webhooks.add(hook(receiver));
     await hubAt(0).webhooks.remove(gone.id);
+    // Nothing of it changes, so its hub has no reason to write it again.
+    const idle = await hubAt(1).webhooks.add(hook(receiver, { enabled: false }));
     publish(20);
     await until(hubs, () => expect(rowsAt(receiver)).toEqual(range(1, 20)));
     await until(hubs, async () => expect((await hubAt(1).webhooks.status(id)).behind).toBe(0));
@@ -217,7 +219,9 @@ describeWithNats('webhooks of a fleet', () => {
     });
     await until(hubs, async () => {
       for (const hub of hubs) expect(await hub.webhooks.status(id)).toMatchObject({ name: 'kept', behind: 0 });
+      for (const hub of hubs) expect(await hub.webhooks.status(idle.id)).toMatchObject({ state: 'paused', behind: 40 });
     });
+    for (const hub of hubs) expect(hub.webhooks.get(gone.id)).toBeUndefined();
   });
 
   test('wait while the broker is away for longer than a lease, and lose nothing', async () => {

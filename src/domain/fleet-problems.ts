@@ -57,7 +57,7 @@ export const FLEET_PROBLEMS = {
   },
   hub_filling: {
     status: 503,
-    detail: 'The hub is new and still reads what the stream of events holds.',
+    detail: 'The hub has just started and does not know the fleet yet.',
     hint: 'Try again in a few seconds. See "backend" of the status if it lasts.',
   },
   mac_away: {

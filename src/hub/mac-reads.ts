@@ -43,8 +43,9 @@ export class MacReads {
     this.#parts = parts;
   }
 
-  /** Whether a Mac of this id is, or was, in the fleet. */
+  /** Whether a Mac of this id is, or was, in the fleet. Throws while that is not known. */
   isKnown(mac: string): boolean {
+    this.#parts.macs.assertLoaded();
     return this.#parts.macs.get(mac) !== undefined;
   }
 

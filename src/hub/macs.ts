@@ -1,6 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { MAC_ID } from '../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+import { problem } from '../domain/problems.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import type { Envelope } from '../fleet/envelope.ts';
 import { AWAY_MS, BUCKETS } from '../fleet/layout.ts';
@@ -52,13 +53,20 @@ export class Macs {
     return [...this.#macs.values()].sort((a, b) => (a.mac < b.mac ? -1 : 1));
   }
 
-  get(mac: string): KnownMac | undefined {
-    return this.#macs.get(mac);
+  /** The same for answers that must not lack one. Throws while it is not known which Macs there are. */
+  all(): readonly KnownMac[] {
+    this.assertLoaded();
+    return this.list();
   }
 
-  /** True once the Macs that were there before this hub are known. */
-  get isLoaded(): boolean {
-    return this.#isLoaded;
+  assertLoaded(): void {
+    if (this.#isLoaded) return;
+    if (!this.#parts.connection.isConnected) throw problem('broker_away');
+    throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
+  }
+
+  get(mac: string): KnownMac | undefined {
+    return this.#macs.get(mac);
   }
 
   isAway({ presence, seenAtMs }: KnownMac): boolean {

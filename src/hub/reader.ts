@@ -92,7 +92,7 @@ export class HubReader implements MessageReader {
   /** A list for each Mac that is not known to be away. */
   #lists<Item>(loadOf: (mac: string) => MacList<Item>['load']) {
     const { macs } = this.#parts;
-    const known = macs.list();
+    const known = macs.all();
     const away = known.filter((mac) => macs.isAway(mac)).map(({ mac }) => mac);
     const lists = known
       .filter(({ mac }) => !away.includes(mac))

@@ -42,7 +42,7 @@ function macNamed(from: string, { macs }: RoutingParts): string {
   if (macs.get(from) !== undefined) return from;
   const address = canonicalAddress(from) ?? from;
   const owners = macs
-    .list()
+    .all()
     .filter(({ presence }) => presence?.addresses.some((own) => (canonicalAddress(own) ?? own) === address))
     .map(({ mac }) => mac);
   const [owner, second] = owners;
@@ -53,7 +53,7 @@ function macNamed(from: string, { macs }: RoutingParts): string {
 
 async function macWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
   const id = recipient.includes(';') ? recipient : `any;-;${canonicalAddress(recipient) ?? recipient}`;
-  const known = macs.list();
+  const known = macs.all();
   const all = known.map(({ mac }) => mac);
   const found = await Promise.all(known.map(async (mac) => (macs.isAway(mac) ? 'away' : asked(mac.mac, id, reads))));
   const having = all.filter((_, place) => found[place] === 'there');

@@ -1,5 +1,5 @@
 // Runs `make fleet` as a person would: reads what it prints, uses the fleet through the balancer, breaks things, and ends
-// it with Ctrl+C. Exits 0 or 1. Needs nats-server; FLEET=3 takes a cluster.
+// it with Ctrl+C. Exits 0 or 1. Needs nats-server; FLEET=3 takes a cluster of three.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -80,7 +80,8 @@ try {
   });
   fleet.stdin.write('start m3\n');
   await until('m3 is back', async () => (await ask('conversations')).headers.get('postern-partial') === null);
-  fleet.stdin.write('kill nats\nstart nats\n');
+  const server = process.env.FLEET === '3' ? 'nats-2' : 'nats';
+  fleet.stdin.write(`kill ${server}\nstart ${server}\n`);
   await until('sends go on with the servers', async () => {
     const { status } = await ask('messages', { body: { recipient: 'm1~any;-;+15550100', body: 'Still here' } });
     return status === 201;

@@ -6,11 +6,12 @@ import { headers, type NatsConnection, nkeyAuthenticator, PermissionViolationErr
 import { createUser } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { managerOf } from '../../src/fleet/connect-once.ts';
+import { readEventHeaders } from '../../src/fleet/event-message.ts';
 import { BUCKETS, hubName, inboxPrefix, OPERATIONS } from '../../src/fleet/layout.ts';
 import { FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
 import { createFleet, createMac } from '../../src/fleet/streams.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { describeWithNats } from '../support/nats-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -174,6 +175,18 @@ describeWithNats('the rights that postern fleet gives', () => {
     const reply = await agent.request('$KV.macs.m7', 'mine', { headers: all, timeout: 5000 });
     expect(reply.json()).toMatchObject({ error: { description: expect.stringContaining('rollup') } });
     expect((await macs.get('m8'))?.string()).toBe('here');
+  });
+
+  test('what an agent has the server write to the subject of another Mac is no event of that Mac', async () => {
+    const agent = await as({ mac: 'm7' });
+    agent.publish('ev.m7', 'forged', { reply: 'ev.m8' });
+    const jsm = await managerOf(operator);
+    // The acknowledgement of the server, at the subject that was named for it.
+    const written = await waitFor(() =>
+      jsm.streams.getMessage('EV', { last_by_subj: 'ev.m8' }).then((found) => found ?? undefined),
+    );
+    expect(written.string()).toContain('"stream":"EV"');
+    expect(readEventHeaders(written.subject, written.header)).toBeUndefined();
   });
 
   test('an agent answers only what it was asked', async () => {

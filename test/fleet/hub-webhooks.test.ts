@@ -222,6 +222,12 @@ describeWithNats('webhooks of a fleet', () => {
       for (const hub of hubs) expect(await hub.webhooks.status(idle.id)).toMatchObject({ state: 'paused', behind: 40 });
     });
     for (const hub of hubs) expect(hub.webhooks.get(gone.id)).toBeUndefined();
+    const nc = await connect({ servers: server.url });
+    const bucket = await new Kvm(nc).open('webhooks');
+    await until(hubs, async () => {
+      for (const known of [id, idle.id]) expect((await bucket.get(known))?.operation).toBe('PUT');
+    });
+    await nc.close();
   });
 
   test('wait while the broker is away for longer than a lease, and lose nothing', async () => {

@@ -5,6 +5,12 @@ export const EVENTS = { stream: 'EV', subjects: 'ev.*' } as const;
 /** The work queue of sends: one subject and one durable consumer for each Mac. */
 export const SENDS = { stream: 'SEND', subjects: 'send.*' } as const;
 
+/**
+ * Sends that wait, of all Macs together: limited to 100 for each subject, server 2.9.10 once refused one behind which
+ * none waited.
+ */
+export const MAX_SENDS = 10_000;
+
 /** Key-value buckets. */
 export const BUCKETS = {
   /** Presence of Macs, by mac. */

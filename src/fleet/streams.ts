@@ -8,7 +8,7 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
-import { BUCKETS, EVENTS, SENDS, sendConsumer, sendSubject } from './layout.ts';
+import { BUCKETS, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './layout.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -42,8 +42,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
     subjects: [SENDS.subjects],
     retention: RetentionPolicy.Workqueue,
     max_age: nanos(10 * 60_000),
-    // Of all Macs together: by 100 for each subject, server 2.9.10 once refused a send behind which none waited.
-    max_msgs: 10_000,
+    max_msgs: MAX_SENDS,
     discard: DiscardPolicy.New,
   });
   const kvm = new Kvm(jsm.jetstream());

@@ -7,7 +7,7 @@ import type { CallerSender, DryRun, SendAnswer, SendRequest, SendResult } from '
 import { invalidRequest, problem } from '../domain/problems.ts';
 import type { FleetConnection } from '../fleet/connection.ts';
 import type { Envelope } from '../fleet/envelope.ts';
-import { outcomeSubject, sendSubject } from '../fleet/layout.ts';
+import { MAX_SENDS, outcomeSubject, sendSubject } from '../fleet/layout.ts';
 import { fromProblem } from '../fleet/requests.ts';
 import { encodeOrder, keyHash, requestHash, type SendOutcome, unpackOutcome } from '../fleet/sends.ts';
 import { sendAnswer } from '../wire/mac-answers.ts';
@@ -25,7 +25,6 @@ const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
 /** How often the stored outcome is looked up, in case what was said was not heard. */
 const LOOK_MS = 5000;
-const MAX_WAITING = 100;
 /** The server's codes for a subject, or a stream, that takes no more. */
 const FULL = new Set([10077, 10110, 10122]);
 
@@ -129,7 +128,7 @@ export class HubSender implements CallerSender {
         return;
       } catch (error) {
         const { code, name } = error as Partial<JetStreamApiError>;
-        if (typeof code === 'number' && FULL.has(code)) throw problem('send_queue_full', { max: MAX_WAITING });
+        if (typeof code === 'number' && FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
         log.warn('a send could not be put into the queue', { mac, reason: (error as Error).message });
         if (attempt === 1 && (name === 'NoRespondersError' || typeof code === 'number')) throw problem('broker_away');
         if (attempt === PUBLISH_ATTEMPTS) throw problem('send_outcome_unknown');

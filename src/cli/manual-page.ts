@@ -16,7 +16,7 @@ const FILES: readonly (readonly [string, string])[] = [
 
 /** Escapes make some lines longer; the manual asks for at most 80. */
 const SOURCE_COLUMNS = 66;
-/** What nearly every command takes, told once. */
+/** What nearly every command takes, described once. */
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
 
 /** The manual page in the macros of man(7), read off the commands themselves. */

@@ -13,7 +13,7 @@ interface Known {
   /** The `update.url` that was asked. */
   readonly source: string;
   readonly askedAt: number;
-  readonly toldAt: number;
+  readonly notifiedAt: number;
   /** The newest release; absent until somebody has answered. */
   readonly version?: string;
   readonly url?: string;
@@ -26,7 +26,7 @@ const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
 
 /**
  * After a command on a terminal: says once a day that there is a newer release. `update.url` is asked in a process of
- * its own, at most once a day, so that no command waits for it; its answer is told by the next one.
+ * its own, at most once a day, so that no command waits for it; the next command shows its answer.
  */
 export function tellOfUpdate(options: PlaceOptions, context: Context): void {
   const source = sourceOf(options, context);
@@ -40,9 +40,9 @@ export function tellOfUpdate(options: PlaceOptions, context: Context): void {
     return;
   }
   const { version = '', url = '' } = known;
-  if (!isNewer(version, context.version) || !isOver(known.toldAt, nowMs)) return;
+  if (!isNewer(version, context.version) || !isOver(known.notifiedAt, nowMs)) return;
   context.stderr(context.paintError('yellow', `Postern ${version} is available; this is ${context.version}. ${url}`));
-  keep({ ...known, toldAt: nowMs }, context);
+  keep({ ...known, notifiedAt: nowMs }, context);
 }
 
 /** `postern check-update`: asks, and keeps the answer. Nobody watches it, so it says nothing. */
@@ -88,7 +88,7 @@ function fileOf({ environment }: Context): string {
 }
 
 function knownOf(source: string, context: Context): Known {
-  const nothing = { source, askedAt: 0, toldAt: 0 };
+  const nothing = { source, askedAt: 0, notifiedAt: 0 };
   try {
     const known = JSON.parse(readFileSync(fileOf(context), 'utf8')) as Known;
     return known.source === source ? known : nothing;

@@ -32,7 +32,7 @@ export function latest(one: Offset, other: Offset): Offset {
  */
 export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number }) | StreamOffset;
 
-/** An offset of a hub (decision N1). The stream numbers its messages again when it is made anew, and so more is kept. */
+/** An offset of a hub (decision N1). A stream that is created again reuses its sequences, so the offset also names stream and message. */
 export interface StreamOffset {
   /** When the stream was made. */
   readonly stream: string;

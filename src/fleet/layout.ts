@@ -58,7 +58,7 @@ export const OPERATIONS = [
   'events',
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
-/** Asked by an agent that starts: whoever answers has the same id. */
+/** Asked by an agent that starts: another agent that answers has the same id. */
 export const WHO = 'who';
 
 /** Bytes of an attachment in one reply. */

@@ -12,7 +12,7 @@ import { BUCKETS, EVENTS, MAX_SENDS, SENDS, sendConsumer, sendSubject } from './
 
 const HOUR_MS = 3_600_000;
 
-/** What whoever sets up a fleet decides. */
+/** Limits that are chosen when a fleet is set up. */
 export interface FleetSize {
   /** 1 for one server, 3 for three. */
   readonly replicas: number;

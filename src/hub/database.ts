@@ -12,7 +12,7 @@ export interface HubDatabase {
 
 /**
  * `event`: what the stream holds, in the order in which this hub first saw it, under numbers that are never given
- * twice. `stream` and `sequence` say where it is now; `earlier_place`, where it was before the stream was made anew.
+ * twice. `stream` and `sequence` say where it is now; `earlier_place`, where it was before the stream was created again.
  */
 const SCHEMA = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, created TEXT NOT NULL UNIQUE);

@@ -78,7 +78,7 @@ export class EventStore {
 
   /**
    * Adds what is not there, in one transaction with the position. Of an event that is there the place is noted: the
-   * stream was made anew, or lost its end, and was filled again.
+   * stream was created again, or lost its end, and was refilled.
    */
   add(stream: string, events: readonly ReceivedEvent[], position: Omit<Place, 'stream'>): readonly StoredEvent[] {
     const before = new Map([...this.#sources].map(([name, source]) => [name, source.lastRow]));

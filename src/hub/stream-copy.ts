@@ -46,7 +46,7 @@ export interface StreamCopyParts {
 
 /**
  * Copies the stream into hub.db, in order, with one ordered consumer. Before it goes on it looks whether the stream
- * still holds what it held: one that was made anew, or lost its end, is read again from where it differs.
+ * still holds what it held: one that was created again, or lost its end, is read again from where it differs.
  */
 export class StreamCopy {
   readonly #parts: StreamCopyParts;
@@ -225,7 +225,7 @@ export class StreamCopy {
     const first = Math.max(1, state.first_seq);
     if (position === undefined) return first;
     if (position.stream !== created) {
-      log.warn('the stream of events was made anew; reading all of it');
+      log.warn('the stream of events was created again; reading all of it');
       return first;
     }
     let sequence = Math.min(position.sequence, state.last_seq);

@@ -43,7 +43,7 @@ export interface ClientKind {
 /** A request whose position is known to be good. */
 export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
   readonly caller: Caller;
-  /** Gives the place back that was taken. Called by whoever does not add the client in the end. */
+  /** Gives the place back that was taken. For callers that do not add the client in the end. */
   readonly giveUp: Cancel;
 };
 

@@ -61,7 +61,7 @@ const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdou
   expect(asked).toBe(1);
 
   const yesterday = JSON.parse(readFileSync(record, 'utf8')) as Readonly<Record<string, unknown>>;
-  writeFileSync(record, JSON.stringify({ ...yesterday, toldAt: 1 }));
+  writeFileSync(record, JSON.stringify({ ...yesterday, notifiedAt: 1 }));
   expect(await onTerminal('config', 'check')).toContain('99.1.0');
 
   configure('');

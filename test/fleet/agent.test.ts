@@ -118,7 +118,7 @@ describeWithNats('the agent of a fleet', () => {
     await other.dispose();
   });
 
-  test('a stream made anew is filled again, and the local service notices nothing of a broker that is away', async () => {
+  test('a stream created again is refilled, and the local service notices nothing of a broker that is away', async () => {
     const other = await NatsServer.forFleet([id]);
     const mac = newMac({ servers: [other.url] });
     await mac.start();

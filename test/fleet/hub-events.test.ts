@@ -157,7 +157,7 @@ describeWithNats('the events of a hub', () => {
     }
   });
 
-  test('come once when the stream was made anew and filled again, in the order that was seen first', async () => {
+  test('come once when the stream was created again and refilled, in the order that was seen first', async () => {
     const hub = await hubOf(server);
     await m1.publish(1, 3);
     await m2.publish(1, 2);

@@ -29,7 +29,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   if (host !== undefined && !isLoopback(host) && !allowNetwork) {
     context.stderr(
       context.paintError('red', `The demo does not start: on ${host} other machines can reach it.`),
-      'If that is meant, add --allow-network. Whoever reaches it needs its key, which then crosses the network unencrypted;',
+      'If that is meant, add --allow-network. Clients on the network need its key, which then crosses the network unencrypted;',
       'names in the Host header are not checked then. Messages of yours are not in it.',
     );
     return EXIT.usage;

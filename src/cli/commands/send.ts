@@ -54,7 +54,7 @@ export function send(
     if (wanted !== undefined && !('approval' in message)) {
       context.progress(`Waiting until it is ${wanted}`);
       const end = await waited(client, message, { offset, wanted, seconds });
-      return told(end ?? message, to.shown, { wanted, seconds }, options, context);
+      return reportState(end ?? message, to.shown, { wanted, seconds }, options, context);
     }
     if (options.json === true) context.stdout(json(message, 2));
     else context.stdout('approval' in message ? held(message, to.shown) : outcome(message, to.shown));
@@ -63,7 +63,7 @@ export function send(
 }
 
 /** What became of a message that was waited for, and the exit code. */
-function told(
+function reportState(
   message: Message,
   recipient: string,
   { wanted, seconds }: { readonly wanted: WaitState; readonly seconds: number },

@@ -80,7 +80,7 @@ export class Answers {
     try {
       respond(message, mac, operation, reply, envelope);
     } catch (error) {
-      // The connection is gone, and whoever asked has heard so.
+      // The connection is gone, and the caller has had its error.
       log.debug('a question of the fleet was not answered', { operation, error });
     }
   }

@@ -237,7 +237,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const left = new Promise<never>((_, reject) => {
       stop = membership.onChange(() => reject(new Error('the connection to the broker was lost')));
     });
-    // Whoever loses the race may still fail.
+    // The promise that loses the race may still reject.
     request.catch(() => {});
     left.catch(() => {});
     try {

@@ -20,7 +20,7 @@ export interface BucketWatchParts {
 }
 
 /**
- * Follows a bucket. The watch of the client may fall silent when the broker loses the bucket or makes it anew, so
+ * Follows a bucket. The watch of the client may fall silent when the broker loses or recreates the bucket, so
  * `check` compares it with what the broker says and begins again.
  */
 export class BucketWatch {

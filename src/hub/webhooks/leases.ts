@@ -36,7 +36,7 @@ interface HeldShard {
 /**
  * Which hub has which shard, by compare-and-set in one bucket. `hub.<id>` is the lease of a hub, which it renews and
  * which any other deletes when it is over; `shard.<number>` names the hub that has it, and is free when that hub has no
- * lease. Times are those of the monotonic clock of whoever measures them.
+ * lease. Each hub measures times by its own monotonic clock.
  */
 export class Leases {
   readonly #parts: LeasesParts;

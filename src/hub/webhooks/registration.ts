@@ -47,7 +47,7 @@ export function registrationFromJson(json: unknown): Registration {
   return { ...others, webhook: { ...webhook, include: includeSet(webhook.include as Iterable<Include>) } };
 }
 
-/** Whoever may write into the bucket can have written anything. */
+/** Any client with write access to the bucket may have written anything. */
 function isRegistration(id: string, json: unknown): boolean {
   const { version, holder, history, after, webhook } = (json ?? {}) as Partial<Registration>;
   return (

@@ -165,7 +165,7 @@ export class Registrations {
     for (const id of this.#known.keys()) if (!isPresent(id)) this.#lost.set(id, 0);
   }
 
-  /** Whoever writes first wins; the others see it and compare again. */
+  /** The first writer wins; the others read its value and compare again. */
   async #putBack(id: string, revision: number): Promise<void> {
     const { log, codec, bucket } = this.#parts;
     const known = this.#known.get(id);

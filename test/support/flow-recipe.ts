@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from '@jest/globals';
+import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { eventually } from './eventually.ts';
+import { Service } from './service.ts';
+
+export const HEADER = 'Bearer of the recipe';
+const ANA = '+15550100';
+const MODULES = fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url));
+
+export interface FlowRecipe {
+  readonly name: string;
+  /** An empty folder. */
+  readonly folder: string;
+  /** What a request without the header is answered. */
+  readonly refusal: number;
+  /** Runs the recipe, and resolves with the URL of its webhook. */
+  readonly start: (service: Service) => Promise<string>;
+  readonly closers: (() => unknown)[];
+}
+
+/** Asserts that a recipe answers each question once, also when its event comes twice, and nobody without the header. */
+export async function expectOneAnswerEach({ name, folder, refusal, start, closers }: FlowRecipe): Promise<void> {
+  const mac = new SimulatedMac({ dir: join(folder, 'mac'), moduleFolder: MODULES });
+  await mac.start();
+  closers.push(() => mac.stop());
+  const service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
+  closers.push(() => service.dispose());
+  const url = await start(service);
+  const { id } = (
+    await service.post('/webhooks', {
+      ...{ url, events: ['message.received'], name, on_failure: 'hold' },
+      headers: { Authorization: HEADER },
+      filter: { conversation_ids: [`any;-;${ANA}`] },
+    })
+  ).json as { id: string };
+  for (const text of ['Hello', 'What are your opening hours?']) await mac.command({ do: 'receive', from: ANA, text });
+  const sent = async (): Promise<readonly string[]> => {
+    const messages = (await service.get('/messages')).json as { body: string; is_from_me: boolean }[];
+    return messages.filter(({ is_from_me: isOwn }) => isOwn).map(({ body }) => body);
+  };
+  await eventually(async () => expect(await sent()).toEqual(['We are open from 9 to 5.']), 20_000);
+  const forged = await fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ data: { body: 'opening hours', conversation_id: `any;-;${ANA}` } }),
+  });
+  expect(forged.status).toBe(refusal);
+  await service.post(`/webhooks/${id}/replay`, { after: 0 });
+  await eventually(async () => {
+    const records = (await service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
+    expect(records.map(({ outcome }) => outcome)).toEqual(Array(4).fill('delivered'));
+  });
+  // A third question, whose answer comes after whatever the repeats would have sent.
+  await mac.command({ do: 'receive', from: ANA, text: 'And the opening hours on Sunday?' });
+  await eventually(async () => expect((await sent()).length).toBe(2), 20_000);
+}

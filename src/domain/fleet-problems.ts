@@ -74,7 +74,7 @@ export const FLEET_PROBLEMS = {
   send_expired: {
     status: 503,
     detail: 'The Mac took up the message too late, and did not send it.',
-    hint: 'Send it again.',
+    hint: 'Send it again. If this happens each time, check the clocks of the hub and the Mac.',
   },
   webhooks_unavailable: {
     status: 503,

@@ -99,6 +99,8 @@ export const DETAIL_COLUMNS = columnList({
   error: 'value',
   edited: 'date',
   retracted: 'date',
+  /** 1 when nothing of it is left because it was unsent. */
+  isUnsent: 'value',
   delivered: 'date',
   read: 'date',
   caller: 'value',

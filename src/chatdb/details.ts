@@ -65,13 +65,15 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
   if (row === undefined) return undefined;
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
+  const isUnsent = row[at.isUnsent] === 1;
   return {
     service: toText(row[at.service]) || null,
     kind: kindOf(row),
     reply_to_guid: replyTo || null,
     reply_to: replyTo === '' ? null : repliedMessage(snapshot, replyTo),
-    edited_at: isoAt(row, at.edited),
-    retracted_at: isoAt(row, at.retracted),
+    edited_at: isUnsent ? null : isoAt(row, at.edited),
+    // Undo Send leaves its time as that of an edit (U3).
+    retracted_at: isUnsent ? (isoAt(row, at.retracted) ?? isoAt(row, at.edited)) : null,
     delivered_at: isoAt(row, at.delivered),
     read_at: isoAt(row, at.read),
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,

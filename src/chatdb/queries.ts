@@ -11,6 +11,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
+import { isUnsent } from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -216,6 +217,7 @@ function detailParts(schema: SchemaInfo) {
     error: column(schema, 'error'),
     edited: column(schema, 'date_edited'),
     retracted: column(schema, 'date_retracted'),
+    isUnsent: isUnsent(schema),
     delivered: column(schema, 'date_delivered'),
     read: column(schema, 'date_read'),
     caller: column(schema, 'destination_caller_id'),

@@ -1,0 +1,98 @@
+/** What a property list of Messages holds. A bigint is an integer; a number is a real. */
+export type PlistValue = string | number | bigint | boolean | Uint8Array | readonly PlistValue[] | PlistDictionary;
+
+export interface PlistDictionary {
+  readonly [key: string]: PlistValue;
+}
+
+/** 0 false/true, 1 integer, 2 real, 4 data, 5 ASCII, 6 UTF-16, A array, D dictionary (CFBinaryPList.c of CoreFoundation). */
+const TYPE = {
+  boolean: 0x08,
+  integer: 0x10,
+  real: 0x23,
+  data: 0x40,
+  ascii: 0x50,
+  utf16: 0x60,
+  array: 0xa0,
+  dictionary: 0xd0,
+};
+
+/** Bytes of an offset and of a reference: enough for any row of the simulated Mac. */
+const OFFSET_BYTES = 4;
+const REFERENCE_BYTES = 2;
+
+/** Encodes a binary property list, the form in which Messages stores message_summary_info. */
+export function encodeBinaryPlist(top: PlistValue): Buffer {
+  const objects: Buffer[] = [];
+  add(top, objects);
+  const header = Buffer.from('bplist00', 'latin1');
+  const offsets = Buffer.alloc(objects.length * OFFSET_BYTES);
+  let at = header.length;
+  for (const [number, object] of objects.entries()) {
+    offsets.writeUInt32BE(at, number * OFFSET_BYTES);
+    at += object.length;
+  }
+  const trailer = Buffer.alloc(32);
+  trailer[6] = OFFSET_BYTES;
+  trailer[7] = REFERENCE_BYTES;
+  trailer.writeBigUInt64BE(BigInt(objects.length), 8);
+  trailer.writeBigUInt64BE(0n, 16);
+  trailer.writeBigUInt64BE(BigInt(at), 24);
+  return Buffer.concat([header, ...objects, offsets, trailer]);
+}
+
+/** Adds a value and all that it holds. Returns its number. */
+function add(value: PlistValue, objects: Buffer[]): number {
+  const number = objects.length;
+  objects.push(Buffer.alloc(0)); // its place: what it holds comes behind it
+  objects[number] = encode(value, objects);
+  return number;
+}
+
+function encode(value: PlistValue, objects: Buffer[]): Buffer {
+  if (typeof value === 'boolean') return Buffer.from([TYPE.boolean + (value ? 1 : 0)]);
+  if (typeof value === 'bigint') return integer(value);
+  if (typeof value === 'number') {
+    const bytes = Buffer.alloc(9, TYPE.real);
+    bytes.writeDoubleBE(value, 1);
+    return bytes;
+  }
+  if (typeof value === 'string') return text(value);
+  if (value instanceof Uint8Array) return Buffer.concat([head(TYPE.data, value.length), value]);
+  if (isList(value)) {
+    const items = value.map((item) => add(item, objects));
+    return Buffer.concat([head(TYPE.array, items.length), references(items)]);
+  }
+  const keys = Object.keys(value).map((key) => add(key, objects));
+  const values = Object.values(value).map((item) => add(item, objects));
+  return Buffer.concat([head(TYPE.dictionary, keys.length), references([...keys, ...values])]);
+}
+
+function isList(value: readonly PlistValue[] | PlistDictionary): value is readonly PlistValue[] {
+  return Array.isArray(value);
+}
+
+function text(value: string): Buffer {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is stored one byte a character
+  if (/^[\x00-\x7f]*$/.test(value))
+    return Buffer.concat([head(TYPE.ascii, value.length), Buffer.from(value, 'latin1')]);
+  return Buffer.concat([head(TYPE.utf16, value.length), Buffer.from(value, 'utf16le').swap16()]);
+}
+
+function integer(value: bigint): Buffer {
+  const bytes = Buffer.alloc(9, TYPE.integer + 3);
+  bytes.writeBigInt64BE(value, 1);
+  return bytes;
+}
+
+/** The type of an object and its length; from 15 on the length is an integer of its own. */
+function head(type: number, length: number): Buffer {
+  if (length < 15) return Buffer.from([type + length]);
+  return Buffer.concat([Buffer.from([type + 15]), integer(BigInt(length))]);
+}
+
+function references(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(numbers.length * REFERENCE_BYTES);
+  for (const [at, number] of numbers.entries()) bytes.writeUInt16BE(number, at * REFERENCE_BYTES);
+  return bytes;
+}

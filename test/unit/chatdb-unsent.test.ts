@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import { encodeBinaryPlist } from '../../src/simulator/binary-plist.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+
+const databases = chatDatabases();
+const EDITED = { date_edited: appleNs('2026-01-01T10:01:00Z'), date_retracted: 0 };
+/** As Undo Send leaves it: each part with its range, and each as retracted. */
+const RETRACTED = encodeBinaryPlist({ otr: { '0': { lo: 0n, le: 5n } }, rp: [0n] });
+const RECEIPTS = encodeBinaryPlist({ amc: 1n, ust: true });
+
+/** When the details of a row say that it was edited and unsent. */
+function timesOf(columns: Parameters<ChatFixture['message']>[0], schema: Schema = 'macos-26') {
+  const { fixture, connection } = databases.open(schema);
+  const chat = fixture.chat('any;-;+15550100');
+  const row = fixture.message({ chat, ...columns });
+  const details = new ChatReader(connection).message(String(row), { include: includeSet(['details']) })?.details;
+  return { edited: details?.edited_at, unsent: details?.retracted_at };
+}
+
+const UNSENT = { edited: null, unsent: '2026-01-01T10:01:00Z' };
+const ONLY_EDITED = { edited: '2026-01-01T10:01:00Z', unsent: null };
+
+describe('an unsent message is not shown as edited', () => {
+  test.each([
+    ['no part is left', { part_count: 0 }],
+    ['its part is retracted', { part_count: 1, message_summary_info: RETRACTED }],
+    ['the number of parts is unknown', { message_summary_info: RETRACTED }],
+    ['text and body are empty instead of missing', { part_count: 0, text: '', attributedBody: Buffer.alloc(0) }],
+    ['date_retracted is set', { part_count: 1, text: 'left', date_edited: 0, date_retracted: EDITED.date_edited }],
+    [
+      'it was edited before and date_retracted is set',
+      { date_edited: appleNs('2026-01-01T10:00:30Z'), date_retracted: EDITED.date_edited },
+    ],
+  ])('when %s', (_, columns) => {
+    expect(timesOf({ ...EDITED, ...columns })).toEqual(UNSENT);
+  });
+
+  test.each(['macos-13', 'macos-26'] as const)('on %s', (schema) => {
+    expect(timesOf({ ...EDITED, part_count: 0, message_summary_info: RETRACTED }, schema)).toEqual(UNSENT);
+  });
+});
+
+describe('an edited message is not shown as unsent', () => {
+  test.each([
+    ['has a text', { text: 'left', part_count: 0 }],
+    ['has a body', { attributedBody: encodeAttributedBody('left'), part_count: 0 }],
+    ['has lost its text and says nothing of parts', { part_count: 1 }],
+    ['has lost its text with another summary', { part_count: 1, message_summary_info: RECEIPTS }],
+    // A part is unsent and another is left: see the body.
+    [
+      'has a part left',
+      { attributedBody: encodeAttributedBody('left'), part_count: 2, message_summary_info: RETRACTED },
+    ],
+  ])('when it %s', (_, columns) => {
+    expect(timesOf({ ...EDITED, ...columns })).toEqual(ONLY_EDITED);
+  });
+
+  test('when its database has no column for it', () => {
+    expect(timesOf({}, 'macos-12')).toEqual({ edited: null, unsent: null });
+    expect(timesOf({}, 'bare')).toEqual({ edited: null, unsent: null });
+  });
+
+  test.todo('when one of its parts is unsent, which `unsent_parts` names and whose attachment is not listed');
+});

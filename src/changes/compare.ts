@@ -1,4 +1,4 @@
-import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../domain/fingerprint.ts';
+import { changesBetween, NO_PRINT, type Print, type PrintArray, REACTION_PRINT } from '../domain/fingerprint.ts';
 import {
   BLOCK_ROWS,
   type Change,
@@ -10,7 +10,7 @@ import {
 /** The stored prints of some blocks, each read once. */
 export class StoredPrints implements KnownPrints {
   readonly #store: Pick<ChangeStore, 'prints' | 'nextBlock'>;
-  readonly #blocks = new Map<number, Uint32Array | undefined>();
+  readonly #blocks = new Map<number, PrintArray | undefined>();
 
   constructor(store: Pick<ChangeStore, 'prints' | 'nextBlock'>) {
     this.#store = store;
@@ -30,7 +30,7 @@ export class StoredPrints implements KnownPrints {
       number = this.#store.nextBlock(number + 1)
     ) {
       const first = number * BLOCK_ROWS;
-      const prints = this.#block(number) ?? new Uint32Array();
+      const prints = this.#block(number) ?? new Float64Array();
       // An iterator of as many numbers costs more than all else here.
       for (let at = Math.max(0, from - first); at < prints.length && first + at <= to; at += 1) {
         if (prints[at] !== NO_PRINT) rowIds.push(first + at);
@@ -39,7 +39,7 @@ export class StoredPrints implements KnownPrints {
     return rowIds;
   }
 
-  #block(number: number): Uint32Array | undefined {
+  #block(number: number): PrintArray | undefined {
     if (!this.#blocks.has(number)) this.#blocks.set(number, this.#store.prints(number));
     return this.#blocks.get(number);
   }

@@ -1,4 +1,4 @@
-import { additionOf, CONTENT_BITS, FLAGS, NO_PRINT, type Print, REACTION_PRINT } from '../domain/fingerprint.ts';
+import { additionOf, NO_PRINT, type Print, REACTION_PRINT } from '../domain/fingerprint.ts';
 import type { Offset } from '../domain/offset.ts';
 import type {
   DifferingPrints,
@@ -12,7 +12,8 @@ import type { Row } from '../runtime/sqlite.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
 import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
-import { anyOf, column, hasAttachmentTables, isNoReaction, isShown, LOWEST_CHAT } from './queries.ts';
+import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
+import { isNoReaction, LOWEST_CHAT } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
@@ -125,9 +126,9 @@ interface PrintQueries {
 }
 
 interface RowQueries {
-  /** Row id, and flags and content as one number; -1 of a reaction. */
+  /** Row id, and its print without additions; -1 of a reaction. */
   readonly rows: string;
-  /** Row id, and a number that moves with its attachments. */
+  /** Row id, a number that moves with its attachments, and one that moves with their transcripts. */
   readonly attachments: string | undefined;
   /** Row ids of messages that only the deleted ones list. */
   readonly deleted: string | undefined;
@@ -159,10 +160,15 @@ function additionsOf(
   parameters: readonly (number | string)[],
 ): ReadonlyMap<number, number> {
   const numbers = (sql: string | undefined): Row[] => (sql === undefined ? [] : database.all(sql, ...parameters));
-  const additions = new Map(numbers(attachments).map(([id, state]) => [Number(id), additionOf(Number(state), false)]));
+  const additions = new Map(
+    numbers(attachments).map(([id, state, transcripts]) => [
+      Number(id),
+      additionOf({ attachments: Number(state), transcripts: Number(transcripts), isDeleted: false }),
+    ]),
+  );
   for (const [rowId] of numbers(deleted)) {
     const id = Number(rowId);
-    additions.set(id, (additions.get(id) ?? 0) + additionOf(0, true));
+    additions.set(id, (additions.get(id) ?? 0) + additionOf({ attachments: 0, isDeleted: true }));
   }
   return additions;
 }
@@ -192,7 +198,7 @@ function withoutAddition(print: Print, addition = 0): number {
 }
 
 const printQueriesFor = perSchema((schema): PrintQueries => {
-  const content = `${flagsSql(schema)} + ${contentSql(schema)}`;
+  const content = rowSql(schema);
   const print = `CASE WHEN ${isNoReaction(schema)} THEN ${content} ELSE -1 END`;
   const summed = `CASE WHEN ${isNoReaction(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
   const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
@@ -217,56 +223,6 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
       FROM message m WHERE ${between('m.ROWID')}`,
   };
 });
-
-/** The columns that decision B7 reads, each asked by itself; what another person's row says of delivery means nothing. */
-function flagsSql(schema: SchemaInfo): string {
-  const flag = (bit: number, ...names: readonly string[]): string =>
-    `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
-  const own = [flag(FLAGS.delivered, 'is_delivered', 'date_delivered'), flag(FLAGS.sent, 'is_sent')];
-  own.push(flag(FLAGS.failed, 'error'));
-  return `${flag(FLAGS.read, 'date_read', 'is_read')} + CASE WHEN m.is_from_me THEN ${own.join(' + ')} ELSE 0 END
-    + CASE WHEN ${anyOf(schema, 'date_edited', 'date_retracted')}
-      THEN ${flag(FLAGS.edited, 'date_edited')} + ${flag(FLAGS.unsent, 'date_retracted')} ELSE 0 END`;
-}
-
-const BITS_31 = 2 ** 31 - 1;
-/** Below 2^31: the product with a length, at most 2^30, and a sum of three of them stay within SQLite's integers. */
-const LENGTH_FACTORS = { text: 2_147_483_629, attributedbody: 1_836_311_903, message_summary_info: 1_610_612_741 };
-const DATE_FACTORS = { date_edited: 805_306_457, date_retracted: 1_234_567_891 };
-/** Sums of this many bits stay exact. */
-const SUM_BITS = 2 ** 50 - 1;
-
-/** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
-function contentSql(schema: SchemaInfo): string {
-  const there = (factors: Readonly<Record<string, number>>): [string, number][] =>
-    Object.entries(factors).filter(([name]) => schema.hasColumn('message', name));
-  const lengths = there(LENGTH_FACTORS).map(
-    ([name, factor]) => `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${factor}`,
-  );
-  const dates = there(DATE_FACTORS).map(
-    ([name, factor]) => `((ifnull(m.${name} % ${BITS_31}, 0) & ${BITS_31}) * ${factor} & ${SUM_BITS})`,
-  );
-  const anyDate = anyOf(schema, ...Object.keys(DATE_FACTORS));
-  const mixed = `((${lengths.join(' + ')}) & ${SUM_BITS}) + CASE WHEN ${anyDate} THEN ${dates.join(' + ') || '0'} ELSE 0 END`;
-  // The middle bits of a product are mixed best.
-  return `(((${mixed}) >> 20) & ${2 ** CONTENT_BITS - 1})`;
-}
-
-/** A number that a single attachment always moves: whether it is there, its transfer state and whether it has a name. */
-function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
-  if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;
-  const state = schema.hasColumn('attachment', 'transfer_state') ? 'ifnull(a.transfer_state, 0) & 7' : '0';
-  return `SELECT j.message_id, sum(1 + 2 * (${state}) + (trim(ifnull(a.filename, '')) <> ''))
-    FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
-    WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
-}
-
-/** Decision B13: what the person deleted, as long as it can be restored. */
-function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
-  if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
-  return `SELECT r.message_id FROM chat_recoverable_message_join r
-    WHERE ${isIn} AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = r.message_id)`;
-}
 
 function watchedSql(schema: SchemaInfo): readonly string[] {
   // One text costs a third of as many rows.

@@ -10,7 +10,10 @@ export type EventType = (typeof ROW_EVENT_TYPES)[number];
 /** What a change of rows that were published before can become (decision I3). */
 export const CHANGE_EVENT_TYPES = ['message.updated', 'message.removed', 'messages.changed'] as const;
 
-/** What can have happened to a message (decision I3), in the order in which an event lists it. */
+/**
+ * What can have happened to a message (decisions I3, V3), in the order in which an event lists it. They are stored by
+ * their place: a new one goes to the end.
+ */
 export const CHANGE_NAMES = [
   'sent',
   'delivered',
@@ -21,6 +24,10 @@ export const CHANGE_NAMES = [
   'attachment',
   'deleted',
   'restored',
+  'transcript',
+  'preview',
+  'poll',
+  'mirror',
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 

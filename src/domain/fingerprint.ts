@@ -1,59 +1,95 @@
 import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
- * One number of 32 bits for a row of chat.db: seven flags, then six bits of its attachments, then 19 bits mixed from its
- * content. Two that differ say what happened to the row (decision I4).
+ * A row of chat.db as one whole number below 2^53. From the highest bit: what attachments and a deletion add, seven
+ * flags, what Messages adds to a message by and by, and a number mixed from its content. Two prints of a row that differ
+ * say what happened to it (decisions I4, U1).
  */
 export type Print = number;
 
+/** Prints of consecutive rows, as they are stored. */
+export type PrintArray = Float64Array;
+
+/** Counts the ways prints have been made: stored prints of another way are taken again silently (decision U1). */
+export const PRINTS_VERSION = 2;
+
 /** The row has not been looked at, or is gone. */
 export const NO_PRINT: Print = 0;
-/** Of every reaction: it never gives an update or a removal. */
-export const REACTION_PRINT: Print = 0xffff_ffff;
 
-export const CONTENT_BITS = 19;
+export const CONTENT_BITS = 16;
+export const ADDED_BITS = 12;
+const KIND_AT = CONTENT_BITS + ADDED_BITS;
+const KIND_BITS = 2;
+const FLAGS_AT = KIND_AT + KIND_BITS;
+const ATTACHMENTS_AT = FLAGS_AT + 7;
 const ATTACHMENT_BITS = 6;
+const TRANSCRIPTS_AT = ATTACHMENTS_AT + ATTACHMENT_BITS;
+export const TRANSCRIPT_BITS = 9;
+
+/** Of every reaction: it never gives an update or a removal. */
+export const REACTION_PRINT: Print = 2 ** ATTACHMENTS_AT - 1;
 
 /** What each flag stands for, and its value. */
 export const FLAGS = {
-  read: flag(6),
-  delivered: flag(5),
-  sent: flag(4),
-  failed: flag(3),
-  edited: flag(2),
-  unsent: flag(1),
-  deleted: flag(0),
+  own: 2 ** FLAGS_AT,
+  sent: 2 ** (FLAGS_AT + 1),
+  delivered: 2 ** (FLAGS_AT + 2),
+  read: 2 ** (FLAGS_AT + 3),
+  failed: 2 ** (FLAGS_AT + 4),
+  edited: 2 ** (FLAGS_AT + 5),
+  unsent: 2 ** (FLAGS_AT + 6),
+  deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-function flag(at: number): number {
-  return 2 ** (CONTENT_BITS + ATTACHMENT_BITS + at);
+/** The lowest bit of what is added by and by, after the content. */
+export const ADDED = 2 ** CONTENT_BITS;
+
+/** What a row may be given by and by, besides an edit: one of these, as a number above the added bits. */
+export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
+const KIND_NAMES = [undefined, 'preview', 'transcript', 'poll'] as const;
+
+/** What a row's attachments and its deletion add to its print. */
+export interface Additions {
+  /** Any number that another state of the attachments changes, best by little. */
+  readonly attachments: number;
+  /** The same of their transcripts, 0 without any. */
+  readonly transcripts?: number;
+  readonly isDeleted: boolean;
 }
 
-/** `attachments` is any number that another state of the attachments changes, best by little. */
-export function printOf(flagsAndContent: number, attachments: number, isDeleted: boolean): Print {
-  return flagsAndContent + additionOf(attachments, isDeleted) || 1;
+/** `row` is the sum of flags, added bits and content. */
+export function printOf(row: number, additions: Additions): Print {
+  return row + additionOf(additions) || 1;
 }
 
 /** What attachments and a deletion add to the print of a row. */
-export function additionOf(attachments: number, isDeleted: boolean): number {
-  return (attachments % 2 ** ATTACHMENT_BITS) * 2 ** CONTENT_BITS + (isDeleted ? FLAGS.deleted : 0);
+export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
+  return (
+    (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +
+    (transcripts % 2 ** TRANSCRIPT_BITS) * 2 ** TRANSCRIPTS_AT +
+    (isDeleted ? FLAGS.deleted : 0)
+  );
 }
 
-/** What happened to a row between two prints, in the order of `CHANGE_NAMES`; nothing to a reaction. */
+/** Returns what happened to a row between two prints, in the order of `CHANGE_NAMES`; nothing for a reaction. */
 export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   if (old === now || old === REACTION_PRINT || now === REACTION_PRINT) return [];
   const names = new Set<ChangeName>();
   for (const [name, bit] of Object.entries(FLAGS)) {
-    const was = hasFlag(old, bit);
     const is = hasFlag(now, bit);
-    if (was === is) continue;
+    if (hasFlag(old, bit) === is) continue;
     if (name === 'deleted') names.add(is ? 'deleted' : 'restored');
+    // A row that was another person's and is one's own now, or the other way round, was sent by somebody else (U1).
+    else if (name === 'own') names.add('sent');
     // A flag that was taken back is named too: the message is no longer read, or no longer failed.
-    else names.add(name as keyof typeof FLAGS);
+    else names.add(name as Exclude<keyof typeof FLAGS, 'own' | 'deleted'>);
   }
-  if (part(old, CONTENT_BITS, ATTACHMENT_BITS) !== part(now, CONTENT_BITS, ATTACHMENT_BITS)) names.add('attachment');
-  const isOtherContent = part(old, 0, CONTENT_BITS) !== part(now, 0, CONTENT_BITS);
-  if (isOtherContent && !names.has('unsent')) names.add('edited');
+  const differs = (from: number, bits: number): boolean => part(old, from, bits) !== part(now, from, bits);
+  if (differs(ATTACHMENTS_AT, ATTACHMENT_BITS)) names.add('attachment');
+  if (differs(TRANSCRIPTS_AT, TRANSCRIPT_BITS)) names.add('transcript');
+  const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS)] ?? KIND_NAMES[part(old, KIND_AT, KIND_BITS)];
+  if (kind !== undefined && differs(CONTENT_BITS, ADDED_BITS + KIND_BITS)) names.add(kind);
+  if (differs(0, CONTENT_BITS) && !names.has('unsent')) names.add('edited');
   return CHANGE_NAMES.filter((name) => names.has(name));
 }
 

@@ -1,5 +1,5 @@
 import { CHANGE_NAMES } from '../domain/event.ts';
-import { NO_PRINT, type Print } from '../domain/fingerprint.ts';
+import { NO_PRINT, PRINTS_VERSION, type Print, type PrintArray } from '../domain/fingerprint.ts';
 import { BLOCK_ROWS, type Change, type ChangeStore, type LoggedChange } from '../domain/ports/changes.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
@@ -11,8 +11,9 @@ const FORGOTTEN_AT_ONCE = 1000;
 
 const RESTART = 'DELETE FROM change; DELETE FROM fingerprint; UPDATE change_detection SET generation = generation + 1';
 
-/** The change log, and the prints that show a change (decision I4). */
+/** The change log, and the prints that show a change (decision I4). Gives up prints that an earlier version made. */
 export function changeStore(database: Sqlite): ChangeStore {
+  takePrintsAgain(database);
   const selectState = database.prepare('SELECT generation, is_on, asked_at_ms, swept_at_ms FROM change_detection');
   const setState = database.prepare('UPDATE change_detection SET is_on = ?, asked_at_ms = ?, swept_at_ms = NULL');
   const setAsked = database.prepare('UPDATE change_detection SET asked_at_ms = ?');
@@ -98,6 +99,19 @@ export function changeStore(database: Sqlite): ChangeStore {
   };
 }
 
+/**
+ * Gives up prints that were made in another way, and nothing else: each row gets its first print silently, within the same
+ * generation, so that an upgrade alone gives no event and expires no offset (decision U1).
+ */
+function takePrintsAgain(database: Sqlite): void {
+  const version = database.prepare('SELECT prints_version FROM change_detection').get()?.[0];
+  if (version === PRINTS_VERSION) return;
+  database.transaction(() => {
+    database.exec('DELETE FROM fingerprint');
+    database.prepare('UPDATE change_detection SET prints_version = ?, swept_at_ms = NULL').run(PRINTS_VERSION);
+  });
+}
+
 /** Begins the change log again inside a transaction of the caller, when chat.db was replaced (decision C5). */
 export function restartChanges(database: Sqlite): void {
   database.exec(`${RESTART}; UPDATE change_detection SET swept_at_ms = NULL`);
@@ -120,13 +134,13 @@ export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Prin
   const upsert = database.prepare('INSERT OR REPLACE INTO fingerprint (block, prints) VALUES (?, ?)');
   const remove = database.prepare('DELETE FROM fingerprint WHERE block = ?');
   return (prints, isFirst = false) => {
-    const blocks = new Map<number, Uint32Array>();
+    const blocks = new Map<number, PrintArray>();
     for (const [rowId, print] of prints) {
       const number = Math.floor(rowId / BLOCK_ROWS);
       let block = blocks.get(number);
       if (block === undefined) {
         const stored = select.get(number)?.[0];
-        block = stored instanceof Uint8Array ? toPrints(stored) : new Uint32Array(BLOCK_ROWS);
+        block = stored instanceof Uint8Array ? toPrints(stored) : new Float64Array(BLOCK_ROWS);
         blocks.set(number, block);
       }
       const at = rowId % BLOCK_ROWS;
@@ -139,8 +153,8 @@ export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Prin
   };
 }
 
-function toPrints(bytes: Uint8Array): Uint32Array {
-  const prints = new Uint32Array(BLOCK_ROWS);
+function toPrints(bytes: Uint8Array): PrintArray {
+  const prints = new Float64Array(BLOCK_ROWS);
   const room = new Uint8Array(prints.buffer);
   room.set(bytes.subarray(0, room.length));
   return prints;

@@ -183,4 +183,5 @@ export const MIGRATIONS = [
      epoch TEXT NOT NULL,
      stream TEXT
    ) STRICT;`,
+  'ALTER TABLE change_detection ADD COLUMN prints_version INTEGER NOT NULL DEFAULT 1',
 ];

@@ -1,6 +1,6 @@
 import type { LogIdentity } from '../cursor.ts';
 import type { ChangeName } from '../event.ts';
-import type { Print } from '../fingerprint.ts';
+import type { Print, PrintArray } from '../fingerprint.ts';
 import type { Offset } from '../offset.ts';
 
 /** One change as it is stored: what happened to which row, and no text of it. */
@@ -49,7 +49,7 @@ export interface ChangeStore extends ChangeLog {
   noteAsked(nowMs: number): void;
   noteSwept(nowMs: number): void;
   /** The prints of a block, by `rowId % BLOCK_ROWS`; undefined when it has none. */
-  prints(block: number): Uint32Array | undefined;
+  prints(block: number): PrintArray | undefined;
   /** The first block from `block` on that has prints. */
   nextBlock(block: number): number | undefined;
   /** Stores changes together with the prints that show them. */

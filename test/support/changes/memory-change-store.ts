@@ -1,5 +1,5 @@
 import type { Cursor } from '../../../src/domain/cursor.ts';
-import { type Print, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
+import { type Print, type PrintArray, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
 import { type Offset, rowOffset } from '../../../src/domain/offset.ts';
 import {
   BLOCK_ROWS,
@@ -24,7 +24,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
   #generation = 0;
   #seq = 0;
   #log: LoggedChange[] = [];
-  #blocks = new Map<number, Uint32Array>();
+  #blocks = new Map<number, PrintArray>();
   #state: DetectionState = { isOn: false, askedAtMs: 0, sweptAtMs: null };
 
   load(): Cursor | undefined {
@@ -89,7 +89,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     this.#state = { ...this.#state, sweptAtMs: nowMs };
   }
 
-  prints(block: number): Uint32Array | undefined {
+  prints(block: number): PrintArray | undefined {
     this.onCall(false);
     return this.#blocks.get(block)?.slice();
   }
@@ -128,7 +128,7 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
   #write(prints: ReadonlyMap<number, Print>, isFirst: boolean): void {
     for (const [rowId, print] of prints) {
       const number = Math.floor(rowId / BLOCK_ROWS);
-      const block = this.#blocks.get(number) ?? new Uint32Array(BLOCK_ROWS);
+      const block = this.#blocks.get(number) ?? new Float64Array(BLOCK_ROWS);
       this.#blocks.set(number, block);
       const known = block[rowId % BLOCK_ROWS] ?? 0;
       if (known !== 0 && (isFirst || known === print)) continue;

@@ -240,6 +240,7 @@ function entryOf(row: ModelRow): RowEntry {
 function printOfRow(row: ModelRow): Print {
   if (row.isReaction) return REACTION_PRINT;
   const flags: readonly (readonly [boolean, number])[] = [
+    [row.isOwn, FLAGS.own],
     [row.isRead, FLAGS.read],
     [row.isDelivered, FLAGS.delivered],
     [row.isFailed, FLAGS.failed],
@@ -247,5 +248,5 @@ function printOfRow(row: ModelRow): Print {
     [row.isUnsent, FLAGS.unsent],
   ];
   const bits = flags.reduce((sum, [isSet, bit]) => sum + (isSet ? bit : 0), 0);
-  return printOf(bits + row.version, row.files, row.isDeleted);
+  return printOf(bits + row.version, { attachments: row.files, isDeleted: row.isDeleted });
 }

@@ -1,6 +1,7 @@
 import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } from '../domain/fingerprint.ts';
 import type { SchemaInfo } from './database.ts';
 import { anyOf, column, hasAttachmentTables, isShown } from './queries.ts';
+import { isUnsent } from './row-kinds.ts';
 
 /** The print of the row `m` without its additions: flags, what was added by and by, and content. */
 export function rowSql(schema: SchemaInfo): string {
@@ -15,7 +16,7 @@ function flagsSql(schema: SchemaInfo): string {
   own.push(flag(FLAGS.sent, 'is_sent'), flag(FLAGS.failed, 'error'));
   return `${flag(FLAGS.read, 'date_read', 'is_read')} + CASE WHEN m.is_from_me THEN ${own.join(' + ')} ELSE 0 END
     + CASE WHEN ${anyOf(schema, 'date_edited', 'date_retracted')}
-      THEN ${flag(FLAGS.edited, 'date_edited')} + ${flag(FLAGS.unsent, 'date_retracted')} ELSE 0 END`;
+      THEN ${flag(FLAGS.edited, 'date_edited')} + CASE WHEN ${isUnsent(schema)} THEN ${FLAGS.unsent} ELSE 0 END ELSE 0 END`;
 }
 
 const BITS_31 = 2 ** 31 - 1;

@@ -89,7 +89,9 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   if (differs(TRANSCRIPTS_AT, TRANSCRIPT_BITS)) names.add('transcript');
   const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS)] ?? KIND_NAMES[part(old, KIND_AT, KIND_BITS)];
   if (kind !== undefined && differs(CONTENT_BITS, ADDED_BITS + KIND_BITS)) names.add(kind);
-  if (differs(0, CONTENT_BITS) && !names.has('unsent')) names.add('edited');
+  // Undo Send sets the date of an edit, and takes the text away.
+  if (names.has('unsent')) names.delete('edited');
+  else if (differs(0, CONTENT_BITS)) names.add('edited');
   return CHANGE_NAMES.filter((name) => names.has(name));
 }
 

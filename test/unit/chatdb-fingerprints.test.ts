@@ -63,6 +63,10 @@ describe.each(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'] as const)('on 
     expect(named(row, set(row, "text = 'seven', date_edited = 700000000000000000"))).toEqual(['edited']);
     expect(named(row, set(row, "text = 'eight', date_edited = 700000001000000000"))).toEqual(['edited']);
     expect(named(row, set(row, 'text = NULL, date_retracted = 700000002000000000'))).toEqual(['unsent']);
+    const undone = fixture.message({ chat, text: 'one', part_count: 1, date_edited: 700000000000000000 });
+    expect(named(undone, set(undone, 'text = NULL, part_count = 0, date_edited = 700000001000000000'))).toEqual([
+      'unsent',
+    ]);
     const body = fixture.message({ chat, text: null, attributedBody: encodeAttributedBody('a') });
     expect(named(body, () => fixture.update('message', body, { attributedBody: encodeAttributedBody('ab') }))).toEqual([
       'edited',

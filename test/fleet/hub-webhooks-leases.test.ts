@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { Unanswered } from '../support/unanswered.ts';
 
 const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
 
@@ -22,9 +23,11 @@ describeWithNats('leases of webhooks', () => {
     readonly clock = new FakeClock();
     readonly working = new Set<number>();
     readonly released: number[] = [];
+    readonly unanswered = new Unanswered();
     isCut = false;
     readonly leases = new Leases({
-      bucket: () => (this.isCut ? Promise.reject(new Error('the broker is away')) : Promise.resolve(bucket)),
+      bucket: () =>
+        this.isCut ? Promise.reject(new Error('the broker is away')) : Promise.resolve(this.unanswered.in(bucket)),
       clock: this.clock,
       log: collectingLog(),
       onTaken: (shard) => void this.working.add(shard),
@@ -39,22 +42,26 @@ describeWithNats('leases of webhooks', () => {
       hubs.push(this);
       this.leases.start();
     }
+
+    /** Lets time pass, once the broker has answered what was asked before. */
+    async pass(ms: number): Promise<void> {
+      await this.unanswered.settled();
+      await this.clock.advance(ms);
+    }
   }
 
   /** Lets time pass for these hubs in steps of a second until it is so. */
   async function until(passing: readonly Hub[], isSo: () => void): Promise<void> {
     await eventually(async () => {
-      await Promise.all(passing.map(({ clock }) => clock.advance(1000)));
+      await Promise.all(passing.map((hub) => hub.pass(1000)));
       isSo();
     });
   }
 
-  /** So much time and no more, of which the broker is given its share. */
+  /** So much time and no more. */
   async function pass(hub: Hub, seconds: number): Promise<void> {
-    for (let second = 0; second < seconds; second += 1) {
-      await hub.clock.advance(1000);
-      for (let times = 0; times < 10; times += 1) await bucket.status();
-    }
+    for (let second = 0; second < seconds; second += 1) await hub.pass(1000);
+    await hub.unanswered.settled();
   }
 
   const sizes = (...some: Hub[]): number[] => some.map(({ working }) => working.size);

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { KV } from '@nats-io/kv';
 import { Channel } from '../../src/events/channel.ts';
 import { Feed } from '../../src/events/feed.ts';
 import { FleetConnection } from '../../src/fleet/connection.ts';
 import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/envelope.ts';
+import type { Bucket } from '../../src/fleet/layout.ts';
 import { HubWebhooks } from '../../src/hub/webhooks/hub-webhooks.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
@@ -18,6 +20,7 @@ import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
 import { arrival, MemoryLog } from './memory-log.ts';
 import { temporaryFolder } from './temporary.ts';
+import { Unanswered } from './unanswered.ts';
 
 const folder = temporaryFolder();
 let hubs = 0;
@@ -75,6 +78,14 @@ class Line {
   }
 }
 
+class CountedConnection extends FleetConnection {
+  readonly unanswered = new Unanswered();
+
+  override async kv(name: Bucket): Promise<KV> {
+    return this.unanswered.in(await this.unanswered.note(super.kv(name)));
+  }
+}
+
 /** The webhooks of a hub with a log, a connection and a time of its own. */
 export class TestHub {
   readonly clock = new FakeClock();
@@ -83,7 +94,7 @@ export class TestHub {
   readonly log = collectingLog();
   readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
   readonly line: Line;
-  readonly connection: FleetConnection;
+  readonly connection: CountedConnection;
   readonly database: Sqlite;
   readonly webhooks: HubWebhooks;
   readonly #dispatchers: Dispatcher[] = [];
@@ -91,7 +102,7 @@ export class TestHub {
   private constructor(line: Line, name: string) {
     this.line = line;
     const { log, feed } = this;
-    this.connection = new FleetConnection(
+    this.connection = new CountedConnection(
       { servers: [line.url], keyFile: '', caFile: '' },
       { clock: systemClock, log, name, maxReconnectMs: 200 },
     );
@@ -136,6 +147,12 @@ export class TestHub {
     this.channel.publish(rows);
   }
 
+  /** Lets time pass, once the broker has answered what was asked before. */
+  async pass(ms: number): Promise<void> {
+    await this.connection.unanswered.settled();
+    await this.clock.advance(ms);
+  }
+
   /** As if it was killed: nothing is sent, finished or given up. */
   async kill(): Promise<void> {
     await Promise.all(this.#dispatchers.map((dispatcher) => dispatcher.close(0)));
@@ -153,7 +170,7 @@ export class TestHub {
 /** Lets time pass for these hubs until it is so. */
 export async function until(passing: readonly TestHub[], isSo: () => unknown): Promise<void> {
   await eventually(async () => {
-    await Promise.all(passing.map(({ clock }) => clock.advance(500)));
+    await Promise.all(passing.map((hub) => hub.pass(500)));
     await isSo();
   });
 }

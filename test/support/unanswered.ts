@@ -1,0 +1,52 @@
+import { isPromise } from 'node:util/types';
+import type { KV } from '@nats-io/kv';
+
+/** Real time that a step of a test's clock waits at most: what is sent over a line that was cut is never answered. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Requests to the broker that are under way. A test's clock passes seconds in an instant; it waits for these first,
+ * because a broker that needs 50 ms would otherwise be too slow to renew a lease of seven seconds.
+ */
+export class Unanswered {
+  readonly #requests = new Set<Promise<unknown>>();
+
+  /** Counts a request until it ends, and returns it. */
+  note<Result>(request: Promise<Result>): Promise<Result> {
+    this.#requests.add(request);
+    const end = (): void => void this.#requests.delete(request);
+    request.then(end, end);
+    return request;
+  }
+
+  /** The bucket, with every request to it counted. */
+  in(bucket: KV): KV {
+    return new Proxy(bucket, {
+      get: (target, member) => {
+        const value: unknown = Reflect.get(target, member);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(value, target, given);
+          return isPromise(result) ? this.note(result) : result;
+        };
+      },
+    });
+  }
+
+  /** Resolves when nothing is under way, and nothing more is asked because of the answers. */
+  async settled(): Promise<void> {
+    let isOver = false;
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        isOver = true;
+        resolve();
+      }, PATIENCE_MS);
+    });
+    do {
+      await Promise.race([Promise.allSettled(this.#requests), over]);
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+    } while (this.#requests.size > 0 && !isOver);
+    clearTimeout(timer);
+  }
+}

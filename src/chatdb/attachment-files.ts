@@ -6,7 +6,7 @@ import type { AttachmentDetails, AttachmentState } from '../domain/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../domain/ports/reading.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
-import { attachmentsOf } from './details.ts';
+import { attachmentAt } from './details.ts';
 import { rowIdOf } from './row-id.ts';
 
 interface FileIdentity {
@@ -54,7 +54,7 @@ export class AttachmentFiles implements AttachmentReader {
 
   #attachment(id: string, n: number): AttachmentDetails | undefined {
     const rowId = rowIdOf(id);
-    return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentsOf(snapshot, rowId)[n]);
+    return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
   }
 
   /** undefined for a file that is missing, not a regular file, or outside the folder. */

@@ -116,22 +116,24 @@ function isMirror(snapshot: Snapshot, message: Message, row: Row): boolean {
 /** Those of the Message, in the same order (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
-  return snapshot.database.all(snapshot.queries.attachments, rowId).flatMap((row) => {
-    const path = snapshot.absolutePath(toText(row[at.filename]));
-    if (path === undefined) return [];
+  return snapshot.listedAttachments(rowId).map(({ n, path, row }, place) => {
     const bytes = row[at.bytes];
     const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
-    return [
-      {
-        name: toText(row[at.transferName]) || basename(path),
-        mime_type: toText(row[at.mediaType]) || null,
-        bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
-        transfer,
-        state: stateOf(path, transfer),
-        path,
-      },
-    ];
+    return {
+      ...(n !== place && { n }),
+      name: toText(row[at.transferName]) || basename(path),
+      mime_type: toText(row[at.mediaType]) || null,
+      bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
+      transfer,
+      state: stateOf(path, transfer),
+      path,
+    };
   });
+}
+
+/** The attachment with this number; undefined for one that is not listed. */
+export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
+  return attachmentsOf(snapshot, rowId).find(({ n }, place) => (n ?? place) === wanted);
 }
 
 /** Where its file is. Only asked about: opening one that is in iCloud alone would wait for its download. */

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../domain/address.ts';
+import type { Row } from '../runtime/sqlite.ts';
 import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import type { ChatDatabase } from './database.ts';
@@ -21,6 +22,15 @@ export interface Chat {
   participants(): readonly string[];
   /** The counterpart of a one-to-one chat; "" when there is not exactly one. */
   counterpart(): string;
+}
+
+/** One file that a message lists. */
+interface ListedAttachment {
+  /** Its number in `GET /messages/{id}/attachments/{n}`. */
+  readonly n: number;
+  readonly path: string;
+  /** As `ATTACHMENT_COLUMNS` selects it. */
+  readonly row: Row;
 }
 
 /** What an index of dates says about the rows of a chat, or of all. */
@@ -101,10 +111,22 @@ export class Snapshot {
 
   /** Absolute paths of a message's attachments, in stored order (decision B5). */
   attachments(rowId: number): readonly string[] {
+    return this.listedAttachments(rowId).map(({ path }) => path);
+  }
+
+  /**
+   * The attachments that a message lists, in stored order. `n` counts the files of link previews too, which are not
+   * listed, so that hiding one moves no other (decision U8).
+   */
+  listedAttachments(rowId: number): readonly ListedAttachment[] {
     return this.database
       .all(this.queries.attachments, rowId)
-      .map((row) => this.absolutePath(toText(row[ATTACHMENT_COLUMNS.at.filename])))
-      .filter((path) => path !== undefined);
+      .flatMap((row) => {
+        const path = this.absolutePath(toText(row[ATTACHMENT_COLUMNS.at.filename]));
+        return path === undefined ? [] : [{ path, row }];
+      })
+      .map(({ path, row }, n) => ({ n, path, row }))
+      .filter(({ path }) => !isLinkPreview(path));
   }
 
   /**
@@ -164,4 +186,12 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
   const learned = learn();
   known.set(key, learned);
   return learned;
+}
+
+/**
+ * Reports whether a file is a link preview, which no person sent. Most have `hide_attachment`, some do not: readers of
+ * real databases filter by the name too (imessage-exporter; counted in a library of 37,573).
+ */
+function isLinkPreview(path: string): boolean {
+  return path.toLowerCase().endsWith('.pluginpayloadattachment');
 }

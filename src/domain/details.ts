@@ -37,6 +37,8 @@ export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missi
 export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
 
 export interface AttachmentDetails {
+  /** Its number in `GET /messages/{id}/attachments/{n}`, where that is not its place in the list (decision U8). */
+  readonly n?: number | undefined;
   readonly name: string;
   readonly mime_type: string | null;
   readonly bytes: number | null;

@@ -66,6 +66,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       attachments: z
         .array(
           z.object({
+            n: z.int().optional().meta({ description: 'Its number, where that is not its place in the list.' }),
             name: z.string(),
             mime_type: z.string().nullable(),
             bytes: z.int().nullable(),

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, expect, test } from '@jest/globals';
 import { AttachmentFiles } from '../../src/chatdb/attachment-files.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
+import { attachmentsOf } from '../../src/chatdb/details.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -30,6 +31,29 @@ for (let n = 0; ; n += 1) {
   linkSync(others[n % others.length], target + '.new');
   renameSync(target + '.new', target);
 }`;
+
+test('a link preview is not an attachment, and the files beside it keep their numbers', async () => {
+  mkdirSync(attachments, { recursive: true });
+  const row = database.message({ text: 'https://example.org' });
+  const names = ['first.txt', 'A1B2.pluginPayloadAttachment', 'hidden.txt', 'last.txt'];
+  for (const name of names) {
+    writeFileSync(join(attachments, name), name);
+    database.attach(row, `~/Library/Messages/Attachments/${name}`, { hide_attachment: name === 'hidden.txt' ? 1 : 0 });
+  }
+  const listed = connection.read((snapshot) => attachmentsOf(snapshot, row));
+  expect(listed.map(({ n, name }) => [n, name])).toEqual([
+    [undefined, 'first.txt'],
+    [2, 'last.txt'],
+  ]);
+  expect(connection.read((snapshot) => snapshot.attachments(row))).toEqual(listed.map(({ path: file }) => file));
+  const contents = await Promise.all(
+    [0, 1, 2, 3].map(async (n) => {
+      const file = await files.open(String(row), n);
+      return file && (await buffer(file.read(0, file.bytes - 1))).toString();
+    }),
+  );
+  expect(contents).toEqual(['first.txt', undefined, 'last.txt', undefined]);
+});
 
 test('a file that is exchanged for a pipe or a link while it is opened neither blocks nor leads elsewhere', async () => {
   mkdirSync(attachments, { recursive: true });

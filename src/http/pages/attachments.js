@@ -60,8 +60,9 @@ const typeOf = (name) => {
 export function showAttachments(place, message) {
   for (const [index, path] of message.attachments.entries()) {
     const name = path.split('/').at(-1);
-    const at = `messages/${encodeURIComponent(message.id)}/attachments/${index}`;
-    const bytes = message.details?.attachments[index]?.bytes ?? Number.POSITIVE_INFINITY;
+    const details = message.details?.attachments[index];
+    const at = `messages/${encodeURIComponent(message.id)}/attachments/${details?.n ?? index}`;
+    const bytes = details?.bytes ?? Number.POSITIVE_INFINITY;
     place.append(buttonFor({ name, path, at, bytes, type: typeOf(name) }));
   }
 }

@@ -17,6 +17,11 @@ import type { Chat, Snapshot } from './snapshot.ts';
 /** More own rows than this in the seconds of one send mean that something else is going on. */
 const MAX_OWN_ROWS = 1000;
 
+/** NULL without a chat. Parameters: the highest row id before, and the row id. */
+const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
+    WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
+  FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
+
 /** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
 export class ChatSendLookup implements SendLookup {
   readonly #connection: Connection;
@@ -50,6 +55,10 @@ export class ChatSendLookup implements SendLookup {
         };
       }),
     );
+  }
+
+  isNewChat(rowId: number, afterRowId: number): boolean {
+    return this.#connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1);
   }
 
   message(rowId: number): Message | undefined {

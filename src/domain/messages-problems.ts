@@ -12,6 +12,12 @@ export const MESSAGES_PROBLEMS = {
     example: { number: ' (error -10000)' },
     extra: { messages_error: -10000 },
   },
+  misdirected: {
+    status: 502,
+    detail: 'Messages put the message into a new conversation beside the group, so the group did not get it.',
+    hint: 'Look at that conversation in Messages before you send it again, and delete it there.',
+    extra: { message_id: '1207', conversation_id: 'any;-;chat123' },
+  },
   attachment_not_copied: {
     status: 502,
     code: 'send_failed',

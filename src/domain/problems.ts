@@ -55,6 +55,12 @@ export const PROBLEMS = {
     hint: 'Nothing was sent. Send it again when the file is in place.',
     pointer: '/attachments/0',
   },
+  unknown_conversation: {
+    status: 400,
+    detail: 'There is no conversation with this identifier.',
+    hint: 'Nothing was sent. Use the whole id that a list of conversations shows, such as iMessage;+;chat123.',
+    pointer: '/recipient',
+  },
   unauthorized: {
     status: 401,
     detail: 'The API key is missing or wrong.',

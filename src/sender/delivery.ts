@@ -8,6 +8,7 @@ import { attemptInTurn } from './attempts-in-turn.ts';
 import type { Confirmations, Expectation } from './confirm.ts';
 import { sendFailure } from './failure.ts';
 import type { TolerantLookup } from './lookup.ts';
+import { misdirected } from './misdirected.ts';
 import type { Staging } from './staging.ts';
 
 /** A request whose attachments may be sent. */
@@ -61,7 +62,14 @@ export class Delivery {
       throw error;
     }
     const [first] = expectations;
-    if (first !== undefined) await confirmations.wait(first, signal);
+    if (first !== undefined) {
+      await confirmations.wait(first, signal);
+      const error = misdirected(first, { lookup, confirmations });
+      if (error !== undefined) {
+        log.warn('a send to a group went elsewhere', { requestId, row_id: first.rowId ?? null });
+        throw error;
+      }
+    }
     const tookMs = Math.round(clock.monotonic() - startedMs);
     log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
     return first;

@@ -27,6 +27,10 @@ export class TolerantLookup {
     return this.#ask(() => this.#lookup.ownRowsAbove(rowId)) ?? [];
   }
 
+  isNewChat(rowId: number, afterRowId: number): boolean {
+    return this.#ask(() => this.#lookup.isNewChat(rowId, afterRowId)) ?? false;
+  }
+
   message(rowId: number): Message | undefined {
     return this.#ask(() => this.#lookup.message(rowId));
   }

@@ -24,6 +24,8 @@ import { Staging } from './staging.ts';
 const SHUTDOWN_LIMIT_MS = 8000;
 /** Provisional answers whose row may still be found for a repeat of the same key. */
 const LATE_KEPT = 1000;
+/** The identifier of a group, without a service. */
+const BARE_GROUP = /^chat\d+$/i;
 
 export interface SenderOptions {
   readonly messages: MessagesApp;
@@ -146,7 +148,11 @@ export class Sender implements MessageSender {
   }
 
   async #check(request: SendRequest): Promise<CheckedRequest> {
-    const { body, attachments, uploads = [] } = request;
+    const { recipient, body, attachments, uploads = [] } = request;
+    // Messages would take it for a person, and make a conversation with nobody (decision U8).
+    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
+      throw problem('unknown_conversation');
+    }
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
     const { mistakes, files } = isEmpty

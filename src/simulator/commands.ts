@@ -12,6 +12,7 @@ export const SCENARIOS = [
   'error_22', // exit 0, then the row fails: not on iMessage
   'error_25', // exit 0, then the row fails: attachment
   'ghost', // exit 0, an empty row in no chat
+  'misdirected', // exit 0, a row in a new conversation with the group's identifier as its person
   'nothing', // exit 0, no row at all
   'crash', // osascript dies of a signal
 ] as const;

@@ -198,6 +198,12 @@ export class Messages {
       this.#outgoing(command, 'SMS', true);
       return { exitCode: 0 };
     }
+    if (scenario?.name === 'misdirected') {
+      // openclaw/imsg #90 on macOS 26: a conversation by SMS with the identifier of the group for a person.
+      const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
+      this.#deliver(this.#database.directChat(identifier, 'SMS'), this.#outgoing(command, 'SMS', false), command, 22);
+      return { exitCode: 0 };
+    }
     const row = this.#outgoing(command, target.service, false);
     const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
     this.#deliver(target.chat, row, command, fails);

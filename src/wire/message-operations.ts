@@ -125,6 +125,7 @@ export const MESSAGE_OPERATIONS = {
       'send_in_progress',
       'send_interrupted',
       'attachment_changed',
+      'unknown_conversation',
       'idempotency_key_reused',
       'from_required',
       'mac_unknown',

@@ -61,6 +61,7 @@ export const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
 /** Problems of operations that write a message. */
 export const SENDING = [
   ...namesOf('send_failed'),
+  'misdirected',
   ...namesOf('messages_unavailable'),
   'send_queue_full',
   'shutting_down',

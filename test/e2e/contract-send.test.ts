@@ -96,6 +96,17 @@ describe('a message', () => {
     expect(lastCall().values.CHAT_IDS?.split('\n')[0]).toBe(`any;-;${ANA}`);
   });
 
+  test('to a bare identifier goes to the group that has it, and nowhere when none has', async () => {
+    expect((await send({ recipient: 'chat77', body: 'bare' })).json).toMatchObject({ conversation_id: group });
+    const before = mac.calls.length;
+    const unknown = await send({ recipient: 'chat78', body: 'to nobody' });
+    expect([unknown.status, unknown.json]).toMatchObject([
+      400,
+      { code: 'unknown_conversation', errors: [{ pointer: '/recipient' }] },
+    ]);
+    expect(mac.calls).toHaveLength(before);
+  });
+
   test('to a group', async () => {
     const answer = await send({ recipient: group, body: 'to all' });
     expect(answer.status).toBe(201);
@@ -269,6 +280,21 @@ describe('when Messages', () => {
   test('makes a ghost row, that is not taken for the message', async () => {
     await mac.command({ do: 'scenario', name: 'ghost' });
     expect((await send({ recipient: ANA, body: 'boo' })).status).toBe(202);
+  });
+
+  test('writes to a new conversation beside the group that was meant, the answer says so and names it', async () => {
+    await mac.command({ do: 'scenario', name: 'misdirected' });
+    const key = { 'idempotency-key': 'stray-1' };
+    const answer = await send({ recipient: group, body: 'astray' }, key);
+    expect(answer.status).toBe(502);
+    const problem = answer.json as { message_id: string; conversation_id: string; code: string };
+    expect(problem).toMatchObject({ code: 'misdirected', conversation_id: 'any;-;chat77' });
+    const row = await service.get(`/messages/${problem.message_id}?include=details`);
+    expect(row.json).toMatchObject({
+      body: 'astray',
+      details: { origin: { by: 'gateway', idempotency_key: 'stray-1' } },
+    });
+    expect((await send({ recipient: group, body: 'astray' }, key)).json).toEqual(problem);
   });
 
   test('accepts a message and then cannot deliver it, its status says so', async () => {

@@ -56,6 +56,7 @@ const NOT_PROVOKED_HERE = [
   '404 search_disabled',
   '408 request_timeout',
   '500 internal_error',
+  '502 misdirected',
   '503 disk_full',
   '503 state_db_unavailable',
   '503 search_unavailable',
@@ -217,6 +218,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
   test('of a send, whatever Messages does', async () => {
     await send('once', 'used');
     expectProblem('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
+    const toNobody = await service.post('/messages', { recipient: 'chat78', body: 'hello' });
+    expectProblem('unknown_conversation', 'sendMessage', toNobody);
     for (const [scenario, name] of [
       ['refused', 'send_failed'],
       ['not_permitted', 'messages_unavailable'],

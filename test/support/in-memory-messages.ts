@@ -57,6 +57,12 @@ export class InMemoryChat implements SendLookup {
     return this.rows.filter((row) => row.rowId > rowId);
   }
 
+  isNewChat(rowId: number, afterRowId: number): boolean {
+    this.#check();
+    const address = this.rows.find((row) => row.rowId === rowId)?.address ?? null;
+    return address !== null && !this.rows.some((row) => row.address === address && row.rowId <= afterRowId);
+  }
+
   message(rowId: number): Message | undefined {
     this.#check();
     const row = this.rows.find((one) => one.rowId === rowId);

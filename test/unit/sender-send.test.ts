@@ -98,6 +98,15 @@ describe('the answer', () => {
     expect(log.lines.filter((line) => line.level === 'warn')).toEqual([]);
   });
 
+  test('to a bare identifier of a group is refused while chat.db cannot be read, and a whole id is tried', async () => {
+    const { chat, messages, send } = setUp();
+    chat.isAway = true;
+    await expect(send({ recipient: 'chat123' })).rejects.toMatchObject({ status: 503, code: 'chat_db_unavailable' });
+    expect(messages.runs).toEqual([]);
+    expect((await send({ recipient: 'iMessage;+;chat123' })).confirmed).toBe(false);
+    expect(messages.runs.map(({ chatId }) => chatId)).toEqual(['iMessage;+;chat123']);
+  });
+
   test('is provisional when chat.db goes away while its row is awaited', async () => {
     const { chat, clock, send } = setUp();
     const sending = send();

@@ -65,6 +65,8 @@ export interface SendLookup {
   /** Highest row id there ever was. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
+  /** Reports whether the conversation of this row has no row up to `afterRowId`. False for a row without one. */
+  isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
   /** Names of the folders in the staging folder that hold a file which chat.db refers to (decision T2). */
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;

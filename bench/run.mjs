@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { accessRows } from './access.mjs';
+import { capRow } from './caps.mjs';
 import { changeRows } from './changes.mjs';
 import { consoleRows } from './console.mjs';
 import { database, readDatabase, undatedDatabase } from './database.mjs';
@@ -50,6 +51,7 @@ add(
 add(await httpRows(large, effort));
 add(await mcpRows(large, effort));
 add(await accessRows(large, effort));
+add([capRow(effort)]);
 add(await nameRows(large, readDatabase(isQuick ? 10_000 : 1_000_000), effort));
 add(await changeRows(large, { ...effort, isQuick }));
 add(await searchRows(isQuick ? 10_000 : 1_000_000));

@@ -12,7 +12,8 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
 /** Decisions L3 and R1: of all held files and uploads together. */
 const MAX_HELD_BYTES = 1_000_000_000;
-/** What is to be held. */
+
+/** A send that is about to be held. */
 export interface Holding {
   readonly keyId: string;
   readonly destination: Destination;
@@ -20,6 +21,10 @@ export interface Holding {
   readonly files: GivenFiles;
   readonly ask: string;
   readonly requestHash: string;
+  /** True when an Idempotency-Key names the ask. */
+  readonly hasKey: boolean;
+  /** When its line in the audit log was written. */
+  readonly askedMs: number;
 }
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
@@ -51,7 +56,8 @@ export class ApprovalDesk {
   /** Sends what an earlier process was told to send. */
   async resume(): Promise<void> {
     this.expire();
-    const { store, files } = this.#parts;
+    const { store, files, clock } = this.#parts;
+    store.prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
     await files.keepOnly(new Set(open.map(({ id }) => id)));
     for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
@@ -135,7 +141,8 @@ export class ApprovalDesk {
     for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
   }
 
-  async #hold({ keyId, destination, text, files: given, ask, requestHash }: Holding): Promise<StoredApproval> {
+  async #hold({ keyId, destination, text, files: given, ...rest }: Holding): Promise<StoredApproval> {
+    const { askedMs, ...asked } = rest;
     const { store, files, audit, clock, uploadedBytes } = this.#parts;
     this.#assertRoom(keyId);
     const id = randomUUID();
@@ -144,7 +151,7 @@ export class ApprovalDesk {
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
-    const createdMs = clock.now();
+    const createdMs = Math.max(clock.now(), askedMs);
     const expiresMs = createdMs + LIFETIME_MS;
     const shown = { to: destination.to, members: destination.members, text, attachments: held };
     const approval: StoredApproval = {
@@ -159,14 +166,14 @@ export class ApprovalDesk {
       message_id: null,
       problem: null,
       shown: hash('sha256', JSON.stringify([shown.to, shown.members, text, held]), 'hex'),
-      ask,
-      requestHash,
+      ...asked,
       textHmac: audit.hmac(text),
       createdMs,
       expiresMs,
     };
     try {
       this.#assertRoom(keyId);
+      store.prune(createdMs);
       store.add(approval);
     } catch (error) {
       await files.remove(id);
@@ -229,8 +236,8 @@ export class ApprovalDesk {
 
 /** The approval as a caller is shown it. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
-  const { ask: _ask, requestHash: _hash, textHmac: _hmac, createdMs: _created, expiresMs: _expires, ...all } = stored;
-  const { shown, ...record } = all;
+  const { ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
+  const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;
   return mayDecide && !hasEnded(stored) ? { ...record, shown } : record;
 }
 

@@ -48,6 +48,11 @@ export class Audit implements AuditLog {
     this.#fold({ keyId, action: 'refused', outcome: code, target }, code, MINUTE_MS);
   }
 
+  /** One line for each key, target and minute. It has no hash, because it stands for several texts. */
+  noteDryRun(keyId: string, target: string): void {
+    this.#fold({ keyId, action: 'send', outcome: 'dry_run', target }, target, MINUTE_MS);
+  }
+
   /** One line for each key, conversation and hour. */
   noteRead(keyId: string, action: 'read' | 'event', conversationIds: Iterable<string>): void {
     for (const target of conversationIds) {

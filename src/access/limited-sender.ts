@@ -71,8 +71,7 @@ export class LimitedSender implements CallerSender {
     try {
       run = await this.#admit(request);
     } catch (error) {
-      const code = isAppError(error) ? error.code : 'internal_error';
-      audit.noteRefusal(this.#key.stored.id, code, request.recipient.slice(0, 200));
+      audit.noteRefusal(this.#key.stored.id, codeOf(error), request.recipient.slice(0, 200));
       throw error;
     }
     return run();
@@ -89,64 +88,75 @@ export class LimitedSender implements CallerSender {
       const answer = await this.#again(earlier, ask);
       return async () => answer;
     }
-    return this.#admitNew(request, destination, ask);
+    return this.#admitNew(request, destination, ask, earlier?.createdMs);
   }
 
   /** From here to the line in the audit log nothing waits, so that requests at once cannot pass a cap together. */
-  #admitNew(request: SendRequest, destination: Destination, ask: Ask): () => Promise<SendAnswer> {
-    const { directory, approvals, auditStore, audit, clock } = this.#parts;
+  #admitNew(request: SendRequest, destination: Destination, ask: Ask, withdrawnMs?: number): () => Promise<SendAnswer> {
+    const { directory, auditStore, audit, clock } = this.#parts;
     const { stored: key } = this.#key;
     const nowMs = clock.now();
-    const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs);
+    const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs, withdrawnMs);
     if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);
     if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
     const waits = isHeld(key, isNew);
-    const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
     if (key.dry_run || request.dryRun === true) {
-      audit.note({ ...note, outcome: 'dry_run' });
+      audit.noteDryRun(key.id, target);
       const { to, members } = destination;
       return async () => ({ would: waits ? 'hold' : 'send', to, members, text: request.body });
     }
+    const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
+      if (waits) return this.#hold(request, destination, ask, askedMs ?? atMs);
       try {
-        const answer = waits
-          ? await this.#hold(approvals, request, destination, ask)
-          : await this.#queue(request, destination, idempotencyKey);
+        const answer = await this.#queue(request, destination, idempotencyKey);
         if ('confirmed' in answer) audit.note({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });
         return answer;
       } catch (error) {
-        audit.note({ ...note, outcome: isAppError(error) ? error.code : 'internal_error' });
+        audit.note({ ...note, outcome: codeOf(error) });
         throw error;
       }
     };
   }
 
-  /** Whether this ask was let through before, and the key that keeps it from being sent twice. */
-  #earlierSend(ask: Ask, nowMs: number) {
+  /**
+   * Tells whether this ask was let through before, and the key that keeps it from being sent twice. `withdrawnMs` is
+   * when the newest approval for it was made, if that was withdrawn.
+   */
+  #earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const { auditStore, idempotency } = this.#parts;
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);
     const keyAt = (ms: number): string => (ask.hasKey ? `\0ask\0${ask.id}` : `\0ask\0${ask.id}\0${ms}`);
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Nobody asked that a failure be remembered, so the same text may be tried again.
-    if (!ask.hasKey && outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown')) {
+    const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
+    // An approval is never older than its line in the audit log; a newer line is that of a later ask.
+    const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
+    if (!ask.hasKey && (hasFailed || isWithdrawn)) {
       const atMs = Math.max(nowMs, (askedMs ?? 0) + 1);
       return { askedMs: undefined, atMs, idempotencyKey: keyAt(atMs), isKnown: false };
     }
     return { askedMs, atMs: nowMs, idempotencyKey, isKnown: outcome !== undefined };
   }
 
-  async #hold(approvals: ApprovalDesk, request: SendRequest, destination: Destination, ask: Ask): Promise<HeldSend> {
+  async #hold(request: SendRequest, destination: Destination, ask: Ask, askedMs: number): Promise<HeldSend> {
+    const { approvals, audit } = this.#parts;
     const { body: text, attachments, uploads = [] } = request;
     const files = { attachments, uploads };
-    if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
-    const { id, requestHash } = ask;
+    const { id, requestHash, hasKey } = ask;
     const keyId = this.#key.stored.id;
-    const held = await approvals.hold({ keyId, destination, text, files, ask: id, requestHash });
-    return { held: shownApproval(held, false) };
+    try {
+      if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+      const held = await approvals.hold({ keyId, destination, text, files, ask: id, requestHash, hasKey, askedMs });
+      return { held: shownApproval(held, false) };
+    } catch (error) {
+      audit.noteRefusal(keyId, codeOf(error), destination.to);
+      throw error;
+    }
   }
 
   #queue(request: SendRequest, { to }: Destination, idempotencyKey: string): Promise<SendResult> {
@@ -208,6 +218,10 @@ export class LimitedSender implements CallerSender {
     const ask = digest([id, 'key', idempotencyKey]);
     return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
   }
+}
+
+function codeOf(error: unknown): string {
+  return isAppError(error) ? error.code : 'internal_error';
 }
 
 function digest(parts: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { memberKey } from '../domain/address.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -62,11 +62,17 @@ export class SelfChat implements SelfChats {
   }
 
   async sendCode(): Promise<SelfChatRecord> {
-    const { address, owner, directory, sender, clock } = this.#parts;
+    const { address, owner, directory, sender, store, clock } = this.#parts;
     const record = this.get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
     // To anybody else nothing is written.
     if (!isKnown || resolve(directory, address) === undefined) throw problem('self_chat_unknown');
+    const nowMs = clock.now();
+    const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);
+    if (freeAtMs !== undefined) {
+      const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / 1000));
+      throw problem('self_chat_full', { seconds }, { headers: { 'Retry-After': String(seconds) } });
+    }
     this.#code = undefined;
     const digits = String(randomInt(1_000_000)).padStart(6, '0');
     const { confirmed, message } = await sender.send({ recipient: address, body: codeText(digits), attachments: [] });

@@ -6,7 +6,7 @@ import type { Message } from '../domain/message.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../domain/ports/feed.ts';
-import type { Log } from '../domain/ports/host.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
 import type { OwnerInChatDb, SelfChatProof, SelfChatStore } from '../domain/ports/self-chat.ts';
 import type { MessageSender } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
@@ -27,6 +27,7 @@ export interface TapbacksParts {
   readonly sender: MessageSender;
   readonly feed: () => EventFeed;
   readonly audit: Audit;
+  readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
 }
@@ -100,7 +101,7 @@ export class Tapbacks implements ConsumerTask<undefined> {
   }
 
   async #ask(approval: StoredApproval): Promise<void> {
-    const { selfChat, sender, desk, log } = this.#parts;
+    const { selfChat, sender, desk, store, clock, log } = this.#parts;
     const { id } = approval;
     try {
       const proof = selfChat.proof();
@@ -110,11 +111,18 @@ export class Tapbacks implements ConsumerTask<undefined> {
         log.info('a held send is too long for the self-chat: it is decided in the console', { approval: id });
         return;
       }
+      const idempotencyKey = `\0tapback\0${proof.provedMs}\0${id}`;
+      if (store.reserve(idempotencyKey, clock.now()) !== undefined) {
+        log.info('too many messages to the self-chat this hour: a held send is decided in the console', {
+          approval: id,
+        });
+        return;
+      }
       await sender.send({
         recipient: proof.address,
         body,
         attachments: [],
-        idempotencyKey: `\0tapback\0${proof.provedMs}\0${id}`,
+        idempotencyKey,
         check: () => {
           if (selfChat.proof()?.provedMs !== proof.provedMs) throw problem('self_chat_disabled');
           const { state } = desk.get(id) ?? { state: 'void' };

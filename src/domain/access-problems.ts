@@ -49,6 +49,12 @@ export const ACCESS_PROBLEMS = {
     detail: 'The code was not seen in the conversation with yourself.',
     hint: 'Look whether it came, then ask for another one. In some versions of macOS another address of yours works.',
   },
+  self_chat_full: {
+    status: 429,
+    detail: 'Postern wrote 20 messages into the conversation with yourself within an hour: try again in {seconds} s.',
+    hint: 'Nothing was written. What waits for a decision is in the console and in "postern approvals list".',
+    example: { seconds: 1800 },
+  },
   code_wrong: {
     status: 409,
     detail: 'This is not the code, or it is too old.',

@@ -5,7 +5,12 @@ import { durably } from './database.ts';
 
 const COLUMNS =
   'id, key_id, state, recipient, members, text, attachments, shown, ask, request_hash, text_hmac, created_ms, ' +
-  'expires_ms, decided_at, decided_by, message_id, problem';
+  'expires_ms, decided_at, decided_by, message_id, problem, has_key';
+
+/** Decision L3. The caps of all limited keys allow some 6,000 asks in that time. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const MAX_ROWS = 10_000;
+const ENDED = "state NOT IN ('held', 'approved')";
 
 /** Held sends (decision L3). A row never changes but for its state; its text is erased when it ends. */
 export function approvalStore(database: Sqlite): ApprovalStore {
@@ -30,6 +35,12 @@ export function approvalStore(database: Sqlite): ApprovalStore {
   );
   const finish = database.prepare(
     "UPDATE approval SET state = ?, text = NULL, message_id = ?, problem = ? WHERE id = ? AND state = 'approved'",
+  );
+  const count = database.prepare('SELECT count(*) FROM approval');
+  const removeOld = database.prepare(`DELETE FROM approval WHERE expires_ms < ? AND ${ENDED}`);
+  const removeOldest = database.prepare(
+    `DELETE FROM approval WHERE number IN
+       (SELECT number FROM approval WHERE has_key = 0 AND ${ENDED} ORDER BY number LIMIT ?)`,
   );
   return {
     add: (approval) => void insert.run(...toRow(approval)),
@@ -57,6 +68,13 @@ export function approvalStore(database: Sqlite): ApprovalStore {
       durably(database, () =>
         state === 'approved' ? approve.run(at, by, id, nowMs, shown ?? '') > 0 : end.run(state, at, by, id) > 0,
       ),
+    prune(nowMs) {
+      const old = removeOld.run(nowMs - KEPT_MS);
+      const excess = Number(count.get()?.[0]) - MAX_ROWS;
+      const oldest = excess > 0 ? removeOldest.run(excess) : 0;
+      if (old + oldest === 0) return;
+      database.exec('DELETE FROM self_chat_request WHERE approval NOT IN (SELECT id FROM approval)');
+    },
     finish: (id, state, { messageId, problem }) =>
       void durably(database, () => finish.run(state, messageId, problem, id)),
   };
@@ -81,6 +99,7 @@ function toRow(approval: StoredApproval) {
     approval.decided_by,
     approval.message_id,
     approval.problem,
+    approval.hasKey ? 1 : 0,
   ] as const;
 }
 
@@ -107,6 +126,7 @@ function toApproval(row: Row): StoredApproval {
     decided_by: textAt(14),
     message_id: textAt(15),
     problem: textAt(16),
+    hasKey: Number(row[17]) !== 0,
   };
 }
 

@@ -10,6 +10,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
 /** A send that was let through, held or not. The end of it is another line. */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
+/** Lines that a key can cause in any number. They go first, so that none of them washes out sends, decisions or keys. */
+const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
 /** The audit log (decision L4): bounded in rows and in time, without bodies. */
 export function auditStore(database: Sqlite): AuditStore {
@@ -32,11 +34,10 @@ export function auditStore(database: Sqlite): AuditStore {
   const ofAll = database.prepare(`SELECT count(*), min(at_ms) FROM audit WHERE ${ASKED} AND at_ms > ?`);
   const ofAsk = database.prepare('SELECT at_ms FROM audit WHERE ask = ? AND at_ms >= ? ORDER BY number DESC LIMIT 1');
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
-  // The sends that caps count are kept, so that nobody can wash them out with lines of other kinds.
-  const excess = database.prepare(
-    `DELETE FROM audit WHERE number <= (SELECT number FROM audit ORDER BY number DESC LIMIT 1 OFFSET ${MAX_ROWS})
-     AND NOT (${ASKED} AND at_ms > ?)`,
-  );
+  const count = database.prepare('SELECT count(*) FROM audit');
+  const oldestPlenty = database.prepare(oldest(PLENTY));
+  // The sends that caps count are always kept.
+  const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {
       return Number(insert.get(atMs, keyId, action, target, outcome, textHmac, isNew ? 1 : 0, ask)?.[0]);
@@ -64,9 +65,16 @@ export function auditStore(database: Sqlite): AuditStore {
     },
     trim(nowMs) {
       old.run(nowMs - KEPT_MS);
-      excess.run(nowMs - DAY_MS);
+      const excess = Number(count.get()?.[0]) - MAX_ROWS;
+      if (excess <= 0) return;
+      const left = excess - oldestPlenty.run(excess);
+      if (left > 0) oldestOthers.run(nowMs - DAY_MS, left);
     },
   };
+}
+
+function oldest(condition: string): string {
+  return `DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE ${condition} ORDER BY number LIMIT ?)`;
 }
 
 function toCount(row: Row | undefined, windowMs: number) {

@@ -184,4 +184,13 @@ export const MIGRATIONS = [
      stream TEXT
    ) STRICT;`,
   'ALTER TABLE change_detection ADD COLUMN prints_version INTEGER NOT NULL DEFAULT 1',
+  // An ask with an Idempotency-Key was never held twice; which of the others had one is not known, so all count as such.
+  `CREATE INDEX audit_of_all_asks ON audit (at_ms) WHERE action = 'send' AND ask IS NOT NULL;
+   ALTER TABLE approval ADD COLUMN has_key INTEGER NOT NULL DEFAULT 1;
+   UPDATE approval SET has_key = 0 WHERE ask IN (SELECT ask FROM approval GROUP BY ask HAVING count(*) > 1);
+   CREATE INDEX approval_by_expiry ON approval (expires_ms);
+   CREATE TABLE self_chat_message (
+     key TEXT PRIMARY KEY,
+     at_ms INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
 ];

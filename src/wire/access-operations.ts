@@ -160,7 +160,7 @@ export const ACCESS_OPERATIONS = {
       'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
       '`POST /self-chat/prove` takes them, which proves that you read that conversation.',
     answers: { 200: { description: 'Written.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
-    problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', ...CHAT_DB, ...SENDING],
+    problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', 'self_chat_full', ...CHAT_DB, ...SENDING],
   },
   proveSelfChat: {
     tag: 'Approvals',

@@ -57,6 +57,8 @@ export interface StoredApproval extends Approval {
   readonly shown: string;
   /** Which ask it answers, so that the same ask is not held twice. */
   readonly ask: string;
+  /** True when an Idempotency-Key names the ask, which is then known for 30 days. */
+  readonly hasKey: boolean;
   /** Keyed hash of recipient, text and files. */
   readonly requestHash: string;
   /** Stays when the text is erased. */
@@ -87,6 +89,11 @@ export interface ApprovalStore {
     state: ApprovalState,
     decision: { readonly at: string; readonly by: string | null; readonly nowMs: number; readonly shown?: string },
   ): boolean;
+  /**
+   * Forgets what expired, or would have, more than 30 days ago; and beyond 10,000 the oldest that ended, except those
+   * with an Idempotency-Key.
+   */
+  prune(nowMs: number): void;
   /** How an approved one ended. */
   finish(
     id: string,

@@ -32,6 +32,11 @@ export interface SelfChatStore {
   prove(proof: SelfChatProof, offset: Offset): void;
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
+  /**
+   * Counts a message that Postern is about to write into the self-chat; a key that was counted before is not counted
+   * again. Returns undefined if it may be written, else when there is room.
+   */
+  reserve(key: string, nowMs: number): number | undefined;
   forget(): void;
   /** Everything up to here was looked at. */
   offset(): Offset;

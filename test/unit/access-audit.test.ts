@@ -1,0 +1,137 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AuditNote } from '../../src/domain/ports/access.ts';
+import type { Sqlite } from '../../src/runtime/sqlite.ts';
+import { auditStore } from '../../src/state/audit.ts';
+import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const MAX_ROWS = 100_000;
+let folders = 0;
+let service: AccessSending;
+beforeEach(() => {
+  folders += 1;
+  service = new AccessSending(join(root, String(folders)));
+});
+afterEach(() => service.close());
+
+/** Writes `count` lines of the same. */
+function fill(count: number, { keyId, action, outcome, target = null }: AuditNote): void {
+  const insert = service.state.prepare(
+    `WITH RECURSIVE line (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < ?)
+     INSERT INTO audit (at_ms, key_id, action, target, outcome, count, is_new) SELECT ?, ?, ?, ?, ?, 1, 0 FROM line`,
+  );
+  insert.run(count, service.clock.now(), keyId, action, target, outcome);
+}
+
+function lines(): readonly (readonly [string, string, string | null, number])[] {
+  return service.access.audit
+    .list({ limit: 1000 })
+    .map(({ action, outcome, target, count }) => [action, outcome, target, count]);
+}
+
+describe('dry runs in a loop', () => {
+  test('fill the audit log: they are one line for each target and minute', async () => {
+    const caller = service.caller({ send: [ANA, BEN] });
+    for (let run = 0; run < 2900; run += 1) {
+      await service.send(caller, { recipient: run % 2 === 0 ? ANA : BEN, body: `text ${run}`, dryRun: true });
+    }
+    await service.clock.advance(60_000);
+    await service.send(caller, { dryRun: true });
+    expect(lines().filter(([, outcome]) => outcome === 'dry_run')).toEqual([
+      ['send', 'dry_run', `any;-;${ANA}`, 1450],
+      ['send', 'dry_run', `any;-;${BEN}`, 1450],
+      ['send', 'dry_run', `any;-;${ANA}`, 1],
+    ]);
+  });
+
+  test('carry no hash of one text for all of them', async () => {
+    await service.send(service.caller(), { dryRun: true });
+    expect(service.access.audit.list({ limit: 10 }).at(-1)).toMatchObject({ outcome: 'dry_run', text_hmac: null });
+  });
+});
+
+describe('an audit log that is full', () => {
+  const DAY_MS = 24 * 3_600_000;
+
+  test.each([
+    ['dry runs', 'send', 'dry_run'],
+    ['reads', 'read', 'shown'],
+    ['events', 'event', 'shown'],
+    ['refusals', 'refused', 'rate_limited'],
+    ['webhooks', 'webhook', 'registered'],
+  ] as const)('loses sends, decisions and keys to %s', async (_name, action, outcome) => {
+    const caller = service.caller({ approval: 'always', expires_at: null });
+    const held = await service.hold(caller);
+    await service.access.approvals.deny(held.id);
+    const kept = lines();
+    expect(kept.map(([what, came]) => [what, came])).toEqual([
+      ['key', 'created'],
+      ['send', 'asked'],
+      ['approval', 'held'],
+      ['approval', 'denied'],
+    ]);
+    await service.clock.advance(2 * DAY_MS);
+    fill(MAX_ROWS + 5, { keyId: caller.key?.id ?? '', action, outcome, target: 'x' });
+    auditStore(service.state).trim(service.clock.now());
+    expect(service.state.prepare('SELECT count(*) FROM audit').get()).toEqual([MAX_ROWS]);
+    expect(service.access.audit.list({ after: 0, limit: 4 }).map(({ outcome: came }) => came)).toEqual(
+      kept.map(([, came]) => came),
+    );
+  });
+
+  test('grows on when all of it are sends and decisions', async () => {
+    const caller = service.caller({ expires_at: null });
+    await service.send(caller);
+    const note = { keyId: caller.key?.id ?? '', action: 'approval', outcome: 'denied' } as const;
+    fill(MAX_ROWS + 5, note);
+    auditStore(service.state).trim(service.clock.now());
+    expect(service.state.prepare('SELECT count(*) FROM audit').get()).toEqual([MAX_ROWS]);
+    expect(await codeOf(service.send(caller))).toBe('none');
+    expect(service.texts()).toEqual(['hello']);
+  });
+});
+
+test('a send that finds no room among the held ones, in a loop, is one line a minute', async () => {
+  const caller = service.caller({ approval: 'always', caps: { per_minute: 60, per_day: 100 } });
+  for (let held = 0; held < 20; held += 1) await service.hold(caller, { body: `${held}` });
+  for (let again = 0; again < 50; again += 1) {
+    expect(await codeOf(service.send(caller, { body: 'one more' }))).toBe('too_many_held');
+  }
+  const refused = lines().filter(([, outcome]) => outcome === 'too_many_held');
+  expect(refused).toEqual([['refused', 'too_many_held', ANA, 50]]);
+});
+
+test('a cap is checked without reading lines that it does not count', () => {
+  const plans: string[] = [];
+  const explained: Sqlite = {
+    ...service.state,
+    exec: (sql) => service.state.exec(sql),
+    transaction: (work) => service.state.transaction(work),
+    close: () => {},
+    prepare(sql) {
+      const statement = service.state.prepare(sql);
+      const explain = service.state.prepare(`EXPLAIN QUERY PLAN ${sql}`);
+      const noted = (values: Parameters<typeof statement.get>): void => {
+        plans.push(...explain.all(...values).map((row) => String(row[3])));
+      };
+      return {
+        ...statement,
+        get: (...values) => {
+          noted(values);
+          return statement.get(...values);
+        },
+      };
+    },
+  };
+  const store = auditStore(explained);
+  store.sends('key', ANA, service.clock.now());
+  store.ask('ask', 0);
+  expect(plans.filter((step) => /audit/.test(step))).toEqual([
+    expect.stringContaining('audit_of_asks (key_id=? AND at_ms>?)'),
+    expect.stringContaining('audit_of_asks (key_id=? AND at_ms>?)'),
+    expect.stringContaining('audit_of_all_asks (at_ms>?)'),
+    expect.stringContaining('audit_by_ask (ask=? AND at_ms>?)'),
+  ]);
+});

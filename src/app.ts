@@ -115,6 +115,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const messages = new OriginReader(reader, sender.origins);
     const json = eventSerializer({
       details: (message) => messages.details(message),
+      reactionDetails: (reaction) => reader.reactionDetails(reaction),
       names: () => contacts.names,
       offsetText: (...position) => feed.offsetText(...position),
     });
@@ -135,6 +136,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const search = await openSearch(config.search.isEnabled, {
       path: join(config.dir, 'search.db'),
+      associatedRows: config.backend.associatedRows,
       source: new ChatIndexSource(connection, thread),
       thread: thread && {
         find: (...args) => thread.call('find', ...args),

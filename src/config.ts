@@ -2,6 +2,7 @@ import type { Environment } from './config/environment.ts';
 import { fleetOf } from './config/fleet-settings.ts';
 import { SETTINGS, type Setting } from './config/settings.ts';
 import { isDate, shown } from './config/shown.ts';
+import type { AssociatedRows } from './domain/associated-rows.ts';
 import { editDistance } from './domain/edit-distance.ts';
 import type { FleetSettings } from './domain/fleet.ts';
 
@@ -24,6 +25,7 @@ export interface Config {
     readonly chatDbPath: string;
     readonly pollIntervalMs: number;
     readonly osascriptPath: string;
+    readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   /** "": no decisions by tapback. */
@@ -100,6 +102,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
       chatDbPath: one(SETTINGS.chatDbPath),
       pollIntervalMs: one(SETTINGS.pollIntervalMs),
       osascriptPath: one(SETTINGS.osascriptPath),
+      associatedRows: one(SETTINGS.associatedRows),
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     approval: { selfAddress: one(SETTINGS.selfAddress) },

@@ -4,6 +4,7 @@ import { Connection } from './chatdb/connection.ts';
 import { Fingerprints } from './chatdb/fingerprints.ts';
 import { IndexReader } from './chatdb/index-source.ts';
 import { ListReader } from './chatdb/reader.ts';
+import type { AssociatedRows } from './domain/associated-rows.ts';
 import { errorCode, isAppError } from './domain/errors.ts';
 import type { Log } from './domain/ports/host.ts';
 import { checkpoint } from './runtime/checkpoint.ts';
@@ -15,10 +16,12 @@ import type { IndexWriter } from './search/index-writer.ts';
 const {
   path,
   home,
+  associatedRows,
   sqliteLibrary: ofMain,
 } = workerData as {
   readonly path: string;
   readonly home: string;
+  readonly associatedRows: AssociatedRows;
   readonly sqliteLibrary: typeof sqliteLibrary;
 };
 // Two copies of SQLite in one process would drop each other's locks.
@@ -32,7 +35,7 @@ const log: Log = {
   error: () => undefined,
   child: () => log,
 };
-const connection = new Connection({ path, home, log });
+const connection = new Connection({ path, home, log, associatedRows });
 const index = new IndexReader(connection);
 let finder: Finder | undefined;
 let writer: IndexWriter | undefined;

@@ -18,10 +18,12 @@ interface InputParts {
 /** Opens chat.db; the thread begins with its first use. */
 export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
-  const path = config.backend.chatDbPath;
-  const connection = new Connection({ path, home, log });
+  const { chatDbPath: path, associatedRows } = config.backend;
+  const connection = new Connection({ path, home, log, associatedRows });
   closers.add('chat.db', () => connection.close());
-  const thread = ReaderThread.isSupported ? new ReaderThread<ThreadMethods>({ path, home, clock, log }) : undefined;
+  const thread = ReaderThread.isSupported
+    ? new ReaderThread<ThreadMethods>({ path, home, associatedRows, clock, log })
+    : undefined;
   closers.add('reader thread', () => thread?.close());
   return { connection, thread };
 }

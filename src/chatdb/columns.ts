@@ -77,7 +77,13 @@ const message = {
   attachments: 'value',
 } as const;
 
-const entry = { ...message, associatedType: 'value', associatedGuid: 'value', associatedEmoji: 'value' } as const;
+const entry = {
+  ...message,
+  associatedType: 'value',
+  associatedGuid: 'value',
+  associatedEmoji: 'value',
+  isMessage: 'value',
+} as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
@@ -89,7 +95,12 @@ export const MESSAGE_COLUMNS = columnList(message);
 export const ENTRY_COLUMNS = columnList(entry);
 
 /** Those of an entry first. */
-export const PENDING_COLUMNS = columnList({ ...entry, announcesAttachments: 'value', hasUnnamedAttachment: 'value' });
+export const PENDING_COLUMNS = columnList({
+  ...entry,
+  announcesAttachments: 'value',
+  hasUnnamedAttachment: 'value',
+  isPartOfPoll: 'value',
+});
 
 export const DETAIL_COLUMNS = columnList({
   service: 'value',

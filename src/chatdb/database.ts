@@ -1,3 +1,4 @@
+import type { AssociatedRows } from '../domain/associated-rows.ts';
 import type { AppError } from '../domain/errors.ts';
 import type { Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
@@ -8,6 +9,8 @@ export interface ChatDatabaseOptions {
   /** What `~` in an attachment's name means when the database is in no `Library/Messages`. */
   readonly home: string;
   readonly log: Log;
+  /** `reactions` unless it is given. */
+  readonly associatedRows?: AssociatedRows;
 }
 
 /** Long enough for a writer without WAL to finish a commit, short enough to block the event loop for. */
@@ -31,7 +34,7 @@ export class ChatDatabase {
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
-    this.schema = readSchemaInfo(sqlite);
+    this.schema = readSchemaInfo(sqlite, options.associatedRows);
     this.options = options;
   }
 
@@ -119,6 +122,8 @@ export interface SchemaInfo {
   isUnique(table: string, ...columns: readonly string[]): boolean;
   /** SQL for the bytes of a value, which SQLite 3.43 and newer know without reading the text. */
   byteLength(value: string): string;
+  /** How the rows that name another one are read (U5). */
+  readonly associatedRows: AssociatedRows;
 }
 
 const TABLES = [
@@ -149,7 +154,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Throws AppError `unavailable` when something is missing that nothing works without. */
-export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
+export function readSchemaInfo(sqlite: Sqlite, associatedRows: AssociatedRows = 'reactions'): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
   for (const table of TABLES) {
@@ -174,6 +179,7 @@ export function readSchemaInfo(sqlite: Sqlite): SchemaInfo {
   const withColumns = (table: string, columns: readonly string[]): readonly Index[] =>
     indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
   return {
+    associatedRows,
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
     hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,

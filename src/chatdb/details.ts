@@ -19,7 +19,8 @@ import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, INT_PARAM, instantAt, isoOf, toText
 import type { ChatDatabase, SchemaInfo } from './database.ts';
 import { messageOf, toMessage, toReaction } from './message.ts';
 import { newestMessageRow } from './message-list.ts';
-import { IS_LOWEST_CHAT, isNoReaction, reactionTargets } from './queries.ts';
+import { IS_LOWEST_CHAT, reactionTargets } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = DETAIL_COLUMNS;
@@ -233,7 +234,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
     ...(has('is_finished') ? ['m.is_finished = 1'] : []),
     ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
   ].join(' AND ');
-  const isUnread = `${conditions} AND ${isNoReaction(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
+  const isUnread = `${conditions} AND ${isMessage(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     count: `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${conditions} LIMIT ${INT_PARAM})`,
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID

@@ -13,7 +13,8 @@ import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
 import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
 import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
-import { isNoReaction, LOWEST_CHAT } from './queries.ts';
+import { LOWEST_CHAT } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
@@ -199,8 +200,8 @@ function withoutAddition(print: Print, addition = 0): number {
 
 const printQueriesFor = perSchema((schema): PrintQueries => {
   const content = rowSql(schema);
-  const print = `CASE WHEN ${isNoReaction(schema)} THEN ${content} ELSE -1 END`;
-  const summed = `CASE WHEN ${isNoReaction(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
+  const print = `CASE WHEN ${isMessage(schema)} THEN ${content} ELSE -1 END`;
+  const summed = `CASE WHEN ${isMessage(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
   const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
   const among = (rowId: string): string => `${rowId} IN (SELECT value FROM json_each(${TEXT_PARAM}))`;
   const of = (isIn: (rowId: string) => string): RowQueries => ({

@@ -6,12 +6,13 @@ import type { Connection } from './connection.ts';
 import { perSchema } from './database.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
-import { isListed, isNoReaction, LOWEST_CHAT, messageParts } from './queries.ts';
+import { isListed, LOWEST_CHAT, messageParts } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
 
 /** Parameter: a JSON array of row ids. */
 const messagesSql = perSchema(
   (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}
-    FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isNoReaction(schema)} AND ${isListed(schema)}`,
+    FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)} AND ${isListed(schema)}`,
 );
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;

@@ -10,7 +10,8 @@ import {
   MESSAGE_COLUMNS,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { IS_LOWEST_CHAT, isCounted, isListed, isNoReaction, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { IS_LOWEST_CHAT, isCounted, isListed, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';
 
@@ -39,23 +40,23 @@ export interface ListQueries {
 }
 
 export const listQueriesOf = perSchema((schema): ListQueries => {
-  const isMessage = isNoReaction(schema);
+  const isShown = isMessage(schema);
   const columns = (chat: string): string => MESSAGE_COLUMNS.select(messageParts(schema, chat));
   const keys = (): string => KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
   const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
-  const all = (order: Order): ListSql => listSql(allSource(schema, isMessage), order, columns);
+  const all = (order: Order): ListSql => listSql(allSource(schema, isShown), order, columns);
   const chat = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, columns);
+    listSql(chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`), order, columns);
   const chatKeys = (order: Order): ListSql =>
-    listSql(chatSource(schema, `${isMessage} AND ${IS_LOWEST_CHAT}`), order, keys);
+    listSql(chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`), order, keys);
   return {
     keys: { asc: chatKeys('asc'), desc: chatKeys('desc') },
     messages: {
       all: { asc: all('asc'), desc: all('desc') },
       chat: { asc: chat('asc'), desc: chat('desc') },
     },
-    listed: listSql(allSource(schema, `${isMessage} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
-    latest: listSql(chatSource(schema, `${isMessage} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
+    listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
+    latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
@@ -151,7 +152,7 @@ function mergedSql(schema: SchemaInfo, order: Order): string {
       UNION ALL SELECT ${columns} FROM j CROSS JOIN ${first('j.chat_id', behind)}
       ORDER BY 2 ${order}, 3 ${order})
     SELECT ${KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' })} FROM j CROSS JOIN message m ON m.ROWID = j.message_id
-    WHERE ${isNoReaction(schema)} AND ${IS_LOWEST_CHAT} LIMIT ${INT_PARAM}`;
+    WHERE ${isMessage(schema)} AND ${IS_LOWEST_CHAT} LIMIT ${INT_PARAM}`;
 }
 
 /** So many of the newest messages are looked at for dates that were raised. */

@@ -70,8 +70,8 @@ function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
-  const associated = Number(row[at.associatedType] ?? 0);
-  if (associated !== 0) {
+  if (row[at.isMessage] !== 1) {
+    const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
     const data = toReaction(row, snapshot);
     const type = isRemoval ? 'reaction.removed' : 'reaction.added';
@@ -97,6 +97,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,
+    isSilent: row[at.isPartOfPoll] === 1,
   };
 }
 

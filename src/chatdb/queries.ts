@@ -11,7 +11,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { isUnsent } from './row-kinds.ts';
+import { isMessage, isPartOfPoll, isReaction, isUnsent } from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -56,7 +56,6 @@ export interface Queries {
 }
 
 export const queriesOf = perSchema((schema): Queries => {
-  const isMessage = isNoReaction(schema);
   const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });
   const message = MESSAGE_COLUMNS.select(messageParts(schema, anyChat(schema)));
   const pending = PENDING_COLUMNS.select({
@@ -65,14 +64,17 @@ export const queriesOf = perSchema((schema): Queries => {
     attachments: joinedAttachments(schema),
     announcesAttachments: announcesAttachments(schema),
     hasUnnamedAttachment: unnamedAttachments(schema),
+    isPartOfPoll: isPartOfPoll(schema),
   });
   // Without its index every message would cost a walk through the whole table (decision B1: then the feature is off).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
-    message: `SELECT ${message} FROM message m WHERE m.ROWID = ? AND ${isMessage}`,
-    messagesById: `SELECT ${message} FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage}`,
+    message: `SELECT ${message} FROM message m WHERE m.ROWID = ? AND ${isMessage(schema)}`,
+    messagesById: `SELECT ${message} FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value
+      WHERE ${isMessage(schema)}`,
     entries: `SELECT ${entry} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
+      AND NOT ${isPartOfPoll(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     pendingRows: `SELECT ${pending} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
@@ -80,14 +82,14 @@ export const queriesOf = perSchema((schema): Queries => {
       ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
          ORDER BY m.ROWID LIMIT ${INT_PARAM}`
       : undefined,
-    ownRows: `SELECT ${message} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage}
+    ownRows: `SELECT ${message} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     ownRowsOfChat: `SELECT ${message} FROM message m WHERE m.ROWID BETWEEN ${INT_PARAM} AND ${INT_PARAM}
-      AND m.is_from_me AND ${isMessage} AND ${anyChat(schema)} = ${INT_PARAM}`,
+      AND m.is_from_me AND ${isMessage(schema)} AND ${anyChat(schema)} = ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions
       ? `SELECT ${entry} FROM message m
-         WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND m.associated_message_type <> 0
+         WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}
          ORDER BY m.ROWID`
       : undefined,
     attachments: hasAttachmentTables(schema)
@@ -131,10 +133,6 @@ export function reactionTargets(guid: string): readonly string[] {
 /** Decision B12. */
 export function isCounted(schema: SchemaInfo): string {
   return schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
-}
-
-export function isNoReaction(schema: SchemaInfo): string {
-  return schema.hasColumn('message', 'associated_message_type') ? 'ifnull(m.associated_message_type, 0) = 0' : '1';
 }
 
 /** Decision B13: what the person deleted is kept for a while, and is in no list. */
@@ -205,6 +203,7 @@ function reactionParts(schema: SchemaInfo) {
     associatedType: column(schema, 'associated_message_type', '0'),
     associatedGuid: column(schema, 'associated_message_guid'),
     associatedEmoji: column(schema, 'associated_message_emoji'),
+    isMessage: isMessage(schema),
   };
 }
 

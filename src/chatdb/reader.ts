@@ -3,6 +3,7 @@ import type { MessageDetails } from '../domain/details.ts';
 import { NO_INCLUDES } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../domain/ports/reading.ts';
+import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -18,6 +19,7 @@ import {
   listMessageRows,
   mergedKeys,
 } from './message-list.ts';
+import { reactionDetailsOf } from './reaction-details.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
@@ -100,6 +102,11 @@ export class ChatReader implements MessageReader {
 
   details(message: Message): MessageDetails | undefined {
     return this.#connection.read((snapshot) => detailsOf(snapshot, message));
+  }
+
+  /** undefined for a tapback or a sticker, and when the row is gone. */
+  reactionDetails(reaction: Reaction): ReactionDetails | undefined {
+    return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
   }
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {

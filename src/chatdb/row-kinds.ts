@@ -23,3 +23,37 @@ export function isUnsent(schema: SchemaInfo): string {
     : [];
   return `(${[...retracted, ...emptied].join(' OR ') || '0'})`;
 }
+
+const TYPE = 'ifnull(m.associated_message_type, 0)';
+/** A vote in a poll. */
+export const VOTE_TYPE = 4000;
+
+/**
+ * SQL that is true when the row `m` is a message. By the contract every row that names another one is a reaction
+ * (decision B8). By kind, types 2 and 3 are app messages (GamePigeon, Check In, Apple Cash), as imessage-exporter reads
+ * them too (message.rs, `variant`), but for those that add an option to a poll (U5).
+ */
+export function isMessage(schema: SchemaInfo): string {
+  if (!schema.hasColumn('message', 'associated_message_type')) return '1';
+  if (schema.associatedRows === 'reactions') return `${TYPE} = 0`;
+  return `(${TYPE} IN (0, 2, 3) AND NOT ${isPollUpdate(schema)})`;
+}
+
+/** SQL that is true when the row `m` is a reaction. */
+export function isReaction(schema: SchemaInfo): string {
+  return `NOT (${isMessage(schema)} OR ${isPartOfPoll(schema)})`;
+}
+
+/** SQL that is true when the row `m` is neither a message nor a reaction by kind: a vote, or an option that was added. */
+export function isPartOfPoll(schema: SchemaInfo): string {
+  if (!schema.hasColumn('message', 'associated_message_type') || schema.associatedRows === 'reactions') return '0';
+  return `(${TYPE} = ${VOTE_TYPE} OR ${isPollUpdate(schema)})`;
+}
+
+/** SQL that is true when the row `m` adds an option to a poll: a balloon of Polls that names another row (imsg, pull request 125). */
+export function isPollUpdate(schema: SchemaInfo): string {
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  if (!has('associated_message_type') || !has('associated_message_guid') || !has('balloon_bundle_id')) return '0';
+  return `(${TYPE} IN (2, 3) AND ifnull(m.balloon_bundle_id LIKE '%:com.apple.messages.Polls', 0)
+    AND ifnull(m.associated_message_guid, '') NOT IN ('', m.guid))`;
+}

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { canonicalAddress } from '../domain/address.ts';
+import { ASSOCIATED_ROWS } from '../domain/associated-rows.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
 import { absolutePath, integer, PATH, type Setting } from './setting.ts';
@@ -84,6 +85,14 @@ export const SETTINGS = {
     allowed: PATH,
     defaultValue: osascript,
     read: absolutePath,
+  },
+  associatedRows: {
+    name: 'backend.associated_rows',
+    about:
+      'How rows that name another message are shown: "reactions" shows all of them as reactions; "by_kind" shows those of apps (games, Check In, Apple Cash) as messages, and votes as changes of their poll.',
+    allowed: '"reactions" or "by_kind"',
+    defaultValue: () => 'reactions',
+    read: (written) => ASSOCIATED_ROWS.find((known) => known === written),
   },
   confirmMs: integer(
     'send.confirm_ms',

@@ -87,6 +87,8 @@ export interface PendingRow extends RowEntry {
   readonly isIncomplete: boolean;
   /** True for an own row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
+  /** True for a row that is no event: a vote or an added option, where rows are told by kind (U5). */
+  readonly isSilent?: boolean;
   /** Of the row as it is given here; undefined when none was asked for (decision I4). */
   readonly print?: Print | undefined;
 }

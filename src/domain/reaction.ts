@@ -12,6 +12,17 @@ export type ReactionType =
   | 'sticker'
   | 'other';
 
+/**
+ * What rows are besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option that was added to
+ * one.
+ */
+export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
+
+/** What `include=details` adds to the data of a reaction event. */
+export interface ReactionDetails {
+  readonly kind: (typeof ASSOCIATED_KINDS)[number];
+}
+
 /** `data` of a reaction event (decision C8). */
 export interface Reaction {
   readonly id: string;
@@ -30,6 +41,8 @@ export interface Reaction {
   readonly associated_message_type: number;
   /** Of a hub alone: the Mac it is on (decision N1). */
   readonly mac?: string | undefined;
+  /** Only in events with details, of a row that is no tapback and no sticker. */
+  readonly details?: ReactionDetails | undefined;
   /** Only in events, and only when they were asked for. */
   readonly names?: Names | undefined;
 }

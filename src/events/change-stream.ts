@@ -75,6 +75,12 @@ export class ChangeStream {
     channel.publish(rows.map((row) => this.#rowEntry(row, change)));
   }
 
+  /** Moves past rows that are no events. */
+  skipTo(rowId: number): void {
+    const channel = this.#channel;
+    channel?.skipTo({ rowId, change: channel.last.change });
+  }
+
   /** Adds the next changes of the log; false when there are none. */
   publishChanges(): boolean {
     const channel = this.#channel;

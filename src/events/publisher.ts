@@ -146,7 +146,8 @@ export class Publisher {
         if (!this.#isStored) this.#store(cursor);
         return;
       }
-      channel.publish(settled);
+      channel.publish(settled.filter(({ isSilent }) => isSilent !== true));
+      channel.skipTo(newest.offset);
       this.#lastPublishedAtMs = clock.monotonic();
       cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
       this.#store(cursor, settled);
@@ -230,7 +231,8 @@ export class Publisher {
     const prints = new Map<number, Print>();
     for (const { rowId, print } of rows) if (print !== undefined) prints.set(rowId, print);
     this.#parts.cursor.save(cursor, prints);
-    stream.publishRows(rows);
+    stream.publishRows(rows.filter(({ isSilent }) => isSilent !== true));
+    stream.skipTo(cursor.offset.rowId);
   }
 
   /** Rows that were published while nothing could be stored are read once more, because they may have changed. */

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { AppError, type AppErrorOptions } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
@@ -8,6 +9,8 @@ export interface ReaderThreadOptions {
   /** chat.db, and what `~` in an attachment's name means. */
   readonly path: string;
   readonly home: string;
+  /** `reactions` unless it is given. */
+  readonly associatedRows?: AssociatedRows;
   readonly clock: Clock;
   readonly log: Log;
   /** The compiled `reader-worker`. */
@@ -99,9 +102,13 @@ export class ReaderThread<Target> {
   }
 
   #start(): Worker {
-    const { path, home, script = new URL('../reader-worker.js', import.meta.url) } = this.#options;
+    const { path, home, associatedRows, script = new URL('../reader-worker.js', import.meta.url) } = this.#options;
     // What the main thread was started with (a debugger, a probe) is not for this one.
-    const worker = new Worker(script, { name: 'reader', workerData: { path, home, sqliteLibrary }, execArgv: [] });
+    const worker = new Worker(script, {
+      name: 'reader',
+      workerData: { path, home, associatedRows, sqliteLibrary },
+      execArgv: [],
+    });
     let failure: unknown;
     worker.on('message', (answer: ThreadAnswer) => this.#settle(answer));
     worker.on('error', (error) => {

@@ -1,9 +1,12 @@
+import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
 import { type OpenOptions, openSqlite, type Sqlite } from '../runtime/sqlite.ts';
 import { deleteIndex } from './files.ts';
 
 /** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
 const VERSION = 1;
+/** Added to the version of an index that has the messages of apps too (U5). */
+const BY_KIND = 1000;
 
 /**
  * `doc` says which row a document is; NULL for one that was removed (`documents.ts`). `ft` keeps no text: only where
@@ -51,17 +54,24 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
   }
 }
 
-/** Opens the index, and makes it again when it is of another version. `isNew`: there is nothing in it yet. */
-export function openIndex(path: string): { readonly sqlite: Sqlite; readonly isNew: boolean } {
+/**
+ * Opens the index, and makes it again when it is of another version or counts other rows as messages. `isNew`: there is
+ * nothing in it yet.
+ */
+export function openIndex(
+  path: string,
+  associatedRows: AssociatedRows = 'reactions',
+): { readonly sqlite: Sqlite; readonly isNew: boolean } {
+  const wanted = associatedRows === 'by_kind' ? VERSION + BY_KIND : VERSION;
   const sqlite = open(path);
   const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
-  if (version === VERSION) return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
+  if (version === wanted) return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
   sqlite.close();
   deleteIndex(path);
   const made = open(path);
   made.transaction(() => {
     made.exec(SCHEMA);
-    made.exec(`PRAGMA user_version = ${VERSION}`);
+    made.exec(`PRAGMA user_version = ${wanted}`);
   });
   return { sqlite: made, isNew: true };
 }

@@ -1,3 +1,4 @@
+import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { isReplaced } from '../domain/cursor.ts';
 import { isAppError } from '../domain/errors.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
@@ -19,6 +20,8 @@ export interface SessionParts {
   /** Of search.db. */
   readonly path: string;
   readonly source: IndexSource;
+  /** What counts as a message; another index is made for each. */
+  readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
   /** `IndexWriter`, wherever it runs. */
@@ -117,7 +120,7 @@ function documentsOf(sqlite: Sqlite): Documents {
 function openCurrent(parts: SessionParts): Sqlite {
   const { path, messages, feed, log } = parts;
   const newest = messages.newest();
-  const first = openIndex(path);
+  const first = openIndex(path, parts.associatedRows);
   try {
     if (first.isNew) {
       new About(first.sqlite).begin(newestPosition(feed), newest);

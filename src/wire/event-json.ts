@@ -6,6 +6,7 @@ import type { Message } from '../domain/message.ts';
 import { messageWithNames, reactionWithNames } from '../domain/names.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 
 /** The JSON of an event with what a client asked to have included. */
 export type EventJson = (
@@ -19,6 +20,8 @@ export type EventJson = (
 export interface EventParts {
   /** undefined when the row is gone. */
   readonly details: (message: Message) => MessageDetails | undefined;
+  /** undefined for a tapback or a sticker. */
+  readonly reactionDetails?: (reaction: Reaction) => ReactionDetails | undefined;
   readonly names: () => NameLookup;
   /** As the feed writes it. */
   readonly offsetText: (offset: Offset, generation: number) => string;
@@ -63,24 +66,28 @@ export function eventSerializer(parts: EventParts): EventJson {
 }
 
 /** The event with what one limited key may see. */
-function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView, { details }: EventParts): object {
+function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView, parts: EventParts): object {
   const names = include.has('contacts') ? view.names : undefined;
   const ofView = (message: Message): MessageDetails | undefined => {
-    const found = details(message);
+    const found = parts.details(message);
     return found && view.details(found);
   };
-  return withParts(event, include, names, { details: ofView });
+  return withParts(event, include, names, { ...parts, details: ofView });
 }
 
 function withParts(
   event: Event | ChangeEvent,
   include: IncludeSet,
   names: NameLookup | undefined,
-  parts: Pick<EventParts, 'details'>,
+  parts: Pick<EventParts, 'details' | 'reactionDetails'>,
 ): object {
   if (event.type === 'message.removed' || event.type === 'messages.changed') return event;
   const { data } = event;
-  if ('associated_message_type' in data) return { ...event, data: names ? reactionWithNames(data, names) : data };
+  if ('associated_message_type' in data) {
+    const found = include.has('details') ? parts.reactionDetails?.(data) : undefined;
+    const reaction = found === undefined ? data : { ...data, details: found };
+    return { ...event, data: names ? reactionWithNames(reaction, names) : reaction };
+  }
   const details = include.has('details') ? parts.details(data) : undefined;
   const message = details === undefined ? data : { ...data, details };
   return { ...event, data: names ? messageWithNames(message, names) : message };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Reaction } from '../domain/reaction.ts';
+import { ASSOCIATED_KINDS, type Reaction } from '../domain/reaction.ts';
 import { namesSchema } from './names.ts';
 import { shapeOf } from './shape.ts';
 
@@ -28,6 +28,15 @@ export const reactionSchema = shapeOf<Reaction>()(
       message_guid: z.string(),
       timestamp: z.iso.datetime({ precision: 0 }),
       associated_message_type: z.int(),
+      details: z
+        .object({
+          kind: z.enum(ASSOCIATED_KINDS).meta({
+            description:
+              'A message of an app, a vote in a poll, or an option that was added to one. Other values may follow.',
+          }),
+        })
+        .optional()
+        .meta({ description: 'With include=details, where the row is no tapback and no sticker.' }),
       mac: z.string().optional().meta({ description: 'At a hub alone: the Mac it is on.' }),
       names: namesSchema.optional(),
     })

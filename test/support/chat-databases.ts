@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
+import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
 import { ChatFixture, type Schema } from './chat-fixture.ts';
 import { collectingLog } from './log.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -14,11 +15,11 @@ export function chatDatabases() {
   afterAll(() => {
     for (const close of opened) close();
   });
-  const open = (schema: Schema = 'macos-26', path?: string) => {
+  const open = (schema: Schema = 'macos-26', path?: string, associatedRows: AssociatedRows = 'reactions') => {
     files += 1;
     const fixture = new ChatFixture(path ?? join(folder, `chat-${files}.db`), schema);
     const log = collectingLog();
-    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log });
+    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows });
     opened.push(() => {
       connection.close();
       fixture.close();

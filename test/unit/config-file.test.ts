@@ -119,6 +119,7 @@ describe('the first launch', () => {
       'chat_db_path',
       'poll_interval_ms',
       'osascript_path',
+      'associated_rows',
       'confirm_ms',
       'attachment_roots',
       'self',

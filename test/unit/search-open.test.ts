@@ -1,8 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
 import type { SearchQuery } from '../../src/domain/search.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { openIndex } from '../../src/search/database.ts';
 import { openSearch } from '../../src/search/open.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
@@ -66,4 +68,18 @@ test('where SQLite has no full-text index that can delete, search says so and ma
   });
   await search.close();
   expect(existsSync(path)).toBe(false);
+});
+
+test('an index is made again when other rows count as messages', () => {
+  const path = join(folder, 'kinds.db');
+  const isNew = (associatedRows: AssociatedRows): boolean => {
+    const { sqlite, isNew } = openIndex(path, associatedRows);
+    if (isNew) {
+      sqlite.exec("INSERT INTO about (one, row_id, change, generation, seen_row, inode) VALUES (1, 0, 0, 0, 0, '')");
+    }
+    sqlite.close();
+    return isNew;
+  };
+  const orders = ['reactions', 'reactions', 'by_kind', 'by_kind', 'reactions'] as const;
+  expect(orders.map(isNew)).toEqual([true, false, true, false, true]);
 });

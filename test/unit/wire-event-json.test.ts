@@ -4,6 +4,7 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
 import type { NameLookup } from '../../src/domain/ports/contacts.ts';
+import type { Reaction } from '../../src/domain/reaction.ts';
 import { eventSerializer } from '../../src/wire/event-json.ts';
 
 const message = {
@@ -95,4 +96,39 @@ test('what is gone has nothing to include', () => {
   const removed = { type: 'message.removed', data: { id: '7', guid: '', conversation_id: '' } } as const;
   const many = { type: 'messages.changed', data: { first_id: '1', last_id: '9', count: 8 } } as const;
   for (const event of [removed, many]) expect(json({ ...entry, event }, all)).toBe(JSON.stringify(event));
+});
+
+test('a row that is shown as a reaction says with details what it is, and without them nothing', () => {
+  const reaction: Reaction = {
+    id: '7',
+    guid: 'G-7',
+    conversation_id: 'any;-;+15550100',
+    sender: '+15550100',
+    is_from_me: false,
+    reaction_type: 'other',
+    emoji: null,
+    message_id: '',
+    message_guid: '',
+    timestamp: '2026-01-01T00:00:00Z',
+    associated_message_type: 2,
+  };
+  const entryOf = (data: Reaction): LogEntry => ({
+    offset: rowOffset(7),
+    rowId: 7,
+    guid: 'G-7',
+    event: { type: 'reaction.added', data },
+  });
+  const json = eventSerializer({
+    details: () => details,
+    reactionDetails: ({ associated_message_type: type }) => (type === 2 ? { kind: 'app' } : undefined),
+    names: () => ana,
+    offsetText: encodeOffset,
+  });
+  const withDetails = includeSet(['details']);
+  expect(data(json(entryOf(reaction), withDetails))).toEqual({ ...reaction, details: { kind: 'app' } });
+  expect(data(json(entryOf(reaction), NO_INCLUDES))).toEqual(reaction);
+  const tapback = { ...reaction, associated_message_type: 2000 };
+  expect(data(json(entryOf(tapback), withDetails))).toEqual(tapback);
+  const view = { names: ana, details: (all: MessageDetails) => all };
+  expect(data(json(entryOf(reaction), withDetails, view))).toEqual({ ...reaction, details: { kind: 'app' } });
 });

@@ -10,7 +10,7 @@ export default {
     ],
   },
   globalSetup: '<rootDir>/test/support/suite/start.mjs',
-  globalTeardown: '<rootDir>/test/support/suite/end.mjs',
+  reporters: ['<rootDir>/test/support/suite/reporter.mjs'],
   testSequencer: '<rootDir>/test/support/suite/sequencer.mjs',
   testTimeout: 30_000,
   // The tests wait half of their time, so five of them keep two cores busy.

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Approval } from '../../src/domain/approval.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type KeyAnswer, MALLORY } from '../support/access-fixture.ts';
+import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
 const MAIN = new URL('../../dist/main.js', import.meta.url).pathname;
 let fixture: AccessFixture;
@@ -14,7 +15,7 @@ afterAll(() => fixture.dispose());
 /** One command against the service, with what is typed. */
 async function postern(args: readonly string[], typed = '') {
   const child = spawn(process.execPath, [MAIN, ...args, '--config-dir', fixture.service.configFolder], {
-    env: { PATH: process.env.PATH, HOME: fixture.folder, TZ: 'UTC' },
+    env: { ...BARE_ENVIRONMENT, HOME: fixture.folder, TZ: 'UTC' },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += String(chunk)));

@@ -9,7 +9,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
 
@@ -144,7 +144,7 @@ describe('sending', () => {
 
   test.each([
     ['nothing to send', [ANA], {}, 64, 'nothing to send'],
-    ['a file that is not there', [ANA, '--attach', '/nowhere'], {}, 65, 'cannot be read (ENOENT)'],
+    ['a file that is not there', [ANA, '--attach', ABSENT], {}, 65, 'cannot be read (ENOENT)'],
     ['bytes that are no text', [ANA, '-'], { input: new Uint8Array([0xff, 0xfe]) }, 65, 'not UTF-8 text'],
     ['too much text', [ANA, '-'], { input: 'x'.repeat(30_000) }, 65, '20,000'],
     ['a key that no header can carry', [ANA, 'x', '--idempotency-key', 'ключ'], {}, 65, 'printable ASCII'],
@@ -198,13 +198,7 @@ describe('finding the service', () => {
 
   test.each([
     ['a wrong key', { POSTERN_API_KEY: 'wrong' }, [], 77, ['missing or wrong', 'api_key']],
-    [
-      'a key file that is not there',
-      {},
-      ['--key-file', '/nowhere'],
-      78,
-      ['/nowhere cannot be read (ENOENT)', 'may read'],
-    ],
+    ['a key file that is not there', {}, ['--key-file', ABSENT], 78, [`${ABSENT} cannot be read (ENOENT)`, 'may read']],
     ['a folder as key file', {}, ['--key-file', '/'], 78, ['/ cannot be read (EISDIR)']],
     ['no configuration', {}, [], 78, ['There is no configuration at', 'postern serve']],
     ['no demo', {}, ['--demo'], 78, ['Start the demo first']],

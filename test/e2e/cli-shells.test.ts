@@ -5,14 +5,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { testIf } from '../support/conditions.ts';
 import { MAIN } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const SCRIPTS = fileURLToPath(new URL('../../src/cli/completions/', import.meta.url));
 const folder = temporaryFolder();
 const evil = `Evil $(touch ${folder}/evil) ;touch`;
-const env = { PATH: `${folder}/bin:${process.env.PATH ?? ''}`, HOME: folder, TERM: 'dumb', LANG: 'C.UTF-8' };
+const env = {
+  PATH: `${folder}/bin:${process.env.PATH ?? ''}`,
+  HOME: folder,
+  TMPDIR: folder,
+  TERM: 'dumb',
+  LANG: 'C.UTF-8',
+};
 let service: Service;
 let webhook = '';
 
@@ -44,7 +51,7 @@ const place = (): string => `--config-dir ${service.configFolder}`;
 /** A test that is skipped where there is no such shell. */
 function inShell(shell: string, name: string, run: () => Promise<void> | void): void {
   const isThere = spawnSync(shell, ['--version']).error === undefined;
-  (isThere ? test : test.skip)(`${shell} ${name}${isThere ? '' : ` (needs ${shell})`}`, run);
+  testIf(isThere, `needs ${shell}`)(`${shell} ${name}`, run);
 }
 
 /** What an interactive shell in a terminal prints when these keys are pressed. */
@@ -108,7 +115,7 @@ describe('completion', () => {
   });
 
   test('is silent and soon over where no service answers', () => {
-    const args = [MAIN, 'complete', '--', '--config-dir', '/nonexistent', 'messages', ''];
+    const args = [MAIN, 'complete', '--', '--config-dir', ABSENT, 'messages', ''];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
   });

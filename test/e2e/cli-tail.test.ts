@@ -7,10 +7,11 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '../../src/domain/event.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { MAIN, type Running, startPostern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
@@ -55,8 +56,7 @@ function rows(of: Running): readonly number[] {
 /** A test that is skipped where there is no `script` of util-linux, which starts a program in a terminal. */
 function inTerminal(name: string, run: () => Promise<void>): void {
   const isThere = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
-  if (isThere) test(name, run);
-  else test.skip(`${name} (needs script of util-linux)`, run);
+  testIf(isThere, 'needs script of util-linux')(name, run);
 }
 
 async function ended({ child }: Running): Promise<number | null> {
@@ -102,7 +102,7 @@ describe('tail', () => {
     const row = write('the last line');
     const command = `'${process.execPath}' '${MAIN}' tail --config-dir '${service.configFolder}' --after ${row - 1}`;
     const terminal = spawn('script', ['-qec', `stty cols 0; ${command}`, '/dev/null'], {
-      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', SHELL: '/bin/sh' },
+      env: { ...BARE_ENVIRONMENT, HOME: ABSENT, SHELL: '/bin/sh' },
     });
     let printed = '';
     terminal.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));

@@ -4,15 +4,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { MAIN, postern } from '../support/postern.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const home = temporaryFolder();
 const config = join(home, 'config');
 const record = join(home, '.cache/postern/update.json');
-const env = { PATH: process.env.PATH ?? '', HOME: home, SHELL: '/bin/sh', XDG_CACHE_HOME: '' };
+const env = { ...BARE_ENVIRONMENT, HOME: home, SHELL: '/bin/sh', XDG_CACHE_HOME: '' };
 let asked = 0;
 const server = createServer((_request, response) => {
   asked += 1;
@@ -44,27 +45,30 @@ async function onTerminal(...args: readonly string[]): Promise<string> {
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
 
-(hasScript ? test : test.skip)('a newer release is told once a day on a terminal, and nowhere else', async () => {
-  for (const json of [[], ['--json']]) await postern(['config', 'check', ...json, '--config-dir', config], { env });
-  await onTerminal('config', 'check', '--json');
-  expect(existsSync(record)).toBe(false);
+testIf(hasScript, 'needs script of util-linux')(
+  'a newer release is told once a day on a terminal, and nowhere else',
+  async () => {
+    for (const json of [[], ['--json']]) await postern(['config', 'check', ...json, '--config-dir', config], { env });
+    await onTerminal('config', 'check', '--json');
+    expect(existsSync(record)).toBe(false);
 
-  // The command that has it asked does not wait for the answer.
-  expect(await onTerminal('config', 'check')).not.toContain('available');
-  await eventually(() => expect(readFileSync(record, 'utf8')).toContain('99.1.0'));
-  const { stdout, stderr } = await postern(['config', 'check', '--config-dir', config], { env });
-  expect(stdout + stderr).not.toContain('available');
-  const told = await onTerminal('config', 'check');
-  expect(told).toContain('Postern 99.1.0 is available; this is 0.1.0. https://example.net/postern');
-  expect(told).not.toContain('\x1b[2J');
-  expect(await onTerminal('config', 'check')).not.toContain('available');
-  expect(asked).toBe(1);
+    // The command that has it asked does not wait for the answer.
+    expect(await onTerminal('config', 'check')).not.toContain('available');
+    await eventually(() => expect(readFileSync(record, 'utf8')).toContain('99.1.0'));
+    const { stdout, stderr } = await postern(['config', 'check', '--config-dir', config], { env });
+    expect(stdout + stderr).not.toContain('available');
+    const told = await onTerminal('config', 'check');
+    expect(told).toContain('Postern 99.1.0 is available; this is 0.1.0. https://example.net/postern');
+    expect(told).not.toContain('\x1b[2J');
+    expect(await onTerminal('config', 'check')).not.toContain('available');
+    expect(asked).toBe(1);
 
-  const yesterday = JSON.parse(readFileSync(record, 'utf8')) as Readonly<Record<string, unknown>>;
-  writeFileSync(record, JSON.stringify({ ...yesterday, notifiedAt: 1 }));
-  expect(await onTerminal('config', 'check')).toContain('99.1.0');
+    const yesterday = JSON.parse(readFileSync(record, 'utf8')) as Readonly<Record<string, unknown>>;
+    writeFileSync(record, JSON.stringify({ ...yesterday, notifiedAt: 1 }));
+    expect(await onTerminal('config', 'check')).toContain('99.1.0');
 
-  configure('');
-  expect(await onTerminal('config', 'check')).not.toContain('available');
-  expect(asked).toBe(1);
-});
+    configure('');
+    expect(await onTerminal('config', 'check')).not.toContain('available');
+    expect(asked).toBe(1);
+  },
+);

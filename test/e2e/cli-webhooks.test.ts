@@ -8,7 +8,7 @@ import { eventually, waitFor } from '../support/eventually.ts';
 import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
 const BEN = '+15550101';
@@ -138,7 +138,7 @@ describe('postern webhooks', () => {
   test.each([
     [['add', 'not-an-address'], 65, 'http or https'],
     [['remove', 'nothing'], 65, 'There is no webhook nothing.'],
-    [['add', 'http://127.0.0.1:1/', '--secret-file', '/nowhere'], 78, '/nowhere cannot be read (ENOENT)'],
+    [['add', 'http://127.0.0.1:1/', '--secret-file', ABSENT], 78, `${ABSENT} cannot be read (ENOENT)`],
     [['add', 'http://127.0.0.1:1/', '--event', 'message'], 64, 'Allowed choices are message.received'],
     [['replay', 'x'], 64, '--after ROW'],
     [['nothing'], 64, 'there is no command webhooks nothing.'],

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Listener, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import { ABSENT } from '../support/temporary.ts';
 
 const ANA = '+15550100';
 const files = mkdtempSync(join(tmpdir(), 'postern-files-'));
@@ -189,12 +190,12 @@ describe('attachments', () => {
     [{ recipient: 'a\u0000b', body: 'nul\u0000' }, ['/body', '/recipient']],
     [{ recipient: 'line\nbreak', body: 'lone \ud800 surrogate' }, ['/body', '/recipient']],
     [
-      { recipient: ANA, body: '', attachments: ['relative', '/no/such/file', files] },
+      { recipient: ANA, body: '', attachments: ['relative', ABSENT, files] },
       ['/attachments/0', '/attachments/1', '/attachments/2'],
     ],
     [{ recipient: ANA, body: 'x', attachments: 'photo' }, ['/attachments']],
     [{ recipient: ANA, body: 'x', attachments: Array<string>(11).fill(photo) }, ['/attachments']],
-    [{ recipient: 7, body: 'x', attachments: ['/no/such/file'] }, ['/attachments/0', '/recipient']],
+    [{ recipient: 7, body: 'x', attachments: [ABSENT] }, ['/attachments/0', '/recipient']],
   ])('refusal %#: every mistake is named, and nothing runs', async (body, pointers) => {
     const before = mac.calls.length;
     const answer = await send(body);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
+import { testIf } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { KEY, Service } from '../support/service.ts';
@@ -12,8 +13,8 @@ import { temporaryFolder } from '../support/temporary.ts';
 const ANA = '+15550100';
 const folder = temporaryFolder();
 const has = (tool: string): boolean => spawnSync(tool, ['-version']).error === undefined;
-const withFfmpeg = has('ffmpeg') ? test : test.skip;
-const withHeif = has('ffmpeg') && has('heif-enc') && has('heif-convert') ? test : test.skip;
+const withFfmpeg = testIf(has('ffmpeg'), 'needs ffmpeg');
+const withHeif = testIf(has('ffmpeg') && has('heif-enc') && has('heif-convert'), 'needs ffmpeg and heif-convert');
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;

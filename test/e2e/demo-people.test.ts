@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ended, MAIN, postern } from '../support/postern.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
 const folder = join(root, 'demo');
@@ -15,7 +15,7 @@ let demo: ReturnType<typeof start>;
 function start() {
   const child = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { PATH: process.env.PATH ?? '', HOME: root },
+    env: { ...BARE_ENVIRONMENT, HOME: root },
   });
   const running = { child, output: '' };
   child.stdout.on('data', (chunk: Buffer) => (running.output += chunk.toString()));

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const sh = promisify(execFile);
@@ -30,7 +30,7 @@ beforeAll(async () => {
   port = await freePort();
   demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    env: { ...BARE_ENVIRONMENT, HOME: folder },
   });
   for (const stream of [demo.stdout, demo.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await waitFor(() => {
@@ -39,8 +39,11 @@ beforeAll(async () => {
   });
 });
 
-afterAll(() => {
-  demo.kill('SIGKILL');
+afterAll(async () => {
+  if (demo.exitCode !== null) return;
+  const ended = once(demo, 'exit');
+  demo.kill('SIGTERM'); // its Messages ends with it, and takes its socket along
+  await ended;
 });
 
 describe('the demo', () => {

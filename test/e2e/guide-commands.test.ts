@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { waitFor } from '../support/eventually.ts';
 import { MAIN } from '../support/postern.ts';
 import { freePort } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGES = ['', 'docs/', 'docs/recipes/']
@@ -51,7 +51,7 @@ function config(): string {
 async function startDemo(): Promise<void> {
   const started = spawn(process.execPath, [MAIN, 'demo', '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: folder },
+    env: { ...BARE_ENVIRONMENT, HOME: home, TMPDIR: folder },
   });
   demo = started;
   let output = '';

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { testIf } from '../support/conditions.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -34,7 +35,7 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-const withPython = spawnSync('python3', ['--version']).status === 0 ? test : test.skip;
+const withPython = testIf(spawnSync('python3', ['--version']).status === 0, 'needs python3');
 
 withPython('the MCPB bundle runs as its manifest says, from another folder', async () => {
   const file = join(root, 'postern.mcpb');

@@ -6,9 +6,10 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { node22 } from '../support/node-22.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
@@ -66,8 +67,7 @@ test('the container takes the file of the release, and its demo is reached throu
 
 const hasRuby = spawnSync('ruby', ['--version']).error === undefined;
 
-// Where there is no Ruby this is not known.
-(hasRuby ? test : test.skip)('Ruby can parse the formula, which names this very file', () => {
+testIf(hasRuby, 'needs ruby')('Ruby can parse the formula, which names this very file', () => {
   const formula = join(ROOT, 'release/postern.rb');
   expect(spawnSync('ruby', ['-c', formula], { encoding: 'utf8' }).stdout).toBe('Syntax OK\n');
   const text = readFileSync(formula, 'utf8');
@@ -81,7 +81,7 @@ test.each(runtimes)('the demo of the release serves its pages and events on %s',
   const folder = join(root, name.replace(' ', '-'));
   const demo = spawn(node, [postern, ...inContainer, '--dir', folder, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { PATH: process.env.PATH ?? '', HOME: root },
+    env: { ...BARE_ENVIRONMENT, HOME: root },
   });
   let output = '';
   demo.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));

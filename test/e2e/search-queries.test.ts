@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import type { Problem } from '../../src/wire/problem.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
@@ -15,7 +16,7 @@ const TEXTS = [
   'שלום 👍🏽 café',
 ];
 /** Of any kind; over HTTP each takes a millisecond or two. */
-const QUERIES = process.env.FAULTS === 'long' ? 30_000 : 300;
+const QUERIES = isLong ? 30_000 : 300;
 const GARDEN = 'any;+;chat424242';
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { postern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
 const running: Service[] = [];
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function started(server: Readonly<Record<string, unknown>> = {}): Promise<Service> {
-  const service = await Service.start({ chatDbPath: '/nowhere/chat.db', settings: { server } });
+  const service = await Service.start({ chatDbPath: `${ABSENT}/chat.db`, settings: { server } });
   running.push(service);
   return service;
 }
@@ -98,7 +98,7 @@ describe('the Unix socket of a service', () => {
   test('is not made where its path is too long: a sentence says so', async () => {
     const folder = join(root, 'x'.repeat(110));
     mkdirSync(folder, { mode: 0o700 });
-    const toml = `[server]\nport = 1\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "/nowhere/chat.db"\n`;
+    const toml = `[server]\nport = 1\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${ABSENT}/chat.db"\n`;
     writeFileSync(join(folder, 'config.toml'), toml, { mode: 0o600 });
     const { exitCode, stderr } = await postern(['status', '--config-dir', folder]);
     expect(exitCode).toBe(78);

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
@@ -38,7 +38,7 @@ async function postern(args: readonly string[], env: Record<string, string> = {}
   const child = spawn(
     shell === undefined ? process.execPath : '/bin/sh',
     shell === undefined ? command.slice(1) : ['-c', `${shell}; exec "$@"`, 'sh', ...command],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH ?? '', HOME: root, ...env } },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...BARE_ENVIRONMENT, HOME: root, ...env } },
   );
   let stdout = '';
   let stderr = '';

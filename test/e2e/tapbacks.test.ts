@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -14,7 +13,7 @@ import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const ANA = '+15550100';
 const UP = 2001;
@@ -144,7 +143,7 @@ describe('the demo', () => {
     let output = '';
     demo = spawn(process.execPath, [MAIN, 'demo', '--dir', dir, '--port', String(port)], {
       // The socket of the simulated Mac is in the temporary folder.
-      env: { PATH: process.env.PATH ?? '', HOME: dir, TMPDIR: tmpdir() },
+      env: { ...BARE_ENVIRONMENT, HOME: dir },
     });
     for (const stream of [demo.stdout, demo.stderr]) stream?.on('data', (chunk: Buffer) => (output += String(chunk)));
     await waitFor(() => {
@@ -171,7 +170,7 @@ describe('the demo', () => {
       const url = `http://127.0.0.1:${port}`;
       const owner = new PosternClient({ url, key: apiKey });
       const prove = spawn(process.execPath, [MAIN, 'approvals', 'prove', '--config-dir', dir], {
-        env: { PATH: process.env.PATH ?? '', HOME: dir },
+        env: { ...BARE_ENVIRONMENT, HOME: dir },
       });
       let said = '';
       for (const stream of [prove.stdout, prove.stderr]) stream.on('data', (chunk: Buffer) => (said += String(chunk)));

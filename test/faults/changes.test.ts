@@ -4,11 +4,12 @@ import { PosternClient, type TrackedEvent } from '../../src/client/postern-clien
 import type { Message } from '../../src/domain/message.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { isLong } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import { KEY, type Service } from '../support/service.ts';
-import { Harness, isLong, wait } from './harness.ts';
+import { Harness, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 20;
 /** How long the service lives before each kill. A pass begins 50 ms after the first commit. */

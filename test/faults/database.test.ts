@@ -4,9 +4,10 @@ import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import type { Listener, ReceivedEvent } from '../support/service.ts';
-import { Harness, isLong, wait } from './harness.ts';
+import { Harness, wait } from './harness.ts';
 
 const POLL_MS = 400;
 /** What asking over HTTP may add, on a busy machine too. */

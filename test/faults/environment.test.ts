@@ -4,13 +4,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { isLong, testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { MAIN, postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import { KEY } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
-import { Harness, isLong, rowsOf, wait } from './harness.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
+import { Harness, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 12;
 /** Of 20 lists, 1.6 MB each. */
@@ -33,7 +34,7 @@ test(`killed at ${KILLS} moments of its start: the next start has every webhook 
     rows.push(harness.database.message({ chat: 1, text: `row ${kill}`, handle_id: 1 }));
     const child = spawn(process.execPath, [MAIN, 'serve', '--config-dir', service.configFolder], {
       stdio: 'ignore',
-      env: { PATH: process.env.PATH ?? '', HOME: service.folder },
+      env: { ...BARE_ENVIRONMENT, HOME: service.folder },
     });
     await wait(chance.next() * START_MS);
     const ended = once(child, 'exit');
@@ -83,7 +84,7 @@ describe('an address to listen on', () => {
     service.configure({ server: { host } });
     const child = spawn(process.execPath, [MAIN, 'serve', '--config-dir', service.configFolder], {
       stdio: 'ignore',
-      env: { PATH: process.env.PATH ?? '', HOME: service.folder },
+      env: { ...BARE_ENVIRONMENT, HOME: service.folder },
     });
     try {
       for (const address of addresses) {
@@ -104,10 +105,12 @@ describe('an address to listen on', () => {
     ['127.0.0.1', ['127.0.0.1']],
   ] as const)('%s is reached where it should be', isReached);
 
-  (hasIpv6 ? test : test.skip).each([
+  for (const [host, addresses] of [
     ['::1', ['[::1]']],
     ['::', ['[::1]', '127.0.0.1']],
-  ] as const)('%s is reached where it should be (skipped without IPv6)', isReached);
+  ] as const) {
+    testIf(hasIpv6, 'needs IPv6')(`${host} is reached where it should be`, () => isReached(host, addresses));
+  }
 });
 
 describe('a configuration folder on a read-only disk', () => {
@@ -118,7 +121,7 @@ describe('a configuration folder on a read-only disk', () => {
   mkdirSync(disk, { mode: 0o700 });
   const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', disk]).status === 0;
 
-  (isMounted ? test : test.skip)('ends the start with 78 and a sentence', async () => {
+  testIf(isMounted, 'needs the right to mount a disk')('ends the start with 78 and a sentence', async () => {
     const config = `[server]\nport = 0\n[auth]\napi_key = "${KEY}"\n[backend]\nchat_db_path = "${root}/chat.db"\n`;
     writeFileSync(join(disk, 'config.toml'), config, { mode: 0o600 });
     spawnSync('mount', ['-o', 'remount,ro', disk]);

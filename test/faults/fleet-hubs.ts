@@ -10,6 +10,7 @@ import { waitFor } from '../support/eventually.ts';
 import { MAIN } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort, KEY } from '../support/service.ts';
+import { BARE_ENVIRONMENT } from '../support/temporary.ts';
 
 /** A hub as a process of its own, on the same port through every start. */
 export class HubProcess {
@@ -37,7 +38,7 @@ export class HubProcess {
   async launch(): Promise<void> {
     const child = spawn(process.execPath, [MAIN, 'hub', '--config-dir', this.#folder], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: this.#folder },
+      env: { ...BARE_ENVIRONMENT, HOME: this.#folder },
     });
     this.#child = child;
     let output = '';

@@ -2,18 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isLong, testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 import { HubProcess } from './fleet-hubs.ts';
-import { isLong, wait } from './harness.ts';
+import { wait } from './harness.ts';
 
 /** A lease is over after ten seconds, so this has no short form; test/fleet/hub-webhooks.test.ts has it without waiting. */
-const describeLong = isLong
-  ? describeWithNats
-  : (name: string) => test.skip(`${name} (only in the long form)`, () => {});
+const describeLong = isLong ? describeWithNats : (name: string) => testIf(false, 'long form only')(name, () => {});
 
 const MACS = ['m1', 'm2', 'm3'];
 const PAUSE_MS = 16;

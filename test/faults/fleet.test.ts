@@ -1,9 +1,10 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isLong } from '../support/conditions.ts';
 import { describeWithNats } from '../support/nats-server.ts';
 import { FleetHarness, type FleetSize, noDifferences } from './fleet-harness.ts';
-import { isLong, wait } from './harness.ts';
+import { wait } from './harness.ts';
 
 /** The long form is a cluster with the load that docs/guarantees.md states. */
 const SIZE: FleetSize = isLong

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { decodeAttributedBody } from '../../src/chatdb/attributed-body.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { newSeed } from '../support/seed.ts';
 import { KEY } from '../support/service.ts';
-import { Harness, isLong, openFiles, testWithProc } from './harness.ts';
+import { Harness, openFiles, testWithProc } from './harness.ts';
 
 const REQUESTS = isLong ? 150_000 : 1500;
 const FRAMES = isLong ? 50_000 : 2000;

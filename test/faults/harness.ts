@@ -4,15 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { testIf } from '../support/conditions.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
-
-/** `FAULTS=long` runs what the guarantees are stated from; the short form is part of every test run. */
-export const isLong = process.env.FAULTS === 'long';
 
 /** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
 export class Harness {
@@ -164,8 +161,7 @@ export function compare(
 
 /** A test that measures the service's process in /proc; where there is none, its name says why it is skipped. */
 export function testWithProc(name: string, run: () => Promise<void>, limitMs?: number): void {
-  if (process.platform === 'linux') test(name, run, limitMs);
-  else test.skip(`${name} (skipped: it needs /proc, which only Linux has)`, run, limitMs);
+  testIf(process.platform === 'linux', 'needs /proc of Linux')(name, run, limitMs);
 }
 
 /** Resident memory of a process in MiB. */

@@ -7,11 +7,11 @@ import { uninstall } from '../../installer/uninstall.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import { Launchd } from '../../src/mac/launchd.ts';
 import { Chance } from '../../src/simulator/chatter.ts';
+import { isLong } from '../support/conditions.ts';
 import { failingCommands } from '../support/failing-commands.ts';
 import { machFile } from '../support/mach-o.ts';
 import { newSeed } from '../support/seed.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
-import { isLong } from './harness.ts';
 
 const FIRST_SEED = newSeed('installations');
 const SEEDS = Array.from({ length: isLong ? 200 : 6 }, (_, index) => FIRST_SEED + index);

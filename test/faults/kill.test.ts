@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
-import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
+import { compare, Harness, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 6;
 const ROWS_PER_SECOND = isLong ? 500 : 250;

@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { appleNs } from '../support/chat-fixture.ts';
+import { isLong, testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import type { Listener } from '../support/service.ts';
-import { compare, Harness, isLong, residentMiB, testWithProc, wait } from './harness.ts';
+import { compare, Harness, residentMiB, testWithProc, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 
 let harness: Harness;
@@ -93,7 +94,7 @@ testWithProc(
   180_000,
 );
 
-const inLongForm = isLong ? test : test.skip;
+const inLongForm = testIf(isLong, 'long form only');
 
 inLongForm(
   '50 clients that never read do not slow down the 50 that do',

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort } from '../support/service.ts';
-import { compare, Harness, isLong, rowsOf, wait } from './harness.ts';
+import { compare, Harness, rowsOf, wait } from './harness.ts';
 import { expectUnchanged, type Latency, latencyOf } from './latency.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
 

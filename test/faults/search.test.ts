@@ -8,12 +8,12 @@ import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { tokensOf } from '../../src/search/tokens.ts';
 import { ChatDatabase } from '../../src/simulator/chat-database.ts';
 import { fillLarge } from '../../src/simulator/fill.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { newSeed, seededChance } from '../support/seed.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const isLong = process.env.FAULTS === 'long';
 const KILLS = isLong ? 200 : 4;
 const MESSAGES = isLong ? 100_000 : 4000;
 const WORDS = isLong ? 60 : 8;

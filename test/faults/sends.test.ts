@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
 import { type Answer, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { isLong, wait } from './harness.ts';
+import { wait } from './harness.ts';
 
 const chance = seededChance('moments of the kills');
 

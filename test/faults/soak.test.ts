@@ -1,10 +1,11 @@
 import { existsSync, renameSync } from 'node:fs';
 import { afterEach, expect } from '@jest/globals';
+import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { seededChance } from '../support/seed.ts';
 import type { Listener } from '../support/service.ts';
-import { compare, Harness, isLong, openFiles, residentMiB, testWithProc, wait } from './harness.ts';
+import { compare, Harness, openFiles, residentMiB, testWithProc, wait } from './harness.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
 
 const LASTS_MS = isLong ? 20 * 60_000 : 12_000;

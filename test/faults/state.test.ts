@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
@@ -17,7 +18,7 @@ const disk = join(root, 'disk');
 mkdirSync(disk, { mode: 0o700 });
 isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', disk]).status === 0;
 /** A disk that is really full; where a test may not mount one, this is skipped. */
-const onFullDisk = isMounted ? test : test.skip;
+const onFullDisk = testIf(isMounted, 'needs the right to mount a disk');
 
 let service: Service | undefined;
 afterEach(async () => {

@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
 import type { WebhookStatus } from '../../src/domain/webhook.ts';
+import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
 import { freePort } from '../support/service.ts';
-import { Harness, isLong, rowsOf } from './harness.ts';
+import { Harness, rowsOf } from './harness.ts';
 
 const ROWS = isLong ? 5 : 1;
 

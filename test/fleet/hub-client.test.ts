@@ -7,7 +7,7 @@ import { ChatFixture } from '../support/chat-fixture.ts';
 import { type ClientTarget, clientCases, HISTORY } from '../support/client-cases.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const folder = temporaryFolder();
@@ -26,7 +26,7 @@ async function openHub(): Promise<ClientTarget> {
   const server = await NatsServer.forFleet(['m1']);
   const fleet = { servers: [server.url] };
   const agent = await Service.start({ chatDbPath: database.path, settings: { fleet: { ...fleet, mac: 'm1' } } });
-  const service = await Service.start({ chatDbPath: '/nowhere', settings: { fleet }, command: 'hub' });
+  const service = await Service.start({ chatDbPath: ABSENT, settings: { fleet }, command: 'hub' });
   return {
     service,
     isHub: true,

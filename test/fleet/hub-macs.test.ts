@@ -14,7 +14,7 @@ import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { KEY } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 interface Problem {
   readonly code: string;
@@ -181,7 +181,7 @@ describeWithNats('the Macs behind a hub', () => {
       expect([other.status, ((await other.json()) as Problem).code]).toEqual([400, 'invalid_request']);
       const upload = await send({ recipient: '+15550777', from: 'm3', body: 'x', attachment_ids: ['a'] });
       expect(upload.status).toBe(501);
-      const missing = await send({ recipient: '+15550777', from: 'm3', body: '', attachments: ['/no/such/file'] });
+      const missing = await send({ recipient: '+15550777', from: 'm3', body: '', attachments: [ABSENT] });
       expect([missing.status, await missing.json()]).toEqual([
         400,
         expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/attachments/0' })] }),

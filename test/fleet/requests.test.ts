@@ -34,7 +34,7 @@ import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
 import { collectingLog } from '../support/log.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const plain = new Envelope();
@@ -103,7 +103,7 @@ describeWithNats('hubs ask and send', () => {
     expect(await question('message', { id: '999999' })).toBeNull();
     expect(await question('conversation', { id: chat })).toMatchObject({ id: chat });
     expect(await question('status', {})).toMatchObject({ version: '1.2.3', fleet: { mac: 'm1' } });
-    expect(await question('attachmentMistakes', { paths: ['/nowhere/x'] })).toMatchObject([
+    expect(await question('attachmentMistakes', { paths: [`${ABSENT}/x`] })).toMatchObject([
       { pointer: '/attachments/0' },
     ]);
     await expect(question('listMessages', { ...list, cursor: 'nonsense' })).rejects.toMatchObject({

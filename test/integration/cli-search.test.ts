@@ -9,7 +9,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { postern } from '../support/postern.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const keyFile = join(temporaryFolder(), 'key.txt');
 writeFileSync(keyFile, KEY, { mode: 0o600 });
@@ -44,7 +44,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
   const printed: string[] = [];
   const say = (...lines: readonly string[]): void => void printed.push(...lines);
   const context: ClientContext = {
-    environment: { env, platform: 'linux', homeFolder: '/nonexistent' },
+    environment: { env, platform: 'linux', homeFolder: ABSENT },
     version: '0.0.0',
     isTerminal: true,
     ...PLAIN,

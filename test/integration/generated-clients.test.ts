@@ -2,17 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { CODE_CALLS, type CodeCall } from '../../src/wire/code-calls.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import type { Operation } from '../../src/wire/operation.ts';
 import { OPERATIONS } from '../../src/wire/operations.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { isLong, testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const PACKAGES = fileURLToPath(new URL('../support/api-clients/node_modules', import.meta.url));
 const IDS = Object.keys(ROUTES) as RouteId[];
-const isRun = process.env.FAULTS === 'long' && existsSync(PACKAGES);
+const isRun = isLong && existsSync(PACKAGES);
 // Folders of a file whose tests are all skipped are not removed.
 const root = isRun ? temporaryFolder() : '';
 const source = join(root, 'openapi.json');
@@ -69,11 +70,9 @@ function compile(folder: string): void {
   run('typescript/bin/tsc', ['-p', folder]);
 }
 
-const { run: inLongForm, note } = isRun
-  ? { run: test, note: '' }
-  : { run: test.skip, note: ' (FAULTS=long, npm ci --prefix test/support/api-clients)' };
+const inLongForm = testIf(isRun, 'long form only, after npm ci --prefix test/support/api-clients');
 
-inLongForm(`openapi-typescript: one call of each operation compiles${note}`, () => {
+inLongForm(`openapi-typescript: one call of each operation compiles`, () => {
   const folder = prepare('openapi-typescript');
   run('openapi-typescript/bin/cli.js', [source, '-o', join(folder, 'schema.ts')]);
   const calls = IDS.map((id) => {
@@ -91,7 +90,7 @@ inLongForm(`openapi-typescript: one call of each operation compiles${note}`, () 
   compile(folder);
 });
 
-inLongForm(`@hey-api/openapi-ts: one call of each operation compiles${note}`, () => {
+inLongForm(`@hey-api/openapi-ts: one call of each operation compiles`, () => {
   const folder = prepare('hey-api');
   run('@hey-api/openapi-ts/bin/run.js', ['-i', source, '-o', join(folder, 'client'), '-s', '--no-log-file']);
   const calls = IDS.map((id) => {

@@ -21,6 +21,7 @@ import { layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
+import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -28,7 +29,7 @@ const NODE_PREFIX = dirname(dirname(process.execPath));
 const canBuild =
   existsSync(join(NODE_PREFIX, 'include/node/node_api.h')) && spawnSync('make', ['--version']).status === 0;
 /** Without the headers of this Node, node-gyp would fetch them from the network. */
-const whereItBuilds = canBuild || process.env.CI !== undefined ? test : test.skip;
+const whereItBuilds = testIf(canBuild || process.env.CI !== undefined, 'needs make and the headers of Node');
 
 const folder = temporaryFolder();
 
@@ -88,6 +89,7 @@ function environment(): Readonly<Record<string, string>> {
   return {
     PATH: [join(folder, 'programs'), dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
     HOME: join(folder, 'nobody'),
+    TMPDIR: folder,
     npm_config_cache: join(folder, 'npm-cache'),
     npm_config_nodedir: NODE_PREFIX,
   };
@@ -181,7 +183,7 @@ describe('a native library', () => {
     expect(said).toContain('  the addon says 10');
   });
 
-  (otherVolume === undefined ? test.skip : whereItBuilds)(
+  (otherVolume === undefined ? testIf(false, 'needs another volume') : whereItBuilds)(
     'is copied from a temporary folder on another volume',
     async () => {
       const temporary = mkdtempSync(join(otherVolume ?? '', 'postern-test-'));

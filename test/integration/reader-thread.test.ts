@@ -8,6 +8,7 @@ import type { ThreadMethods } from '../../src/reader-worker.ts';
 import { ReaderThread } from '../../src/runtime/reader-thread.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
@@ -19,7 +20,7 @@ afterEach(async () => {
   for (const close of toClose.splice(0).reverse()) await close();
 });
 const MESSAGES = 3000;
-const onLinux = process.platform === 'linux' ? test : test.skip;
+const onLinux = testIf(process.platform === 'linux', 'needs /proc of Linux');
 let files = 0;
 
 /** A chat whose messages only the thread puts in order. */

@@ -2,13 +2,14 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { node22 } from '../support/node-22.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const RECIPES = join(REPOSITORY, 'docs/recipes');
@@ -45,7 +46,7 @@ const agents = [
 ] as const;
 
 for (const [language, program, script] of agents) {
-  const run = program === undefined ? test.skip : test;
+  const run = testIf(program !== undefined, `needs ${language === 'Python' ? 'python3' : 'make test'}`);
   run(`an agent in ${language} answers people, and its key stops what a message made it try`, async () => {
     const { id, key } = await limitedKey(service, {
       preset: 'assistant',
@@ -56,7 +57,7 @@ for (const [language, program, script] of agents) {
     const keyFile = join(root, `${language}.key`);
     writeFileSync(keyFile, `${key}\n`, { mode: 0o600 });
     const env = {
-      PATH: process.env.PATH,
+      ...BARE_ENVIRONMENT,
       POSTERN_URL: service.url.replace('/api/v1', ''),
       POSTERN_KEY_FILE: keyFile,
       PYTHONUNBUFFERED: '1',

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, test } from '@jest/globals';
+import { afterEach } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { expectOneAnswerEach, HEADER } from '../support/flow-recipe.ts';
 import { freePort, KEY, type Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const N8N = join(REPOSITORY, 'test/support/n8n/node_modules/n8n/bin/n8n');
@@ -40,7 +41,10 @@ async function startN8n(service: Service): Promise<string> {
   mkdirSync(folder);
   const port = await freePort();
   const env = {
-    ...{ PATH: process.env.PATH, HOME: folder, N8N_USER_FOLDER: folder, N8N_ENCRYPTION_KEY: 'of this test alone' },
+    ...BARE_ENVIRONMENT,
+    HOME: folder,
+    N8N_USER_FOLDER: folder,
+    N8N_ENCRYPTION_KEY: 'of this test alone',
     ...{ N8N_LISTEN_ADDRESS: '127.0.0.1', N8N_PORT: String(port), N8N_RUNNERS_BROKER_PORT: String(await freePort()) },
     ...{ N8N_DIAGNOSTICS_ENABLED: 'false', N8N_VERSION_NOTIFICATIONS_ENABLED: 'false', N8N_TEMPLATES_ENABLED: 'false' },
     ...{ N8N_PERSONALIZATION_ENABLED: 'false', N8N_HIRING_BANNER_ENABLED: 'false' },
@@ -78,12 +82,10 @@ async function startN8n(service: Service): Promise<string> {
   return `http://127.0.0.1:${port}/webhook/messages`;
 }
 
-const { run, note } = existsSync(N8N)
-  ? { run: test, note: '' }
-  : { run: test.skip, note: ' (npm install --prefix test/support/n8n)' };
+const run = testIf(existsSync(N8N), 'needs npm install --prefix test/support/n8n');
 
 run(
-  `the workflow for n8n answers a question once, and nobody without the header${note}`,
+  `the workflow for n8n answers a question once, and nobody without the header`,
   () => expectOneAnswerEach({ name: 'n8n', folder: root, refusal: 403, start: startN8n, closers }),
   300_000,
 );

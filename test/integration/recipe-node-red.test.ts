@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, test } from '@jest/globals';
+import { afterEach } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { expectOneAnswerEach, HEADER } from '../support/flow-recipe.ts';
 import { freePort, KEY, type Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const RED = join(REPOSITORY, 'test/support/node-red/node_modules/node-red/red.js');
@@ -31,7 +32,10 @@ async function startNodeRed(service: Service): Promise<string> {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...{ PATH: process.env.PATH, HOME: folder, POSTERN_HEADER: HEADER, POSTERN_KEY: KEY },
+      ...BARE_ENVIRONMENT,
+      HOME: folder,
+      POSTERN_HEADER: HEADER,
+      POSTERN_KEY: KEY,
       POSTERN_URL: service.url.replace('/api/v1', ''),
     },
   });
@@ -49,12 +53,10 @@ async function startNodeRed(service: Service): Promise<string> {
   return `http://127.0.0.1:${port}/postern`;
 }
 
-const { run, note } = existsSync(RED)
-  ? { run: test, note: '' }
-  : { run: test.skip, note: ' (npm ci --prefix test/support/node-red)' };
+const run = testIf(existsSync(RED), 'needs npm ci --prefix test/support/node-red');
 
 run(
-  `the flow for Node-RED answers a question once, and nobody without the header${note}`,
+  `the flow for Node-RED answers a question once, and nobody without the header`,
   () => expectOneAnswerEach({ name: 'Node-RED', folder: root, refusal: 401, start: startNodeRed, closers }),
   120_000,
 );

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { type Declare, testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const RECIPES = join(REPOSITORY, 'docs/recipes');
@@ -61,7 +62,7 @@ function start(
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: process.env.HOME ?? root };
+  return { ...BARE_ENVIRONMENT, HOME: process.env.HOME ?? root };
 }
 
 function isThere(program: string, argument = '--version'): boolean {
@@ -69,8 +70,8 @@ function isThere(program: string, argument = '--version'): boolean {
 }
 
 /** Where the tool is not there, the test is skipped, and its name says so. */
-function testWith(program: string, argument?: string): { readonly run: typeof test.skip; readonly note: string } {
-  return isThere(program, argument) ? { run: test, note: '' } : { run: test.skip, note: ` (there is no ${program})` };
+function testWith(program: string, argument?: string): Declare {
+  return testIf(isThere(program, argument), `needs ${program}`);
 }
 
 describe('a real delivery is verified', () => {
@@ -89,8 +90,8 @@ describe('a real delivery is verified', () => {
     ['shell', 'openssl', ['verify.sh'], 'version'],
     ['Go', 'go', ['run', 'verify.go'], 'version'],
   ] as const) {
-    const { run, note } = testWith(program, versionArgument);
-    run(`in ${name}${note}`, () => {
+    const run = testWith(program, versionArgument);
+    run(`in ${name}`, () => {
       const verify = (body: Buffer, signature: string, secret = SECRET): readonly [number | null, string] => {
         const { status, stdout } = spawnSync(program === 'openssl' ? 'sh' : program, [...args, signature], {
           cwd: RECIPES,
@@ -136,7 +137,7 @@ function pongs(to = ANA): number {
 
 describe('the auto-reply bot answers, and only what it should', () => {
   const python = testWith('python3');
-  python.run(`in Python, with the service killed in between${python.note}`, async () => {
+  python('in Python, with the service killed in between', async () => {
     const { output } = start(['python3', '-u', join(RECIPES, 'auto-reply.py')]);
     await answersPing();
     await service.stop('SIGKILL');

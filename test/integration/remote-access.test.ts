@@ -6,18 +6,18 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import WebSocket from 'ws';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { testIf } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Listener, Service } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const NAME = 'messages.example.net';
 const isThere = spawnSync('caddy', ['version']).status === 0;
-const run = isThere ? test : test.skip;
-const note = isThere ? '' : ' (there is no caddy)';
+const run = testIf(isThere, 'needs caddy');
 
 const root = temporaryFolder();
 let mac: SimulatedMac;
@@ -55,7 +55,7 @@ async function startCaddy(): Promise<void> {
   );
   caddy = spawn('caddy', ['run', '--config', join(home, 'Caddyfile')], {
     stdio: 'ignore',
-    env: { PATH: process.env.PATH, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home },
+    env: { ...BARE_ENVIRONMENT, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home },
   });
   await waitFor(() => get('/health').then(() => true));
 }
@@ -74,7 +74,7 @@ async function get(path: string): Promise<{ readonly status: number | undefined;
   return { status: response.statusCode, code: (JSON.parse(body) as { code?: unknown }).code };
 }
 
-run(`behind Caddy it answers to the name in allowed_hosts, and to no other${note}`, async () => {
+run(`behind Caddy it answers to the name in allowed_hosts, and to no other`, async () => {
   expect(await get('/conversations')).toEqual({ status: 403, code: 'host_not_allowed' });
   await service.stop();
   service.configure({ server: { allowed_hosts: [NAME] } });

@@ -7,11 +7,12 @@ import { matcherOf } from '../../src/search/matcher.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { parseSearch } from '../../src/wire/search-text.ts';
 import { appleNs } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { ANYTHING, bodies, ids, searchFixture } from '../support/search-fixture.ts';
 import { seededChance } from '../support/seed.ts';
 
 const { create } = searchFixture();
-const QUERIES = process.env.FAULTS === 'long' ? 30_000 : 2000;
+const QUERIES = isLong ? 30_000 : 2000;
 
 const WORDS: readonly [string, ...string[]] = [
   'dinner',

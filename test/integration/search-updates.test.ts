@@ -223,7 +223,7 @@ describe('the file of the index', () => {
   test('that cannot be made costs only search, and says why', async () => {
     const all = create();
     all.fixture.message({ text: 'word' });
-    await all.start('/proc/nowhere/search.db');
+    await all.start(`${all.fixture.path}/search.db`); // below a file
     await eventually(() => expect(all.status().problem).toContain('cannot be written'));
     await expect(all.find('word')).rejects.toMatchObject({ code: 'search_unavailable', status: 503 });
     expect(all.status()).toMatchObject({ isEnabled: true, isComplete: false, indexedRows: 0 });

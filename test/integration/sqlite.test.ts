@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { node22 } from '../support/node-22.ts';
 import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -111,17 +112,16 @@ function withoutLibraries(): string {
 }
 
 function environment(): Readonly<Record<string, string>> {
-  return { PATH: '/usr/bin:/bin', HOME: join(folder, 'home') };
+  return { PATH: '/usr/bin:/bin', HOME: join(folder, 'home'), TMPDIR: folder };
 }
 
 const hasOwnSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined;
-const onOldNode = hasOwnSqlite ? test.skip : test;
-const onNode22 = node22 === undefined && process.env.CI === undefined ? test.skip : test;
+const onOldNode = testIf(!hasOwnSqlite, 'needs a Node without SQLite');
+const onNode22 = testIf(node22 !== undefined || process.env.CI !== undefined, 'needs make test');
 
 describe('where better-sqlite3 cannot be loaded', () => {
-  onOldNode.each(['run', 'demo', 'serve'])(
-    'an older Node says in one sentence what to install (postern %s)',
-    (command) => {
+  for (const command of ['run', 'demo', 'serve']) {
+    onOldNode(`an older Node says in one sentence what to install (postern ${command})`, () => {
       const args = [join(withoutLibraries(), 'dist/main.js'), command, '--config-dir', join(folder, 'config')];
       const run = (): ReturnType<typeof spawnSync> =>
         spawnSync(process.execPath, args, { encoding: 'utf8', env: environment() });
@@ -132,8 +132,8 @@ describe('where better-sqlite3 cannot be loaded', () => {
       expect(stderr).toContain('Install Node 22.16 or newer; or a C++ compiler');
       expect(String(stderr).trim().split('\n')).toHaveLength(2);
       expect(status).toBe(78);
-    },
-  );
+    });
+  }
 
   onNode22('Node 22 serves with its own, says so, and warns of nothing', async () => {
     const port = String(await freePort());
@@ -154,7 +154,7 @@ describe('where better-sqlite3 cannot be loaded', () => {
   });
 
   const isBuiltForNode22 = process.versions.modules === '127';
-  (isBuiltForNode22 ? test.skip : onNode22)(
+  (isBuiltForNode22 ? testIf(false, 'needs libraries built for another Node') : onNode22)(
     'the installer says which one the agent uses, and what is not built',
     () => {
       const proof = spawnSync(node22 ?? 'missing', ['dist/installer/proof.js'], {

@@ -16,8 +16,9 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { socketTrouble } from '../../src/runtime/unix-socket.ts';
+import { testIf } from '../support/conditions.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
 const rawKey = Buffer.from(KEY).toString('latin1');
@@ -144,7 +145,7 @@ describe('what has the name of the socket', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  (isRoot ? test : test.skip)('is replaced when it is the socket of another user (needs root)', async () => {
+  testIf(isRoot, 'needs root')('is replaced when it is the socket of another user', async () => {
     const path = newPath();
     const other = createServer().listen(path);
     await once(other, 'listening');
@@ -160,7 +161,7 @@ describe('what has the name of the socket', () => {
     ['a file', (path: string) => writeFileSync(path, 'mine')],
     ['a folder', (path: string) => mkdirSync(path)],
     ['a named pipe', (path: string) => spawnSync('mkfifo', [path])],
-    ['a symbolic link', (path: string) => symlinkSync('/nowhere', path)],
+    ['a symbolic link', (path: string) => symlinkSync(ABSENT, path)],
   ])('stays when it is %s, and is named', async (kind, put) => {
     const path = newPath();
     put(path);

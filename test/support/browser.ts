@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Command } from '../../src/simulator/commands.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { testIf } from './conditions.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
+import { BARE_ENVIRONMENT } from './temporary.ts';
 
 /** undefined where it is not installed. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
@@ -30,8 +30,7 @@ const QUIET = [
 
 /** A test that is skipped, with the reason in its name, where Chromium is not installed. */
 export function inBrowser(name: string, run: () => Promise<void>): void {
-  if (CHROMIUM === undefined) test.skip(`${name} (needs /usr/bin/chromium)`, run);
-  else test(name, run);
+  testIf(CHROMIUM !== undefined, 'needs /usr/bin/chromium')(name, run);
 }
 
 /** An empty page in a browser of its own. */
@@ -115,7 +114,7 @@ export class BrowserStage {
 async function startDemo(folder: string, port: number): Promise<ChildProcess> {
   const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir() },
+    env: { ...BARE_ENVIRONMENT, HOME: folder },
   });
   let output = '';
   for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -5,6 +5,7 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Service } from './service.ts';
+import { BARE_ENVIRONMENT } from './temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -36,7 +37,7 @@ export async function connectMcp(kind: McpClientKind, service: Service, key: str
   const child = {
     command: process.execPath,
     args: [MAIN, 'mcp', '--config-dir', service.configFolder],
-    env: { POSTERN_API_KEY: key, HOME: service.folder, PATH: process.env.PATH ?? '' },
+    env: { ...BARE_ENVIRONMENT, HOME: service.folder, POSTERN_API_KEY: key },
     stderr: 'ignore' as const,
   };
   const isWeb = kind.endsWith('HTTP');

@@ -25,7 +25,7 @@ const isInstalled = ((): boolean => {
 /** Tests against a real nats-server; where there is none, their name says why they are skipped. */
 export function describeWithNats(name: string, run: () => void): void {
   if (isInstalled) describe(name, run);
-  else describe.skip(`${name} (skipped: nats-server is not installed)`, run);
+  else describe.skip(`${name} (skipped: needs nats-server)`, run);
 }
 
 /** A real nats-server with JetStream on a free port of loopback. */

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { ABSENT, BARE_ENVIRONMENT } from './temporary.ts';
 
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -39,7 +40,7 @@ export function startPostern(
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', TZ: 'UTC', ...env },
+    env: { ...BARE_ENVIRONMENT, HOME: ABSENT, TZ: 'UTC', ...env },
   });
   child.stdin.on('error', () => {});
   child.stdin.end(input);

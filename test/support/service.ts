@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { waitFor } from './eventually.ts';
+import { BARE_ENVIRONMENT } from './temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -133,7 +134,7 @@ export class Service {
     ];
     const child = spawn(program ?? '', rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: this.folder, ...env },
+      env: { ...BARE_ENVIRONMENT, HOME: this.folder, ...env },
     });
     this.#child = child;
     const before = this.#output.length;

@@ -70,6 +70,7 @@ export class StandInMac {
     return {
       PATH: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
       HOME: this.home,
+      TMPDIR: this.folder,
       MAC_STAND_IN: this.folder,
     };
   }

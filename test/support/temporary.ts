@@ -3,6 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 
+/** A path where nothing is: the folder is the suite's, and no test creates this name in it. */
+export const ABSENT = join(tmpdir(), 'absent');
+
+/** The least environment of a program that a test starts. Without TMPDIR it would write beside the suite's folder. */
+export const BARE_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: process.env.PATH ?? '', TMPDIR: tmpdir() };
+
 /** A folder of its own for one test file, removed when the file is done. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));

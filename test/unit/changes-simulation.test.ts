@@ -2,9 +2,10 @@ import { expect, test } from '@jest/globals';
 import { Chance } from '../../src/simulator/chatter.ts';
 import { described, drawSchedule, type Schedule, type StepName, shrink } from '../support/changes/schedule.ts';
 import { failureOf } from '../support/changes/simulation.ts';
+import { isLong } from '../support/conditions.ts';
 import { newSeed } from '../support/seed.ts';
 
-const SCHEDULES = process.env.FAULTS === 'long' ? 100_000 : 2000;
+const SCHEDULES = isLong ? 100_000 : 2000;
 
 test(
   'whatever happens between any two steps, a reader with changes ends with what chat.db holds',

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeAttributedBody, MAX_BODY_BYTES } from '../../src/chatdb/attributed-body.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { isLong } from '../support/conditions.ts';
 
 type Vector = { readonly name: string; readonly text: string; readonly hex: string };
 const read = (name: string) =>
@@ -57,7 +58,7 @@ describe('the attributedBody decoder', () => {
         const text = decodeAttributedBody(mutated);
         expect(['string', 'undefined']).toContain(typeof text);
       }),
-      { numRuns: process.env.FAULTS === 'long' ? 200_000 : 5000 },
+      { numRuns: isLong ? 200_000 : 5000 },
     );
   });
 

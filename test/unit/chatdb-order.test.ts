@@ -6,11 +6,12 @@ import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const RUNS = process.env.FAULTS === 'long' ? 400 : 25;
+const RUNS = isLong ? 400 : 25;
 const NS = 1_000_000_000n;
 const EPOCH_S = 978_307_200n;
 const LARGEST = 9_223_372_036_854_775_807n;

@@ -4,6 +4,7 @@ import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Chance } from '../../src/simulator/chatter.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';
 import { seededChance } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -17,7 +18,6 @@ let files = 0;
 
 const NS = 1_000_000_000n;
 const FIRST_S = 700_000_000n;
-const isLong = process.env.FAULTS === 'long';
 
 /** A chat.db whose rows, and what is done to them, come from a seed. */
 class History {

@@ -7,6 +7,7 @@ import type { ClientContext } from '../../src/cli/context.ts';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
 import { manualPage } from '../../src/cli/manual-page.ts';
 import { declareProgram } from '../../src/cli/program.ts';
+import { testIf } from '../support/conditions.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
 const program = declareProgram({ ...PLAIN, version: '0' } as unknown as ClientContext, () => async () => {});
@@ -84,8 +85,7 @@ const hasMandoc = spawnSync('mandoc', ['-T', 'lint'], { input: '' }).error === u
 /** Bold, as a typewriter made it: a letter, back, and the letter again. */
 const STRUCK_OVER = new RegExp(`.${String.fromCharCode(8)}`, 'g');
 
-// Where there is no mandoc this is not known.
-(hasMandoc ? test : test.skip)(
+testIf(hasMandoc, 'needs mandoc')(
   'the manual page names every command and option, and mandoc finds no mistake in it',
   () => {
     const page = manualPage(program, { version: '1.2.3', day: '2026-11-22', exitCodes: EXIT_CODES });

@@ -85,7 +85,7 @@ describe('what is not written', () => {
     const PATH = [
       'relative',
       '',
-      '/nowhere',
+      join(folder, 'nowhere'),
       ...['a-folder', 'not-executable', 'right', 'later'].map((name) => join(folder, name)),
     ].join(':');
     const found = (env: Record<string, string>, platform: string) =>

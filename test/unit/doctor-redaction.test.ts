@@ -9,6 +9,7 @@ import type { RunCommand } from '../../src/runtime/command.ts';
 import { examples } from '../../src/wire/examples.ts';
 import { reportClient, reportOf, withQuickNpm } from '../support/mac-report.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
+import { ABSENT } from '../support/temporary.ts';
 
 const USER = 'Zqjane';
 let mac: StandInMac;
@@ -128,7 +129,7 @@ describe('no address, key, name or text is in the report', () => {
       const probes = {
         machine: other.machine({ run: withQuickNpm(other.run) }),
         layout: other.layout,
-        scripts: '/nonexistent',
+        scripts: ABSENT,
         port: 1,
       };
       const { keys } = await reportOf(mac, { probes });

@@ -9,6 +9,7 @@ import { parse } from 'plist';
 import { agentPlist } from '../../installer/agent-plist.ts';
 import { infoPlist, programUuid } from '../../installer/app-bundle.ts';
 import { layoutOf } from '../../installer/layout.ts';
+import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -50,7 +51,7 @@ describe("the agent's property list", () => {
     });
   });
 
-  (hasPlistutil ? test : test.skip)('is one for plistutil too (skipped where it is not installed)', () => {
+  testIf(hasPlistutil, 'needs plistutil')('is one for plistutil too', () => {
     expect(passesPlistutil('<plist><dict><key>x</dict>')).toBe(false);
     for (const home of HOMES) expect(passesPlistutil(agentPlist(template, layoutOf(home)))).toBe(true);
     expect(passesPlistutil(infoPlist('0.1.0'))).toBe(true);

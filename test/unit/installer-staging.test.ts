@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { buildFolder, writeWhole } from '../../installer/staging.ts';
+import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let isMounted = false;
@@ -15,7 +16,7 @@ const disk = join(folder, 'disk');
 mkdirSync(disk);
 // A disk that is really full; where a test may not mount one, these tests are skipped.
 isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0;
-const onFullDisk = isMounted ? test : test.skip;
+const onFullDisk = testIf(isMounted, 'needs the right to mount a disk');
 
 describe('a disk that becomes full', () => {
   onFullDisk('leaves the old file whole and nothing of the new one', () => {

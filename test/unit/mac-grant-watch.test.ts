@@ -5,7 +5,7 @@ import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 
@@ -14,7 +14,7 @@ function setUp(answers: readonly boolean[]) {
   const left = [...answers];
   let granted = 0;
   const watch = new PermissionWatcher({
-    path: '/nowhere/chat.db',
+    path: `${ABSENT}/chat.db`,
     clock,
     log: collectingLog(),
     onGranted: () => {

@@ -5,7 +5,7 @@ import { portState } from '../../installer/port.ts';
 import { assertPortFree, portHolder, portListeners } from '../../src/mac/port-listeners.ts';
 import { commandRunner } from '../../src/runtime/command.ts';
 import { freePort } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 const run = commandRunner({ PATH: `${folder}:/usr/bin:/bin` });
@@ -46,7 +46,7 @@ describe('programs that listen on a port', () => {
   test('none are found where lsof finds none, or is missing', async () => {
     lsof();
     expect(await portListeners(run, 3001)).toEqual([]);
-    expect(await portListeners(commandRunner({ PATH: '/nonexistent' }), 3001)).toEqual([]);
+    expect(await portListeners(commandRunner({ PATH: ABSENT }), 3001)).toEqual([]);
   });
 });
 

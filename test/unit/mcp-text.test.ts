@@ -6,9 +6,10 @@ import { Labels, type NameOf } from '../../src/mcp/text/labels.ts';
 import { DayLines, MAX_BODY } from '../../src/mcp/text/lines.ts';
 import { LocalTime } from '../../src/mcp/text/times.ts';
 import { indented, oneLine, visibleJson } from '../../src/mcp/text/visible.ts';
+import { isLong } from '../support/conditions.ts';
 
 /** The long form is for a change of what makes the text. */
-const BODIES = process.env.FAULTS === 'long' ? 200_000 : 1000;
+const BODIES = isLong ? 200_000 : 1000;
 const ANA = '+15550100';
 const NONCE = 'k3Yx0aQz';
 const NAMES = new Map([

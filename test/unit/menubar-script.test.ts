@@ -14,9 +14,10 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
 import { awkFolder, type MenubarShell, menubarShells } from '../support/menubar-shells.ts';
 import { freePort } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../installer/menubar/postern.30s.sh', import.meta.url));
 const folder = temporaryFolder();
@@ -54,7 +55,7 @@ function run(env: Readonly<Record<string, string>> = {}, ...args: string[]): Pro
 function runAt(path: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Output> {
   const [program, ...options] = shell.command;
   const child = spawn(program, [...options, path, ...args], {
-    env: { PATH: `${programs}:${awkFolder(folder, shell)}:/usr/bin:/bin`, HOME: home, ...env },
+    env: { PATH: `${programs}:${awkFolder(folder, shell)}:/usr/bin:/bin`, HOME: home, TMPDIR: folder, ...env },
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
@@ -216,7 +217,7 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
   test.each<[string, () => void, string]>([
     ['the socket is switched off', () => configure(3001, '"k"', 'socket = false\n'), 'server.socket is false'],
     ['a file has its name', () => writeFileSync(socket, ''), 'postern.sock is not a socket'],
-    ['a link has its name', () => symlinkSync('/nowhere', socket), 'postern.sock is not a socket'],
+    ['a link has its name', () => symlinkSync(ABSENT, socket), 'postern.sock is not a socket'],
     ['others may write to its folder', () => chmodSync(support, 0o777), 'others may replace it'],
   ])('sends nothing and says why when %s', async (_, prepare, reason) => {
     if (reason.includes('not a socket') && !reason.includes('replace')) await closed(server);
@@ -280,13 +281,10 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
 });
 
 for (const [name, program] of shells.missing) {
-  test.skip(`the menu bar plugin in ${name} (skipped: ${program} is not installed)`, () => {});
+  testIf(false, `needs ${program}`)(`the menu bar plugin in ${name}`, () => undefined);
 }
 
 const hasShellcheck = existsSync('/usr/bin/shellcheck');
-(hasShellcheck ? test : test.skip)(
-  'shellcheck objects to nothing in the plugin (skipped where it is not installed)',
-  () => {
-    expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
-  },
-);
+testIf(hasShellcheck, 'needs shellcheck')('shellcheck objects to nothing in the plugin', () => {
+  expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
+});

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Origin } from '../../src/domain/details.ts';
+import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
 
@@ -104,6 +105,6 @@ async function play(steps: readonly Step[]): Promise<void> {
 
 test('no schedule of sends, rows, crashes and waits makes a wrong origin, or two rows of one send', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), play), {
-    numRuns: process.env.FAULTS === 'long' ? 5000 : 120,
+    numRuns: isLong ? 5000 : 120,
   });
 }, 600_000);

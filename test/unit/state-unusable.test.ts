@@ -19,12 +19,13 @@ import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { idempotencyStore } from '../../src/state/idempotency.ts';
 import { webhookStore } from '../../src/state/webhooks.ts';
+import { isLong, testIf } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { seededChance } from '../support/seed.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const FLIPS = process.env.FAULTS === 'long' ? 2000 : 150;
+const FLIPS = isLong ? 2000 : 150;
 let files = 0;
 const newFile = (): string => {
   files += 1;
@@ -187,7 +188,7 @@ describe('a state database is refused with a sentence', () => {
     ['a named pipe', (path: string) => void spawnSync('mkfifo', [path])],
     ['a folder', (path: string) => void mkdirSync(path)],
     ['a symbolic link', (path: string) => symlinkSync(written(whole), path)],
-    ['a symbolic link', (path: string) => symlinkSync('/nowhere', path)],
+    ['a symbolic link', (path: string) => symlinkSync(ABSENT, path)],
   ])('when it, or its write-ahead log, is %s', (kind, make) => {
     const path = newFile();
     make(path);
@@ -197,7 +198,7 @@ describe('a state database is refused with a sentence', () => {
     expect(refusal(other)).toContain(`${other}-wal is ${kind}, not a file.`);
   });
 
-  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+  const asRoot = testIf(process.getuid?.() === 0, 'needs root');
   asRoot('when it belongs to another user', () => {
     const path = written(whole);
     chownSync(path, 65_534, 65_534);

@@ -28,6 +28,7 @@ export function supervise(plist, environment, supervisor = null, onGone = () => 
       env: {
         PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
         HOME: environment.HOME,
+        TMPDIR: environment.MAC_STAND_IN,
         MAC_STAND_IN: environment.MAC_STAND_IN,
         ...plist.EnvironmentVariables,
       },

@@ -1,14 +1,14 @@
 // Runs once before all tests: refuses a stale build and gives the suite a temporary folder of its own.
 import { mkdtempSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const BUILT_FROM = ['src', 'installer', 'build.mjs', 'package.json', 'tsconfig.build.json'];
 
 export default function start({ rootDir }) {
   refuseStaleBuild(rootDir);
-  // Short, because a path of a Unix socket holds at most 103 bytes; real, because macOS' /var is a link.
-  process.env.TMPDIR = mkdtempSync(join(realpathSync(tmpdir()), 'pt-'));
+  // A socket's path has at most 103 bytes on macOS, and the usual TMPDIR there takes 49 of them. Elsewhere the name is
+  // as long as /private/tmp makes it there, so that a path which is too long for macOS fails everywhere.
+  process.env.TMPDIR = mkdtempSync(join(realpathSync('/tmp'), 'pt-').padEnd('/private/tmp/pt-'.length, '-'));
 }
 
 function refuseStaleBuild(root) {

@@ -95,6 +95,12 @@ export const ACCESS_PROBLEMS = {
     hint: 'Nothing was sent. The owner of Postern decides how much a key may send.',
     example: { window: 'in a minute', seconds: 42 },
   },
+  too_many_answers: {
+    status: 429,
+    detail: 'Answers to earlier requests have not been read yet: try again in {seconds} s.',
+    hint: 'Read the answers. Those of one key may have 16 MB together, those of all keys 64 MB.',
+    example: { seconds: 5 },
+  },
   too_many_streams: {
     status: 429,
     detail: 'This key keeps {max} WebSockets and streams of events open already.',

@@ -56,6 +56,8 @@ export class Exchange {
   readonly #startedAtMs: number;
   #isAbandoned = false;
   #abandonment: AbortController | undefined;
+  /** Node closes only the first response of a connection that is gone. */
+  #onOver: (() => void) | undefined;
 
   constructor(
     context: ExchangeContext,
@@ -176,9 +178,20 @@ export class Exchange {
     }
   }
 
+  /** Calls `run` once the client has taken the whole answer, or the connection is gone. */
+  whenOver(run: () => void): void {
+    if (this.#isAbandoned) {
+      run();
+      return;
+    }
+    this.#onOver = run;
+    this.#output.once('close', run);
+  }
+
   /** The connection is gone: whatever is still read for the answer is closed. */
   abandon(): void {
     this.#isAbandoned = true;
+    this.#onOver?.();
     this.#abandonment?.abort();
   }
 

@@ -1,8 +1,9 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Caller } from '../domain/caller.ts';
 import type { McpAnswer, McpRequest, McpService } from '../domain/ports/mcp.ts';
+import { AnswersInFlight } from './in-flight.ts';
 import { conversationEvents } from './resources.ts';
-import { mcpServer } from './server.ts';
+import { mcpServer, mostBytesOf } from './server.ts';
 import type { McpParts } from './service.ts';
 import { LocalTime } from './text/times.ts';
 
@@ -21,6 +22,7 @@ export class McpEndpoint implements McpService {
   readonly #ending = new AbortController();
   /** Kept until they are answered: a signal whose request was collected is never aborted (Node 20). */
   readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId' | 'body'>>();
+  readonly #inFlight = new AnswersInFlight();
   /** Requests but subscriptions, which end only with the service. */
   #calls = 0;
   #onIdle = (): void => {};
@@ -31,6 +33,7 @@ export class McpEndpoint implements McpService {
   }
 
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
+    const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body));
     const request = new Request(URL, { method: 'POST', headers, signal });
     this.#running.set(request, { caller, requestId, body });
     const isCall = (body as { readonly method?: unknown } | null)?.method !== 'subscriptions/listen';
@@ -44,12 +47,16 @@ export class McpEndpoint implements McpService {
       const response = await this.#handlerOf(caller).fetch(request, { parsedBody: body });
       const { status, body: stream } = response;
       const type = response.headers.get('content-type') ?? undefined;
-      if (stream !== null && type === 'text/event-stream') return { status, type, stream: chunks(stream, done) };
+      if (stream !== null && type === 'text/event-stream') {
+        return { status, type, stream: chunks(stream, done), release };
+      }
       const text = await response.text();
       done();
-      return { status, type, ...(text !== '' && { text }) };
+      resize(Buffer.byteLength(text));
+      return { status, type, ...(text !== '' && { text }), release };
     } catch (error) {
       done();
+      release();
       throw error;
     }
   }

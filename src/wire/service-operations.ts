@@ -59,7 +59,8 @@ export const SERVICE_OPERATIONS = {
     summary: 'One message of the Model Context Protocol',
     description:
       'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
-      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there.',
+      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there. ' +
+      'An array (a batch) is the JSON-RPC error -32600 with 400.',
     body: {
       schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
       example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
@@ -71,6 +72,6 @@ export const SERVICE_OPERATIONS = {
       },
       202: { description: 'A notification was taken.' },
     },
-    problems: ['owner_key_at_mcp', 'shutting_down'],
+    problems: ['owner_key_at_mcp', 'too_many_answers', 'shutting_down'],
   },
 } as const satisfies Record<string, Operation>;

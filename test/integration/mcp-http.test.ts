@@ -1,10 +1,13 @@
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { noContacts } from '../../src/contacts/no-contacts.ts';
 import type { Contacts } from '../../src/domain/ports/contacts.ts';
+import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
 import { LazyMcpService } from '../../src/mcp/service.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
-import { type Call, HttpGateway, MESSAGE } from '../support/http-gateway.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Call, type HttpAnswer, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
 
 const gateways: HttpGateway[] = [];
@@ -79,11 +82,103 @@ describe('the door of /mcp', () => {
 
   test('answers what is no message of the protocol with an error of the protocol', async () => {
     const gateway = await open();
-    for (const message of [{}, [], null, 7, { jsonrpc: '2.0' }, { ...LIST, method: 7 }]) {
+    for (const message of [{}, null, 7, { jsonrpc: '2.0' }, { ...LIST, method: 7 }]) {
       const answer = await ask(gateway, message);
       expect(answer.status).toBe(400);
       expect(answer.json).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } });
     }
+  });
+});
+
+describe('a batch', () => {
+  test.each([
+    ['of 100 calls', Array.from({ length: 100 }, (_, id) => ({ ...LIST, id }))],
+    ['of one call', [LIST]],
+    ['of nothing', []],
+  ])('%s is many calls for one request of the limit', async (_name, batch) => {
+    const gateway = await open();
+    for (const version of [undefined, '2025-03-26', '2025-11-25', '2026-07-28']) {
+      const answer = await ask(gateway, batch, {
+        headers: version === undefined ? {} : { 'mcp-protocol-version': version },
+      });
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { jsonrpc: '2.0', id: null, error: { code: -32_600, message: expect.stringMatching(/batches/) } },
+      });
+    }
+  });
+});
+
+describe('answers in flight', () => {
+  const FILE_BYTES = 1024 * 1024;
+
+  /** Files whose bytes come when `release` is called. */
+  function slowFiles() {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let opened = 0;
+    const open = async (): Promise<AttachmentFile> => {
+      opened += 1;
+      return {
+        name: 'a.bin',
+        mimeType: null,
+        bytes: FILE_BYTES,
+        version: '1',
+        async *read() {
+          await released;
+          yield new Uint8Array(FILE_BYTES);
+        },
+        close: () => Promise.resolve(),
+      };
+    };
+    return { attachments: { open }, release: () => release(), opened: () => opened };
+  }
+
+  const FETCH = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'attachments_fetch', arguments: { message_id: '7' } },
+  };
+
+  test('fill the memory: of one key they have 16 MB, and there is room again when they were read', async () => {
+    const { attachments, release, opened } = slowFiles();
+    const gateway = await open(true, {}, { attachments });
+    const refused: HttpAnswer[] = [];
+    const asked = Array.from({ length: 24 }, async () => {
+      const answer = await ask(gateway, FETCH);
+      if (answer.status !== 200) refused.push(answer);
+      return answer;
+    });
+    await eventually(() => expect(refused).toHaveLength(13));
+    expect(refused[0]).toMatchObject({ status: 429, json: { code: 'too_many_answers' } });
+    expect(refused[0]?.headers['retry-after']).toBe('5');
+    release();
+    const answers = await Promise.all(asked);
+    const fetched = answers.filter(({ status }) => status === 200);
+    expect([fetched.length, opened()]).toEqual([11, 11]);
+    expect(fetched.map(({ text }) => text.length > FILE_BYTES)).not.toContain(false);
+    expect((await ask(gateway, FETCH)).status).toBe(200);
+  });
+
+  test('that nobody reads count until their connection is gone', async () => {
+    const { attachments, release } = slowFiles();
+    release();
+    const gateway = await open(true, {}, { attachments });
+    const sockets: Socket[] = [];
+    const body = JSON.stringify(FETCH);
+    const key = Buffer.from(KEY).toString('latin1');
+    const head = Object.entries({ ...HEADERS, 'x-api-key': key, 'content-length': body.length, host: 'localhost' });
+    const one = ['POST /mcp HTTP/1.1', ...head.map((pair) => pair.join(': ')), '', body].join('\r\n');
+    // The kernel takes a part of what each connection is sent.
+    await eventually(async () => {
+      const socket = connect(gateway.port, '127.0.0.1', () => socket.pause());
+      sockets.push(socket);
+      socket.write(Buffer.from(one.repeat(16), 'latin1'));
+      expect((await ask(gateway, FETCH)).status).toBe(429);
+    });
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => expect((await ask(gateway, FETCH)).status).toBe(200));
   });
 });
 

@@ -20,10 +20,13 @@ export interface McpAnswer {
   readonly text?: string;
   /** A body that goes on until everything is said. */
   readonly stream?: AsyncIterable<Uint8Array>;
+  /** Called once the client has taken the answer or is gone. Until then it counts as in flight. */
+  readonly release: () => void;
 }
 
 /** The tools, resources and prompts of a caller, for one request at a time. */
 export interface McpService {
+  /** Throws `too_many_answers` while too much of earlier answers is in flight. */
   answer(request: McpRequest): Promise<McpAnswer>;
   /** Ends what waits: tools answer with what they have. */
   close(): Promise<void>;

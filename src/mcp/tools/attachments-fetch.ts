@@ -17,6 +17,8 @@ export const attachmentsFetch = tool({
   description:
     'The n-th file of a message, counted from 0, of at most 1 MiB. Variant jpeg: a picture that every model reads (HEIC too); m4a: a recording.',
   scope: 'read',
+  // In Base64, with the lines around it.
+  mostBytes: Math.ceil(MAX_BYTES / 3) * 4 + 16_000,
   input: z.object({
     message_id: z.string().max(20),
     n: z.int().min(0).max(9999).default(0),

@@ -55,6 +55,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly input: Input;
   /** Absent where the answer is a file. */
   readonly output?: z.ZodObject;
+  /** Bytes that an answer may have, where it is more than text. */
+  readonly mostBytes?: number;
   /** Sends something; every other tool only reads. */
   readonly isSend?: true;
   run(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer | FileAnswer>;

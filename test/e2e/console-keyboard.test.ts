@@ -171,7 +171,7 @@ describe('the console, when the service goes', () => {
     await page.locator('#send-result', { hasText: 'Postern does not answer.' }).waitFor();
     expect(await page.inputValue('#body')).toBe('Nobody hears this');
     await there().startService();
-    await page.locator('#health[data-state="good"]').waitFor({ timeout: 20_000 });
+    await page.locator('#health[data-state="good"]').waitFor();
     const before = await page.locator('#event-list li').count();
     await page.keyboard.press('Control+Enter');
     await page.locator('#message-list .mine', { hasText: 'Nobody hears this' }).waitFor();

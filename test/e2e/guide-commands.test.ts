@@ -122,4 +122,4 @@ test('every command of the documents runs on the demo, or is marked why not', as
     for (const failure of failures) if (failure !== '') failed.push(`${block.page}\n${block.commands}${failure}`);
   }
   expect(failed).toEqual([]);
-}, 120_000);
+});

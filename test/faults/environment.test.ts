@@ -59,7 +59,7 @@ test('200 replays of one webhook at once: it goes on in order, and every row arr
     Array.from({ length: 200 }, () => service.post(`/webhooks/${id}/replay`, { after: first })),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
-  await eventually(() => expect(rowsOf(receiver).slice(-100)).toEqual(rows), 60_000);
+  await eventually(() => expect(rowsOf(receiver).slice(-100)).toEqual(rows));
   expect((await service.get('/health')).status).toBe(200);
 });
 
@@ -71,7 +71,7 @@ test(`with 48 MiB for all of its objects it answers ${20 * ROUNDS} large lists`,
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/messages?limit=200')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   }
-}, 120_000);
+});
 
 describe('an address to listen on', () => {
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));

@@ -13,7 +13,7 @@ const SIZE: FleetSize = isLong
 /** Load before and after a fault. */
 const STEADY_MS = isLong ? 5000 : 500;
 const PAUSE_MS = isLong ? 8000 : 5000;
-const LIMIT_MS = isLong ? 400_000 : 60_000;
+const LIMIT_MS = isLong ? 400_000 : 120_000;
 
 interface Fault {
   readonly name: string;

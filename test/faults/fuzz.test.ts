@@ -17,6 +17,9 @@ const AT_ONCE = 16;
 /** Statuses above 499 that the documentation names. */
 const DOCUMENTED = [502, 503, 504];
 
+/** Processor time of this process in milliseconds: a machine that is busy with other things does not add to it. */
+const cpuMs = (): number => process.cpuUsage().user / 1000;
+
 let harness: Harness | undefined;
 afterEach(async () => {
   await harness?.end();
@@ -210,13 +213,13 @@ testWithProc(
     expect((await service.get('/health')).json).toMatchObject({ backend: { connected: true } });
     expect(service.output).not.toMatch(/uncaught|unhandled|"level":"fatal"/i);
     // A request that says more is to come is given up after 10 s (decision E7).
-    await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4), 25_000);
+    await eventually(() => expect(openFiles(pid)).toBeLessThanOrEqual(handles + 4));
     const row = harness.database.message({ chat: 1, text: 'after all that', handle_id: 1 });
     await eventually(async () =>
       expect((await service.get(`/events?after=${row - 1}`)).text).toContain('after all that'),
     );
   },
-  REQUESTS * 20 + 60_000,
+  REQUESTS * 20 + 120_000,
 );
 
 test(`${BLOBS} mutated blobs through the decoder of attributedBody: never throws, never hangs`, () => {
@@ -229,9 +232,9 @@ test(`${BLOBS} mutated blobs through the decoder of attributedBody: never throws
   let read = 0;
   for (let count = 0; count < BLOBS; count += 1) {
     const blob = dice.mutate(dice.of(blobs), 8);
-    const started = performance.now();
+    const started = cpuMs();
     if (decodeAttributedBody(blob) !== undefined) read += 1;
-    slowestMs = Math.max(slowestMs, performance.now() - started);
+    slowestMs = Math.max(slowestMs, cpuMs() - started);
   }
   console.log(`seed ${seed}: ${read} of ${BLOBS} gave a text, the slowest took ${slowestMs.toFixed(1)} ms`);
   expect(slowestMs).toBeLessThan(1000);

@@ -66,7 +66,7 @@ async function latencies(): Promise<Latency> {
     await wait(EVERY_MS);
   }
   const written = harness.rowsAfter(first);
-  await waitFor(() => receivers.every((receiver) => rowsOf(receiver).at(-1) === written.at(-1)), 5000);
+  await waitFor(() => receivers.every((receiver) => rowsOf(receiver).at(-1) === written.at(-1)));
   for (const receiver of receivers) {
     expect(compare(written, rowsOf(receiver))).toEqual({ lost: [], repeats: 0, outOfOrder: 0, unknown: [] });
   }
@@ -96,7 +96,7 @@ test(
     // On a busy machine a comparison of so few rows would say nothing.
     if (isLong) expectUnchanged(alone, beside);
   },
-  PAIRS * 2 * ROWS * EVERY_MS * 2 + 60_000,
+  PAIRS * 2 * ROWS * EVERY_MS * 2 + 120_000,
 );
 
 test('a receiver that is down: what was written meanwhile is delivered or recorded as dropped, in order', async () => {
@@ -110,7 +110,7 @@ test('a receiver that is down: what was written meanwhile is delivered or record
   const receiver = await Receiver.start(undefined, port);
   disposals.push(() => receiver.close());
   const written = harness.rowsAfter(first);
-  await eventually(() => expect(rowsOf(receiver).at(-1)).toBe(written.at(-1)), 30_000);
+  await eventually(() => expect(rowsOf(receiver).at(-1)).toBe(written.at(-1)));
   const records = (await harness.service.get(`/webhooks/${id}/deliveries`)).json as DeliveryRecord[];
   const dropped = records.filter(({ outcome }) => outcome === 'dropped').map((record) => record.row_id);
   const arrived = rowsOf(receiver);

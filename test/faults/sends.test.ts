@@ -123,5 +123,5 @@ test(
     }
     console.log(`${RANDOM_KILLS} kills, ${2 * RANDOM_KILLS} keys: ${JSON.stringify(count)}`);
   },
-  RANDOM_KILLS * 10_000 + 30_000,
+  RANDOM_KILLS * 10_000 + 120_000,
 );

@@ -87,4 +87,4 @@ test('the service killed while it holds an event, after a rotation, and while it
   await eventually(async () => expect(await statusOf(dropping)).toMatchObject({ dropped: 0, behind: 0 }));
   await eventually(() => expect([...new Set(rowsOf(receiver))]).toEqual([...written, next]));
   expect(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(ROWS + 1);
-}, 120_000);
+});

@@ -48,7 +48,8 @@ describeWithNats('webhooks at two hubs, with the rights of hubs alone', () => {
     await server.stop();
   });
 
-  const start = (): Promise<HubFixture> => HubFixture.start([server.url], fleet, undefined, quickClock(5));
+  const clock = quickClock(5);
+  const start = (): Promise<HubFixture> => HubFixture.start([server.url], fleet, undefined, clock);
 
   async function call(hub: number, method: string, path: string, body?: Body): Promise<Response> {
     return fetch(`${hubs[hub]?.api}/webhooks${path}`, {

@@ -87,6 +87,11 @@ describeWithNats('hubs ask and send', () => {
 
   test('each question gets what the local API answers', async () => {
     for (const body of ['a', 'b', 'c', 'd', 'e']) await order(`seed-${body}`, { recipient: '+15550100', body });
+    // Their statuses still change; two answers are compared once they no longer do.
+    await eventually(async () => {
+      const sent = (await mac.get('/messages?limit=5')) as readonly { readonly status: string }[];
+      expect(sent.map(({ status }) => status)).toEqual(Array(5).fill('read'));
+    });
     const list = { order: 'desc', limit: 2, offset: 0 } as const;
     const [page, chats] = [
       await question('listMessages', list),

@@ -78,7 +78,7 @@ async function startN8n(service: Service): Promise<string> {
   await waitFor(() => {
     if (child.exitCode !== null) throw new Error(`n8n ended with ${child.exitCode}: ${output}`);
     return output.includes('Editor is now accessible');
-  }, 120_000);
+  });
   return `http://127.0.0.1:${port}/webhook/messages`;
 }
 

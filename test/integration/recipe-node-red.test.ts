@@ -49,7 +49,7 @@ async function startNodeRed(service: Service): Promise<string> {
   await waitFor(() => {
     if (child.exitCode !== null) throw new Error(`Node-RED ended with ${child.exitCode}: ${output}`);
     return output.includes('Started flows');
-  }, 60_000);
+  });
   return `http://127.0.0.1:${port}/postern`;
 }
 

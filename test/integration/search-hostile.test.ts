@@ -80,7 +80,7 @@ test(`${QUERIES} random queries: no error, and exactly the messages that a look 
   }
   finder.close();
   expect(asked).toBeGreaterThan(QUERIES / 10);
-}, 120_000);
+});
 
 describe('rows as no Messages writes them', () => {
   test('neither stop the index nor hide the others', async () => {
@@ -150,7 +150,7 @@ describe('rows as no Messages writes them', () => {
     expect(await find('word')).toEqual([]);
     expect(ids(await find('xxx*'))).toEqual([rows.one]);
     expect(bodies(await find('')).length).toBe(56 - 1);
-  }, 60_000);
+  });
 
   test('that all have one date', async () => {
     const { fixture, start, complete, page, ask } = create();

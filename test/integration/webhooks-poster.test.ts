@@ -179,8 +179,8 @@ describe('a failed post', () => {
       );
     });
     const result = await newPoster().send(post(url)).result;
+    // An answer, and not a time limit that passed.
     expect(result).toMatchObject({ outcome: 'failed', attempts: 3, status: 101, error: 'The receiver answered 101.' });
-    expect(result.durationMs).toBeLessThan(900);
     await eventually(() => expect(open).toBe(0));
   });
 
@@ -302,9 +302,9 @@ describe('an answer', () => {
         closed = true;
       });
     });
-    const result = await newPoster().send(post(url)).result;
+    // The limit of an attempt is far away, so it is not what ends the answer.
+    const result = await newPoster({ attemptTimeoutMs: 600_000 }).send(post(url)).result;
     expect(result).toMatchObject({ outcome: 'delivered', answer: 'and then' });
-    expect(result.durationMs).toBeLessThan(5000);
     await waitFor(() => closed);
   });
 

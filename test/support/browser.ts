@@ -38,7 +38,7 @@ export async function openPage(executablePath: string): Promise<{ readonly brows
   const browser = await chromium.launch({ executablePath, args: QUIET });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   return { browser, page };
 }
 

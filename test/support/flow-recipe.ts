@@ -41,7 +41,7 @@ export async function expectOneAnswerEach({ name, folder, refusal, start, closer
     const messages = (await service.get('/messages')).json as { body: string; is_from_me: boolean }[];
     return messages.filter(({ is_from_me: isOwn }) => isOwn).map(({ body }) => body);
   };
-  await eventually(async () => expect(await sent()).toEqual(['We are open from 9 to 5.']), 20_000);
+  await eventually(async () => expect(await sent()).toEqual(['We are open from 9 to 5.']));
   const forged = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -55,5 +55,5 @@ export async function expectOneAnswerEach({ name, folder, refusal, start, closer
   });
   // A third question, whose answer comes after whatever the repeats would have sent.
   await mac.command({ do: 'receive', from: ANA, text: 'And the opening hours on Sunday?' });
-  await eventually(async () => expect((await sent()).length).toBe(2), 20_000);
+  await eventually(async () => expect((await sent()).length).toBe(2));
 }

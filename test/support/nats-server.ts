@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
@@ -9,6 +9,7 @@ import { connect } from '@nats-io/transport-node';
 import { EVENTS } from '../../src/fleet/layout.ts';
 import { createFleet, createMac, DEFAULT_SIZE } from '../../src/fleet/streams.ts';
 import { waitFor } from './eventually.ts';
+import { freePort } from './service.ts';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
 
@@ -89,24 +90,18 @@ export class NatsServer {
 
   /** Starts it, again on the same port after `stop`. Resolves when JetStream answers. */
   async launch(): Promise<void> {
-    const portsFolder = mkdtempSync(join(this.#folder, 'ports-'));
+    if (this.#port < 0) this.#port = await freePort();
     mkdirSync(this.storeFolder, { recursive: true });
     const file = join(this.#folder, 'server.conf');
     const store = `jetstream { store_dir: ${JSON.stringify(this.storeFolder)} }`;
-    writeFileSync(
-      file,
-      `server_name: ${this.name}\nlisten: "127.0.0.1:${this.#port}"\nports_file_dir: ${JSON.stringify(portsFolder)}\n${store}\n${this.#config}\n`,
-    );
+    writeFileSync(file, `server_name: ${this.name}\nlisten: "127.0.0.1:${this.#port}"\n${store}\n${this.#config}\n`);
     const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#child = child;
     let output = '';
     child.stderr?.on('data', (chunk) => (output += String(chunk)));
-    const ports = join(portsFolder, `nats-server_${child.pid}.ports`);
     await waitFor(() => {
       if (child.exitCode !== null) throw new Error(`nats-server ended with ${child.exitCode}: ${output}`);
-      const [url = ''] = (JSON.parse(readFileSync(ports, 'utf8')) as { nats: string[] }).nats;
-      this.#port = Number(new URL(url).port);
-      return this.#port > 0 && output.includes('Server is ready');
+      return output.includes('Server is ready');
     });
   }
 

@@ -246,10 +246,16 @@ export class Listener {
   }
 }
 
+/**
+ * A port of loopback that nobody listens on. It is below those that a system gives to connections by itself (from
+ * 32768 on Linux, from 49152 on macOS), so that none of them takes it before it is used, or between two starts.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  return waitFor(async () => {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  });
 }

@@ -119,7 +119,7 @@ describe('no address, key, name or text is in the report', () => {
       }),
       { numRuns: 25 },
     );
-  }, 120_000);
+  });
 
   test('nor what is in files that another program may have written', async () => {
     const other = await StandInMac.start(USER);

@@ -17,6 +17,11 @@ export async function registerBundle(machine: Machine, layout: Layout): Promise<
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-f', layout.app]);
 }
 
+/** Removes the bundle from LaunchServices, before its files are gone: else macOS keeps the entry of a missing app. */
+export async function unregisterBundle(machine: Machine, layout: Layout): Promise<void> {
+  if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-u', layout.app]);
+}
+
 /** The cdhash that the permissions belong to as far as is known, also when the bundle is no longer there. */
 export async function knownCdhash(machine: Machine, layout: Layout): Promise<string | null> {
   if (existsSync(layout.knownCdhash)) return readFileSync(layout.knownCdhash, 'utf8').trim();
@@ -58,19 +63,30 @@ function remember(layout: Layout, cdhash: string | null): void {
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);
   const failures: string[] = [];
-  for (const [service, title] of Object.entries(SERVICES)) {
-    const result = await machine.run('tccutil', ['reset', service, BUNDLE_ID]);
-    if (result.code === 0) continue;
-    const isUnknown = `${result.stdout}${result.stderr}`.includes('-10814');
-    const reason = isUnknown
-      ? 'macOS does not know the app yet (-10814)'
-      : `tccutil ended with ${result.code ?? 'a signal'}`;
-    failures.push(`The old entry under ${title} could not be removed: ${reason}. ${manually(service)}`);
+  for (const service of ['SystemPolicyAllFiles', 'AppleEvents'] as const) {
+    const failure = await reset(machine, service);
+    if (failure !== null) failures.push(failure);
   }
   return failures;
 }
 
-function manually(service: string): string {
+/** Makes macOS forget its answer about Messages for Postern alone. Returns null, or what the person has to do. */
+export async function resetAutomation(machine: Machine, layout: Layout): Promise<string | null> {
+  await registerBundle(machine, layout);
+  return reset(machine, 'AppleEvents');
+}
+
+async function reset(machine: Machine, service: keyof typeof SERVICES): Promise<string | null> {
+  const result = await machine.run('tccutil', ['reset', service, BUNDLE_ID]);
+  if (result.code === 0) return null;
+  const isUnknown = `${result.stdout}${result.stderr}`.includes('-10814');
+  const reason = isUnknown
+    ? 'macOS does not know the app yet (-10814)'
+    : `tccutil ended with ${result.code ?? 'a signal'}`;
+  return `The old entry under ${SERVICES[service]} could not be removed: ${reason}. ${manually(service)}`;
+}
+
+function manually(service: keyof typeof SERVICES): string {
   return service === 'SystemPolicyAllFiles'
     ? 'In System Settings > Privacy & Security > Full Disk Access, select Postern if it is listed and click −.'
     : 'If macOS never asks about Messages, run: tccutil reset AppleEvents (it resets this answer for all apps).';

@@ -37,8 +37,7 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   await linkMenuPlugin(machine, layout);
   linkShellFiles(machine, layout);
   const { client, reason } = agent;
-  const missing =
-    client === undefined ? [] : await walkThroughPermissions(machine, layout, client, options.permissionsLimitMs);
+  const missing = client === undefined ? [] : await walkThroughPermissions(machine, layout, client, options);
   machine.stdout('');
   if (reason !== undefined) machine.stdout(`The agent was not asked for its permissions. ${reason}`);
   machine.stdout(missing.length === 0 ? `Postern is running at ${agent.place}` : stillMissing(missing));

@@ -16,6 +16,8 @@ export interface InstallOptions {
   readonly renewRuntime: boolean;
   /** How long to wait for the person to grant the permissions; 0 asks once. */
   readonly permissionsLimitMs: number;
+  /** Asks the person a question on the terminal. False where nobody can answer. */
+  readonly confirm: (question: string) => Promise<boolean>;
   readonly readSettings: (configDir: string) => Settings;
   readonly packages?: Readonly<Record<string, NodePackage>>;
 }

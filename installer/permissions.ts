@@ -1,7 +1,9 @@
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
 import type { PermissionReport } from '../src/domain/ports/permissions.ts';
+import { resetAutomation } from './grants.ts';
 import type { Layout } from './layout.ts';
 import { type Machine, pause } from './machine.ts';
+import type { InstallOptions } from './options.ts';
 
 type Name = PermissionReport['name'];
 
@@ -40,28 +42,26 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
 
 /** Never faster than the once a second that leaves the request limit (60 a minute) to the person's own programs. */
 const POLL_MS = 5_000;
-/** A little longer than the 600 s that the question waits for the person. */
-const DIRECT_QUESTION_LIMIT_MS = 620_000;
 
 /**
  * Has the agent look for its permissions until it has both, telling the person what to click, for at most
- * `limitMs`. Returns those still missing. The agent must look itself: macOS judges the program that asks.
+ * `permissionsLimitMs`. Returns those still missing. Nothing but the agent asks Messages: macOS asks in the name of the
+ * program that is responsible, which for a child of this terminal is the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,
   layout: Layout,
   client: PosternClient,
-  limitMs: number,
+  { permissionsLimitMs, confirm }: Pick<InstallOptions, 'permissionsLimitMs' | 'confirm'>,
 ): Promise<readonly Name[]> {
-  const end = machine.clock.monotonic() + limitMs;
-  const guide = new Guide(machine, layout);
+  const end = machine.clock.monotonic() + permissionsLimitMs;
+  const guide = new Guide(machine, layout, confirm);
   machine.stdout('Asking the agent which permissions it has. macOS may ask you something: look at the screen.');
   for (;;) {
     const pauseMs = await look(client, guide);
     const { missing } = guide;
     if (missing.length === 0 || machine.clock.monotonic() >= end) return missing;
-    if (guide.canAskDirectly()) await guide.askDirectly();
-    else await pause(machine.clock, pauseMs);
+    if (!(await guide.letAskAgain())) await pause(machine.clock, pauseMs);
   }
 }
 
@@ -90,11 +90,13 @@ class Guide {
   readonly #layout: Layout;
   readonly #reports = new Map<Name, PermissionReport>();
   readonly #openedPanes = new Set<Name>();
-  #askedDirectly = false;
+  readonly #confirm: InstallOptions['confirm'];
+  #wasReset = false;
 
-  constructor(machine: Machine, layout: Layout) {
+  constructor(machine: Machine, layout: Layout, confirm: InstallOptions['confirm']) {
     this.#machine = machine;
     this.#layout = layout;
+    this.#confirm = confirm;
   }
 
   get missing(): readonly Name[] {
@@ -115,22 +117,29 @@ class Guide {
     if (detail !== '' && detail !== before?.detail) this.#machine.stdout(`  ${detail}`);
   }
 
-  /** True when macOS refused without a dialog, which it does to some programs that the person did not start. */
-  canAskDirectly(): boolean {
-    return !this.#askedDirectly && this.#reports.get('automation')?.reason === 'no_dialog';
+  /**
+   * After a refusal without a dialog, which most often is an earlier "Don't Allow": makes macOS forget it, once and only
+   * if the person agrees. True when the agent may ask again; otherwise the switch itself is shown.
+   */
+  async letAskAgain(): Promise<boolean> {
+    if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;
+    if (!this.#wasReset && (await this.#forgetAnswer())) return true;
+    await this.#openPane('automation');
+    return false;
   }
 
-  /** Starts the bundle's program from this terminal to put the question: in the person's session macOS shows it. */
-  async askDirectly(): Promise<void> {
-    this.#askedDirectly = true;
-    const { executable, main } = this.#layout;
-    this.#machine.stdout('  macOS refused without asking you. Asking again from this terminal: look at the screen.');
-    const asked = await this.#machine.run(executable, [main, 'ask-automation'], {
-      timeoutMs: DIRECT_QUESTION_LIMIT_MS,
-    });
+  async #forgetAnswer(): Promise<boolean> {
+    this.#wasReset = true;
     this.#machine.stdout(
-      asked.code === 0 ? '  Allowed. Checking with the agent.' : '  That did not help. The agent goes on asking.',
+      '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps of an earlier installation.',
     );
+    if (!(await this.#confirm('  Forget that answer, for Postern alone, so that macOS asks again? [y/N] '))) {
+      this.#machine.stdout('  It stays. Switch on Messages below Postern in the window that opens.');
+      return false;
+    }
+    const failure = await resetAutomation(this.#machine, this.#layout);
+    this.#machine.stdout(failure === null ? '  The agent asks again: look at the screen.' : `  ${failure}`);
+    return failure === null;
   }
 
   #explain(name: Name): void {

@@ -4,7 +4,9 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readFileSync,
   readlinkSync,
+  realpathSync,
   rmdirSync,
   rmSync,
   symlinkSync,
@@ -39,7 +41,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
     const link = join(prefix, name);
     try {
       if (isForeign(link, target)) {
-        machine.stdout(`${link} is not ours, so it stays as it is.`);
+        if (npmPackageOf(link) === undefined) machine.stdout(`${link} is not ours, so it stays as it is.`);
         continue;
       }
       mkdirSync(dirname(link), { recursive: true });
@@ -51,6 +53,7 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
   }
   const found = commandOnPath(machine);
   if (found?.isOurs === true) machine.stdout(`The command: postern (${found.path})`);
+  else if (found?.npmVersion !== undefined) machine.stdout(`The command: postern (${found.path}). ${OF_NPM}`);
   else machine.stdout(`The command: ${join(prefix, COMMAND)}. ${pathAdvice(machine, layout)}`);
   if (isOwn(prefix, machine)) {
     machine.stdout(
@@ -77,14 +80,35 @@ export function unlinkShellFiles(machine: Machine, layout: Layout): readonly str
   return left;
 }
 
+export interface FoundCommand {
+  readonly path: string;
+  /** True for the link that `make install` makes. */
+  readonly isOurs: boolean;
+  /** Version of the package, for the command that `npm install -g` linked. */
+  readonly npmVersion: string | undefined;
+}
+
 /** The `postern` that a shell finds. */
-export function commandOnPath({
-  path,
-  home,
-}: Machine): { readonly path: string; readonly isOurs: boolean } | undefined {
+export function commandOnPath({ path, home }: Machine): FoundCommand | undefined {
   const { command } = layoutOf(home);
   const found = path.map((folder) => join(folder, 'postern')).find((file) => existsSync(file));
-  return found === undefined ? undefined : { path: found, isOurs: found === command || !isForeign(found, command) };
+  if (found === undefined) return undefined;
+  return { path: found, isOurs: found === command || !isForeign(found, command), npmVersion: npmPackageOf(found) };
+}
+
+/** What to know about a command that npm installed. */
+export const OF_NPM = 'It is that of npm. After each `npm install -g`, run: postern install';
+
+/** The version of the package of npm that a link leads into; undefined for every other file. */
+function npmPackageOf(link: string): string | undefined {
+  try {
+    const [, root] = /^(.*\/node_modules\/postern)\//.exec(realpathSync(link)) ?? [];
+    if (root === undefined) return undefined;
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version?: unknown };
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** How `postern` gets onto the PATH. */

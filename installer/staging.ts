@@ -31,7 +31,7 @@ export async function stageFolder(
     await fill(path);
   } catch (error) {
     discard();
-    throw explained(error, destination);
+    throw writeFailure(error, destination);
   }
   return {
     path,
@@ -41,7 +41,7 @@ export async function stageFolder(
         moveIfThere(destination, old);
         renameSync(path, destination);
       } catch (error) {
-        throw explained(error, destination);
+        throw writeFailure(error, destination);
       }
     },
     isPlaced: () => !existsSync(path),
@@ -75,9 +75,12 @@ export function writeWhole(path: string, content: string | Uint8Array, mode: num
     renameSync(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
-    throw explained(error, path);
+    throw writeFailure(error, path);
   }
 }
+
+const APP_MANAGEMENT =
+  ' If it is yours: another program made Postern.app, and macOS protects it. Switch your terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made it.';
 
 function moveIfThere(path: string, to: string): void {
   try {
@@ -87,7 +90,11 @@ function moveIfThere(path: string, to: string): void {
   }
 }
 
-function explained(error: unknown, path: string): unknown {
+/**
+ * Returns the AppError that says why a path could not be written, or the error itself. EPERM is also how macOS 13 and
+ * newer refuses to change an app that another terminal made (App Management); EACCES is about owners alone.
+ */
+export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new AppError('disk_full', `The disk is full: ${path} could not be written.`, {
@@ -97,7 +104,7 @@ function explained(error: unknown, path: string): unknown {
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new AppError('not_writable', `${path} cannot be written.`, {
-      hint: `Look at who owns ${dirname(path)}; an earlier run with sudo may have left it to root.`,
+      hint: `Look at who owns ${dirname(path)}; an earlier run with sudo may have left it to root.${code === 'EPERM' ? APP_MANAGEMENT : ''}`,
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { errorCode } from '../src/domain/errors.ts';
 import { writeWhole } from './staging.ts';
@@ -50,16 +50,25 @@ export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFa
   return failures;
 }
 
-/** Writes a file; undone, the file is what it was before. One that was not there stays: the old version may need it. */
+/**
+ * Writes a file, unless it already is as wanted: macOS may announce a rewritten property list as a new background
+ * item. Undone, the file is what it was before. One that was not there stays: the old version may need it.
+ */
 export function writeFileStep(path: string, content: string, mode: number): Step {
   const before = readIfPresent(path);
   return {
     name: `write ${basename(path)}`,
-    run: () => writeWhole(path, content, mode),
+    run() {
+      if (readIfPresent(path) !== content || modeOf(path) !== mode) writeWhole(path, content, mode);
+    },
     undo() {
       if (before !== undefined && readIfPresent(path) !== before) writeWhole(path, before, mode);
     },
   };
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
 }
 
 function readIfPresent(path: string): string | undefined {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readStagedFoldersInUse } from '../src/chatdb/attachment-files.ts';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 import { Launchd } from '../src/mac/launchd.ts';
-import { resetPermissions } from './grants.ts';
+import { resetPermissions, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
@@ -29,6 +29,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
   left.push(...unlinkShellFiles(machine, layout));
   // Before the bundle is removed: tccutil finds it by its identifier.
   if (purge) left.push(...(await forgetPermissions(machine, layout)));
+  await unregisterBundle(machine, layout);
 
   const code = [
     layout.plist,

@@ -20,6 +20,7 @@ import type { IncludeSet } from './domain/include.ts';
 import { rowOffset } from './domain/offset.ts';
 import type { FleetAgent } from './fleet/agent/agent.ts';
 import { HttpServer } from './http/server.ts';
+import { excludeFromBackups } from './mac/backup-exclusion.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
@@ -148,6 +149,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       },
       feed,
       messages: chatLog,
+      onOpened: host.platform === 'darwin' ? (path) => void excludeFromBackups(host.run, path) : undefined,
       clock,
       log,
     });

@@ -35,7 +35,10 @@ async function run(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (isAppError(error) && error.code === 'sqlite_missing') {
-      context.stderr(`Postern does not start: ${error.message}`, `  ${error.hint ?? ''}`);
+      context.stderr(
+        `Postern does not start: ${error.message}`,
+        ...(error.hint === undefined ? [] : [`  ${error.hint}`]),
+      );
       return EXIT.config;
     }
     if (!isCommanderError(error)) throw error;

@@ -1,5 +1,6 @@
 // Packs dist/ into one file that npm installs without a compiler and without asking for anything else:
-// release/postern-VERSION.tgz, and the Homebrew formula that installs it. The native library of SQLite is that of this machine; elsewhere Node's own takes its place.
+// release/postern-VERSION.tgz, and the Homebrew formula that installs it. It holds no program of any system: SQLite is the
+// one in Node. Node 20 has none and only runs `postern/client`, for which `engines` allows it.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,9 +16,6 @@ const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd',
 /** Of each package that is not in the bundle, what is loaded. */
 const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
-  'better-sqlite3': ['lib', 'LICENSE', 'build/Release/better_sqlite3.node'],
-  bindings: ['bindings.js', 'LICENSE.md'],
-  'file-uri-to-path': ['index.js', 'LICENSE'],
 };
 /** Types for programs in TypeScript, and what only a debugger reads. */
 const LEFT_OUT = /\.(?:tgz|mcpb|map)$|(?<!\/client\/[^/]*|\/domain\/.*)\.d\.ts$/;

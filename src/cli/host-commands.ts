@@ -37,13 +37,6 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .addHelpText('after', examples('postern run'))
     .action(runs(async (command) => (await import('./commands/run.ts')).run(command.optsWithGlobals(), context)));
   program
-    .command('ask-automation', { hidden: true })
-    .description('Ask macOS in the foreground whether this program may control Messages; exits with 1 if not.')
-    .addHelpText('after', examples('postern ask-automation'))
-    .action(
-      runs(async (command) => (await import('./ask-automation.ts')).askAutomation(command.optsWithGlobals(), context)),
-    );
-  program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')

@@ -84,7 +84,7 @@ function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
 const REFUSAL =
   'Messages may not be controlled. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
 const NO_DIALOG =
-  'macOS refused at once: nobody was asked now. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` again at the Mac itself, which asks in another way.';
+  'macOS refused at once: nobody was asked now. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
 const NO_ANSWER =
   'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, its question is gone: ask again.';
 

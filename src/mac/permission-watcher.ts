@@ -3,8 +3,11 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import { commandRunner } from '../runtime/command.ts';
 
-/** Between two looks of a fresh process. */
+/** Between two looks of a fresh process: each starts a Node and asks tccd. */
 const LOOK_EVERY_MS = 5000;
+/** After so long nobody is at the Mac who would notice the difference. */
+const SLOW_AFTER_MS = 600_000;
+const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;
 
 export interface PermissionWatcherOptions {
@@ -25,6 +28,7 @@ export interface PermissionWatcherOptions {
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;
   #isAway = false;
+  #awaySinceMs = 0;
   #isClosed = false;
   #cancel: Cancel | undefined;
 
@@ -36,6 +40,7 @@ export class PermissionWatcher {
     if (isAway === this.#isAway || this.#isClosed) return;
     this.#isAway = isAway;
     this.#cancel?.();
+    this.#awaySinceMs = this.#options.clock.monotonic();
     if (isAway) this.#again();
   }
 
@@ -46,7 +51,9 @@ export class PermissionWatcher {
   }
 
   #again(): void {
-    this.#cancel = this.#options.clock.after(LOOK_EVERY_MS, () => void this.#look());
+    const { clock } = this.#options;
+    const isSlow = clock.monotonic() - this.#awaySinceMs >= SLOW_AFTER_MS;
+    this.#cancel = clock.after(isSlow ? LOOK_SLOWLY_EVERY_MS : LOOK_EVERY_MS, () => void this.#look());
   }
 
   async #look(): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The terms of Messages' scripting dictionary that a script may use, as `sdef /System/Applications/Messages.app`
+ * The terms of Messages' scripting dictionary that a script may use, as the .sdef file in Messages.app
  * names them. Sources: the dictionary of macOS 26.5.2, and a report of the one of 27.0, which names the same classes.
  */
 export const MESSAGES_TERMS = {

@@ -73,9 +73,14 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 }
 
 function missing(cause: unknown): AppError {
+  const node = `Node ${process.versions.node}`;
+  // What npm installed has no sources to build the library from.
+  if (import.meta.url.includes('/node_modules/postern/')) {
+    return new AppError('sqlite_missing', `${node} has no SQLite of its own: use Node 22.16 or newer.`, { cause });
+  }
   return new AppError(
     'sqlite_missing',
-    `Node ${process.versions.node} has no SQLite of its own, and the library better-sqlite3 could not be built here.`,
+    `${node} has no SQLite of its own, and the library better-sqlite3 could not be built here.`,
     {
       hint: 'Install Node 22.16 or newer; or a C++ compiler (on a Mac: xcode-select --install), then run: npm ci',
       cause,

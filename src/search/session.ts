@@ -30,6 +30,8 @@ export interface SessionParts {
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
+  /** Called with the path whenever the index was opened, which may have made a new file. */
+  readonly onOpened?: ((path: string) => void) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,6 +56,7 @@ export class Session {
     const sqlite = openCurrent(parts);
     this.#sqlite = sqlite;
     const { path, source, writer, clock } = parts;
+    parts.onOpened?.(path);
     this.#about = new About(sqlite);
     this.#pace = new Pace(clock);
     const documents = documentsOf(sqlite);

@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -129,23 +127,5 @@ describe('the question whether Postern may control Messages', () => {
     await check;
     await eventually(async () => expect((await dialog()).isOpen).toBe(false));
     await service.launch();
-  });
-
-  test.each([
-    [true, 0, /may be controlled/],
-    [false, 1, /switch on Messages below Postern/],
-  ])('can be asked in the foreground: allowed %s', async (isAllowed, exitCode, words) => {
-    await mac.command({ do: 'behave', automation: 'asks' });
-    const asked = postern(['ask-automation', '--config-dir', service.configFolder]);
-    await waitFor(async () => (await dialog()).isOpen);
-    await mac.command({ do: 'answer', isAllowed });
-    const ended = await asked;
-    expect([ended.exitCode, ended.stderr]).toEqual([exitCode, '']);
-    expect(ended.stdout).toMatch(words);
-  });
-
-  test('cannot be asked where there is no osascript', async () => {
-    const ended = await postern(['ask-automation', '--config-dir', join(service.configFolder, 'none')]);
-    expect([ended.exitCode, ended.stdout]).toEqual([1, 'osascript could not be run (ENOENT).\n']);
   });
 });

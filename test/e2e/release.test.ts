@@ -48,12 +48,6 @@ async function named(url: string, host: string): Promise<number | undefined> {
   return answer.statusCode;
 }
 
-/** Node 20 takes the native library that is packed, Node 22 its own SQLite when that library is for another. */
-const runtimes = [
-  ['this Node', process.execPath, 'better-sqlite3'],
-  ['Node 22', node22, 'node:sqlite'],
-] as const;
-
 const CONTAINER = readFileSync(join(ROOT, 'installer/packages/Containerfile'), 'utf8');
 const [, ...inContainer] = JSON.parse(/^CMD (.+)$/m.exec(CONTAINER)?.[1] ?? '[]') as readonly string[];
 
@@ -76,31 +70,76 @@ testIf(hasRuby, 'needs ruby')('Ruby can parse the formula, which names this very
   expect(text).not.toContain('@');
 });
 
-test.each(runtimes)('the demo of the release serves its pages and events on %s', async (name, node, library) => {
-  if (node === undefined) return;
-  const folder = join(root, name.replace(' ', '-'));
-  const demo = spawn(node, [postern, ...inContainer, '--dir', folder, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...BARE_ENVIRONMENT, HOME: root },
-  });
-  let output = '';
-  demo.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  try {
-    await eventually(() => expect(output).toContain(`"sqlite":"${library}"`));
-    const url = /"url":"([^"]+)"/.exec(output)?.[1] ?? '';
-    const { stdout: key } = spawnSync(node, [postern, 'config', 'key', '--config-dir', folder], { encoding: 'utf8' });
-    const headers = { 'x-api-key': key.trim() };
-    const health = await named(`${url}/api/v1/health`, 'container.example');
-    expect(health).toBe(200);
-    for (const page of ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
-      expect([page, (await fetch(`${url}/${page}`)).status]).toEqual([page, 200]);
-    }
-    const events = await fetch(`${url}/api/v1/events?after=0&wait=20`, { headers });
-    expect(await events.json()).toEqual(
-      expect.arrayContaining([expect.objectContaining({ type: 'message.received' })]),
-    );
-  } finally {
-    demo.kill('SIGTERM');
-    await once(demo, 'exit');
-  }
+/** Those whose SQLite the release can use; Node 20 has none. */
+const runtimes = [...new Set([process.execPath, node22])]
+  .filter((node) => node !== undefined)
+  .map((node) => ({
+    node,
+    version: spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout.trim(),
+  }))
+  .map((runtime) => ({ ...runtime, hasSqlite: !/^(?:20|21)\./.test(runtime.version) }));
+
+test('it holds no program of any system', () => {
+  const { stdout } = spawnSync('tar', ['-tzf', TARBALL], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  const files = stdout.split('\n');
+  expect(files).toContain('package/project/dist/main.js');
+  expect(files.filter((file) => /\.(?:node|dylib|so|dll|exe)$|node_modules\/better-sqlite3/.test(file))).toEqual([]);
 });
+
+test.each(runtimes)('its typed client works on Node $version', ({ node }) => {
+  const program = `import { PosternClient } from 'postern/client';
+    const client = new PosternClient({ url: 'http://127.0.0.1:9', key: 'k' });
+    const error = await client.health().catch((reason) => reason);
+    console.log(error.code);`;
+  const { stdout, stderr } = spawnSync(node, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    cwd: join(prefix, 'lib'),
+  });
+  expect([stdout, stderr]).toEqual(['unreachable\n', '']);
+});
+
+const [withoutSqlite] = runtimes.filter(({ hasSqlite }) => !hasSqlite);
+
+testIf(withoutSqlite !== undefined, 'needs a Node before 22')(
+  'on a Node that has no SQLite it says so in one sentence and ends',
+  () => {
+    const { node = '', version: number } = withoutSqlite ?? {};
+    const demo = spawnSync(node, [postern, 'demo', '--dir', join(root, 'none')], { encoding: 'utf8' });
+    const sentence = `Node ${number} has no SQLite of its own: use Node 22.16 or newer.`;
+    expect([demo.status, demo.stdout, demo.stderr]).toEqual([78, '', `Postern does not start: ${sentence}\n`]);
+  },
+);
+
+const [withSqlite] = runtimes.filter(({ hasSqlite }) => hasSqlite);
+
+testIf(withSqlite !== undefined, 'needs a Node with SQLite')(
+  'the demo of the release serves its pages and events on a Node with SQLite',
+  async () => {
+    const { node = '', version: number } = withSqlite ?? {};
+    const folder = join(root, `demo-${number}`);
+    const demo = spawn(node, [postern, ...inContainer, '--dir', folder, '--port', '0'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...BARE_ENVIRONMENT, HOME: root },
+    });
+    let output = '';
+    demo.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    try {
+      await eventually(() => expect(output).toContain(`"sqlite":"node:sqlite"`));
+      const url = /"url":"([^"]+)"/.exec(output)?.[1] ?? '';
+      const { stdout: key } = spawnSync(node, [postern, 'config', 'key', '--config-dir', folder], { encoding: 'utf8' });
+      const headers = { 'x-api-key': key.trim() };
+      const health = await named(`${url}/api/v1/health`, 'container.example');
+      expect(health).toBe(200);
+      for (const page of ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json']) {
+        expect([page, (await fetch(`${url}/${page}`)).status]).toEqual([page, 200]);
+      }
+      const events = await fetch(`${url}/api/v1/events?after=0&wait=20`, { headers });
+      expect(await events.json()).toEqual(
+        expect.arrayContaining([expect.objectContaining({ type: 'message.received' })]),
+      );
+    } finally {
+      demo.kill('SIGTERM');
+      await once(demo, 'exit');
+    }
+  },
+);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
@@ -61,6 +61,8 @@ describe('an update that fails after the old agent was told to stop', () => {
     async (what) => {
       const mac = await installed();
       const path = mac.layout[what];
+      // As another version wrote it: what is the same already is not written.
+      if (what !== 'current') appendFileSync(path, '\n');
       const before = readFileSync(what === 'current' ? mac.layout.main : path);
       const obstacle = join(dirname(path), `.${path.split('/').at(-1)}.new`);
       mkdirSync(obstacle);
@@ -278,6 +280,15 @@ describe('an uninstallation', () => {
     expect(existsSync(mac.layout.caches)).toBe(false);
     await uninstall(mac.machine(), { purge: true });
     expect(mac.said.join('\n')).toContain('select it there and click −');
+  });
+
+  test('takes the app out of the register of LaunchServices, while its files are still there', async () => {
+    const mac = await installed();
+    expect(mac.read('launch-services.json')).toContain('local.postern');
+    await uninstall(mac.machine(), { purge: true });
+    expect(JSON.parse(mac.read('launch-services.json'))).toEqual({});
+    const calls = mac.asked.map(([name, option]) => `${name} ${option}`);
+    expect(calls.lastIndexOf('lsregister -u')).toBeGreaterThan(calls.lastIndexOf('tccutil reset'));
   });
 
   test('with --purge says when an entry could not be removed', async () => {

@@ -118,6 +118,20 @@ describe('a first installation', () => {
 });
 
 describe('a second installation', () => {
+  test('leaves an unchanged property list as it is, which macOS could announce as a new background item', async () => {
+    const mac = await newMac();
+    await install(mac.machine(), mac.options());
+    const { ino } = statSync(mac.layout.plist);
+    await install(mac.machine(), mac.options());
+    expect(statSync(mac.layout.plist).ino).toBe(ino);
+    chmodSync(mac.layout.plist, 0o666);
+    await install(mac.machine(), mac.options());
+    expect(statSync(mac.layout.plist).mode & 0o777).toBe(0o644);
+    writeFileSync(mac.layout.plist, 'damaged');
+    await install(mac.machine(), mac.options());
+    expect(readFileSync(mac.layout.plist, 'utf8')).toContain('local.postern.agent');
+  });
+
   test('keeps the bundle byte for byte, and so its permissions', async () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());

@@ -79,25 +79,71 @@ describe('the permissions', () => {
     expect(mac.said).toContain('  No permission to open the Messages database.');
   });
 
-  test.each(['allow', 'refuse'] as const)(
-    'refused without a dialog: asked once from the terminal (%s)',
-    async (directAnswer) => {
+  describe('an earlier "Don\'t Allow", which macOS answers at once', () => {
+    const RESET = ['tccutil', 'reset', 'AppleEvents', 'local.postern'];
+
+    /** Installs over an agent that was refused once. `tccutil` is what that program of this Mac ends with. */
+    async function refused(dialog: 'allow' | 'refuse' | 'none', agrees: boolean, tccutil = 0) {
       const mac = await newMac();
-      const asked: string[] = [];
-      mac.behave({
-        permissions: { full_disk_access: 'granted', automation: 'denied' },
-        reasons: { automation: 'no_dialog' },
-        directAnswer,
-      });
+      await install(mac.machine(), mac.options());
+      mac.keep('tcc.json', JSON.stringify({ SystemPolicyAllFiles: mac.cdhash, AppleEvents: 'refused' }));
+      mac.behave({ permissions: { full_disk_access: 'granted', automation: 'denied' }, dialog });
+      const [before, saidBefore] = [mac.asked.length, mac.said.length];
+      const questions: string[] = [];
+      const ran: string[] = [];
       const run: typeof mac.run = (command, args, options) => {
-        if (args.includes('ask-automation')) asked.push([command, ...args].join(' '));
-        return mac.run(command, args, options);
+        ran.push(command);
+        return command === 'tccutil' && tccutil !== 0
+          ? Promise.resolve({ code: tccutil, stdout: '', stderr: '', trouble: null })
+          : mac.run(command, args, options);
       };
-      await install(mac.machine({ run }), mac.options({ permissionsLimitMs: 60_000 }));
-      expect(asked).toEqual([`${mac.layout.executable} ${mac.layout.main} ask-automation`]);
-      expect(mac.said.includes('✓ Automation of Messages')).toBe(directAnswer === 'allow');
-    },
-  );
+      const confirm = (question: string): Promise<boolean> => {
+        questions.push(question);
+        ran.length = 0;
+        return Promise.resolve(agrees);
+      };
+      await install(mac.machine({ run }), mac.options({ permissionsLimitMs: 60_000, confirm }));
+      const asked = mac.asked.slice(before);
+      return {
+        questions: questions.length,
+        resets: asked.filter(([name]) => name === 'tccutil'),
+        panes: asked.filter(([name, url]) => name === 'open' && url?.endsWith('?Privacy_Automation')).length,
+        isGranted: mac.said.slice(saidBefore).includes('✓ Automation of Messages'),
+        said: mac.said.join('\n'),
+        /** Programs that the installer started after it had asked. */
+        ran: new Set(ran),
+      };
+    }
+
+    test('is forgotten once, for Postern alone, and the agent itself asks again', async () => {
+      const { ran, said, ...seen } = await refused('allow', true);
+      expect(seen).toEqual({ questions: 1, resets: [RESET], panes: 0, isGranted: true });
+      expect(said).toContain('It remembers a "Don\'t Allow"');
+      // A child of the terminal would ask in the name of the terminal.
+      expect([...ran].filter((program) => !program.endsWith('/lsregister'))).toEqual(['tccutil']);
+    });
+
+    test('leads to the pane where the switch is when macOS still does not ask', async () => {
+      const seen = await refused('none', true);
+      expect(seen).toMatchObject({ questions: 1, resets: [RESET], panes: 1, isGranted: false });
+    });
+
+    test('leads to the pane when the person says no again', async () => {
+      const seen = await refused('refuse', true);
+      expect(seen).toMatchObject({ questions: 1, resets: [RESET], panes: 1, isGranted: false });
+    });
+
+    test('stays when the person does not agree, and the pane is shown', async () => {
+      const seen = await refused('allow', false);
+      expect(seen).toMatchObject({ questions: 1, resets: [], panes: 1, isGranted: false });
+    });
+
+    test('that macOS does not forget is told with what to do, and the pane is shown', async () => {
+      const seen = await refused('allow', true, 70);
+      expect(seen).toMatchObject({ questions: 1, panes: 1, isGranted: false });
+      expect(seen.said).toContain('tccutil ended with 70');
+    });
+  });
 });
 
 describe('staged attachments', () => {

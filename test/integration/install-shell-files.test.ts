@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { linkShellFiles, unlinkShellFiles } from '../../installer/shell-files.ts';
@@ -59,6 +69,36 @@ test('without a folder on the PATH that may be written to, the line for the shel
   expect(found).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining('export PATH=') });
   unlinkShellFiles(machine, mac.layout);
   expect(existsSync(join(mac.home, '.local'))).toBe(false);
+});
+
+test('the postern of npm is recognized, stays, and is told to be brought together with the agent', async () => {
+  const { mac, prefix, machine } = await newMac(true);
+  // As npm links them (npm 10, with a prefix of Homebrew's Node).
+  const root = join(prefix, 'lib/node_modules/postern');
+  mkdirSync(join(root, 'project/dist'), { recursive: true });
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ name: 'postern', version: '0.2.0' }));
+  for (const file of ['main.js', 'postern.1']) writeFileSync(join(root, 'project/dist', file), 'npm', { mode: 0o755 });
+  mkdirSync(join(prefix, 'share/man/man1'), { recursive: true });
+  symlinkSync('../lib/node_modules/postern/project/dist/main.js', join(prefix, 'bin/postern'));
+  const page = join(prefix, 'share/man/man1/postern.1');
+  symlinkSync('../../../lib/node_modules/postern/project/dist/postern.1', page);
+
+  linkShellFiles(machine, mac.layout);
+  const said = mac.said.join('\n');
+  expect(said).not.toContain('is not ours');
+  expect(said).not.toContain('make install');
+  expect(said).toContain('After each `npm install -g`, run: postern install');
+  expect([readFileSync(join(prefix, 'bin/postern'), 'utf8'), readFileSync(page, 'utf8')]).toEqual(['npm', 'npm']);
+
+  const command = async () => (await macFindings(machine)).find(({ name }) => name === 'command');
+  mkdirSync(mac.layout.versions, { recursive: true });
+  symlinkSync('versions/0.1.0-a1b2c3-node127', mac.layout.current);
+  expect(await command()).toMatchObject({ state: 'warning', what_to_do: 'Run: postern install' });
+  unlinkSync(mac.layout.current);
+  symlinkSync('versions/0.2.0-a1b2c3-node127', mac.layout.current);
+  expect(await command()).toMatchObject({ state: 'ok' });
+  unlinkShellFiles(machine, mac.layout);
+  expect(existsSync(page)).toBe(true);
 });
 
 test('a postern of somebody else stays, when it is installed and when it is removed', async () => {

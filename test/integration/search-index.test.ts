@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { expressionOf } from '../../src/search/expression.ts';
 import { appleNs } from '../support/chat-fixture.ts';
@@ -184,4 +185,14 @@ describe('the answer', () => {
     const { page, ask } = await indexed('word');
     await expect(page(ask('word'), 5, 'x')).rejects.toMatchObject({ status: 400, code: 'invalid_cursor' });
   });
+});
+
+test('each file of the index is made known when it is opened, also one that takes the place of another', async () => {
+  const { opened, path, start, close, complete } = await indexed('words that Time Machine would keep');
+  expect(opened).toEqual([path]);
+  await close();
+  rmSync(path);
+  await start();
+  await complete();
+  expect(opened).toEqual([path, path]);
 });

@@ -33,7 +33,13 @@ export function reportOf(
   const machine = mac.machine({ run: withQuickNpm(run), platform });
   return macReport({
     version: '0.1.0',
-    probes: { machine, layout: mac.layout, scripts: join(mac.layout.current, 'dist/src'), port: mac.port },
+    probes: {
+      machine,
+      layout: mac.layout,
+      scripts: join(mac.layout.current, 'dist/src'),
+      port: mac.port,
+      messagesApp: mac.messagesApp,
+    },
     client: reportClient,
     findings: [{ name: 'agent', state: 'ok', sentence: 'It runs.', what_to_do: null }],
     prompt: true,

@@ -107,6 +107,7 @@ export function searchFixture() {
       const finder = new Finder(source);
       const writer = new IndexWriter(source);
       const found: { stale: number } = { stale: 0 };
+      const opened: string[] = [];
       const clock = new FakeClock();
       let search: RunningSearch | undefined;
       const current = (): RunningSearch => {
@@ -125,7 +126,7 @@ export function searchFixture() {
         return { ...ANYTHING, terms, excluded, hasAttachment, ...more };
       };
       return {
-        ...{ fixture, connection, path, feed, log, found, clock, ask, close },
+        ...{ fixture, connection, path, feed, log, found, opened, clock, ask, close },
         start: async (place = path): Promise<void> => {
           feed.last = { ...feed.last, rowId: new ChatLog(connection).newest().offset.rowId };
           search = await openSearch(true, {
@@ -133,6 +134,7 @@ export function searchFixture() {
             source,
             feed,
             messages: new ChatLog(connection),
+            onOpened: (file) => void opened.push(file),
             // Days pass as a test says, and everything else as it does.
             clock: { ...systemClock, now: () => clock.now() },
             log,

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'plist';
 import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { InstallOptions, Settings } from '../../installer/options.ts';
@@ -26,8 +27,8 @@ export interface GatewayBehaviour {
   readonly permissions: Readonly<Record<string, 'granted' | 'denied' | 'unknown'>>;
   readonly details?: Readonly<Record<string, string>>;
   readonly reasons?: Readonly<Record<string, PermissionReason>>;
-  /** What the person answers when Automation is asked for by a direct start of the program. */
-  readonly directAnswer?: 'allow' | 'refuse';
+  /** What the person does when macOS asks about Messages; `none`: it never asks. Takes the place of `permissions`. */
+  readonly dialog?: 'allow' | 'refuse' | 'none';
   /** Versions that end at once. */
   readonly broken?: readonly string[];
   /** Versions that change state.db at their start, so that older ones could not read it. */
@@ -59,11 +60,46 @@ export class StandInMac {
     this.home = join(this.folder, userName);
     this.layout = layoutOf(this.home);
     mkdirSync(join(this.home, 'Library'), { recursive: true });
+    this.#placeMessages();
     this.behave({ permissions: { full_disk_access: 'granted', automation: 'granted' } });
   }
 
   static async start(userName = 'jane', seed = 1): Promise<StandInMac> {
     return new StandInMac(userName, await freePort(), seed);
+  }
+
+  get messagesApp(): string {
+    return join(this.folder, 'System', 'Applications', 'Messages.app');
+  }
+
+  /**
+   * Messages with some of its dictionary on 26.5.2 (gaelic-ghost/spelunking), in the file that its Info.plist names.
+   * There is no `sdef` here: with the Command Line Tools alone it is a shim that only says that it requires Xcode.
+   */
+  #placeMessages(): void {
+    const contents = join(this.messagesApp, 'Contents');
+    mkdirSync(join(contents, 'Resources'), { recursive: true });
+    const element = (kind: string, names: readonly string[]): string[] =>
+      names.map((name) => `<${kind} name="${name}" code="ichX">`);
+    const dictionary = [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      ...element('command', ['send', 'login', 'logout']),
+      ...element('class', ['application', 'participant', 'account', 'chat', 'file transfer']),
+      ...element('property', ['id', 'name', 'handle', 'enabled', 'service type', 'description']),
+      ...element('enumerator', ['iMessage', 'SMS', 'RCS']),
+    ];
+    writeFileSync(
+      join(contents, 'Info.plist'),
+      build({ CFBundleIdentifier: 'com.apple.MobileSMS', OSAScriptingDefinition: 'Messages.sdef' }),
+    );
+    writeFileSync(join(contents, 'Resources', 'Messages.sdef'), dictionary.join('\n'));
+  }
+
+  /** Makes this macOS forget a word of Messages' dictionary. */
+  forgetWord(word: string): void {
+    this.keep('unknown-words', word);
+    const file = join(this.messagesApp, 'Contents', 'Resources', 'Messages.sdef');
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(new RegExp(`^.*name="${word}".*\n`, 'gm'), ''));
   }
 
   get environment(): Readonly<Record<string, string>> {
@@ -156,6 +192,7 @@ export class StandInMac {
       version: '0.1.0',
       renewRuntime: false,
       permissionsLimitMs: 60_000,
+      confirm: () => Promise.resolve(false),
       readSettings: (configDir) => readSettings(configDir, this.port),
       ...changes,
     };

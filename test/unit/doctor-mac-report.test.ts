@@ -81,7 +81,7 @@ describe('the report of a healthy installation', () => {
   });
 
   test('names the words that this macOS does not know', async () => {
-    mac.keep('unknown-words', 'participant');
+    mac.forgetWord('participant');
     try {
       const { keys } = await reportOf(mac);
       expect(keys.dictionary).toMatchObject({ found: { needed_missing: ['participant'] } });

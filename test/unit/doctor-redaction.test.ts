@@ -131,6 +131,7 @@ describe('no address, key, name or text is in the report', () => {
         layout: other.layout,
         scripts: ABSENT,
         port: 1,
+        messagesApp: '/nonexistent',
       };
       const { keys } = await reportOf(mac, { probes });
       expect(keys.recorded_cdhash).toEqual({ found: { cdhash: '…' } });

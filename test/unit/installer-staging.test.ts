@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { buildFolder, writeWhole } from '../../installer/staging.ts';
+import { buildFolder, writeFailure, writeWhole } from '../../installer/staging.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -36,6 +36,16 @@ describe('a disk that becomes full', () => {
     expect(readFileSync(join(app, 'program'), 'utf8')).toBe('old');
     expect(readdirSync(disk)).not.toContain('.postern-new');
   });
+});
+
+test.each([
+  // macOS 13 and newer, for an app of another terminal (Apple, App Management).
+  ['EPERM', true],
+  ['EACCES', false],
+])('%s names App Management: %s', (code, isNamed) => {
+  const failure = writeFailure({ code }, '/Users/jane/Applications/Postern.app');
+  expect(failure).toMatchObject({ code: 'not_writable', hint: expect.stringContaining('Look at who owns') });
+  expect((failure as { hint: string }).hint.includes('App Management')).toBe(isNamed);
 });
 
 describe('a folder that is built', () => {

@@ -53,6 +53,21 @@ describe('a permission that was just granted', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('a permission that nobody gives is looked for every 5 s, and after 10 minutes every minute', async () => {
+    const { clock, watch, left, granted } = setUp([...Array.from({ length: 124 }, () => false), true]);
+    watch.set({ isAway: true });
+    await clock.advance(600_000);
+    expect(left).toHaveLength(125 - 120);
+    await clock.advance(59_000);
+    expect(left).toHaveLength(5);
+    await clock.advance(241_000);
+    expect([left.length, granted()]).toEqual([0, 1]);
+    const again = setUp([false, false]);
+    again.watch.set({ isAway: true });
+    await again.clock.advance(10_000);
+    expect(again.left).toEqual([]);
+  });
+
   test.each([
     ['a database', true],
     ['no file', false],

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { signatureOf } from '../../../installer/app-bundle.ts';
-import { LABEL, layoutOf } from '../../../installer/layout.ts';
+import { LABEL, type Layout, layoutOf } from '../../../installer/layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
 import { Launchd } from '../../mac/launchd.ts';
@@ -88,9 +88,28 @@ function command(machine: Machine): Finding {
     const what = existsSync(layout.command) ? pathAdvice(machine, layout) : 'Run: make install';
     return finding('warning', 'command', 'postern is not on the PATH of this terminal.', what);
   }
+  const { npmVersion } = found;
+  if (npmVersion !== undefined) {
+    const installed = installedVersion(layout);
+    const sentence = `postern is ${found.path}, version ${npmVersion} of npm.`;
+    return installed === null || installed === npmVersion
+      ? ok('command', sentence)
+      : finding(
+          'warning',
+          'command',
+          `${sentence} The installed agent is version ${installed}.`,
+          'Run: postern install',
+        );
+  }
   return found.isOurs
     ? ok('command', `postern is ${found.path}.`)
     : finding('warning', 'command', `postern is ${found.path}, which is not the installed one.`, null);
+}
+
+/** Version of the code that the agent runs; null where there is none. */
+function installedVersion({ current }: Layout): string | null {
+  const isLinked = lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLinked ? (/^versions\/(\d+\.\d+\.\d+(?:-[a-z]+\.?\d*)?)-/.exec(readlinkSync(current))?.[1] ?? null) : null;
 }
 
 async function messages({ run }: Machine): Promise<Finding> {

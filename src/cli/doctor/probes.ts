@@ -16,13 +16,13 @@ export interface ProbeContext {
   /** Folder of the installed or running code that holds its AppleScripts. */
   readonly scripts: string;
   readonly port: number | null;
+  readonly messagesApp: string;
 }
 
 /** One key of the report. Nothing leaves it but numbers, values of closed sets, and known words. */
 type Probe = (context: ProbeContext) => Promise<Observation> | Observation;
 type Read = (result: CommandResult) => Readonly<Record<string, Json>>;
 
-const MESSAGES_APP = '/System/Applications/Messages.app';
 const LSREGISTER_LIMIT_MS = 90_000;
 const CDHASH = /[0-9a-f]{40}/;
 const VERSION = /\d+(?:\.\d+){1,3}/;
@@ -88,7 +88,7 @@ export const MAC_PROBES = {
     })),
   launch_services: launchServices,
   scripts_compile: compile,
-  dictionary: program('sdef', [MESSAGES_APP], ({ stdout }) => wordsIn(stdout)),
+  dictionary,
   messages_process: program('pgrep', ['-x', 'Messages'], ({ code }) => ({ is_running: code === 0 })),
   installed: ({ layout }) =>
     found({
@@ -201,6 +201,18 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
   } finally {
     rmSync(output, { recursive: true, force: true });
   }
+}
+
+/** The file itself: the program `sdef` is there with Xcode alone, and without any tools it opens a dialog. */
+async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Observation> {
+  const contents = join(messagesApp, 'Contents');
+  const args = ['-extract', 'OSAScriptingDefinition', 'xml1', '-o', '-', join(contents, 'Info.plist')];
+  const result = await machine.run('plutil', args, { timeoutMs: 15_000 });
+  if (result.trouble !== null) return absent(result.trouble);
+  const name = /<string>([\w.-]+\.sdef)<\/string>/.exec(result.stdout)?.[1];
+  return name === undefined
+    ? absent('missing')
+    : found(wordsIn(readFileSync(join(contents, 'Resources', name), 'utf8')));
 }
 
 function wordsIn(dictionary: string): Readonly<Record<string, Json>> {

@@ -18,6 +18,7 @@ export interface ReportCommandOptions extends DoctorOptions {
   readonly watch?: number;
 }
 
+const MESSAGES_APP = '/System/Applications/Messages.app';
 const WATCH_SECONDS = 30;
 /** A failed delivery is written into the row up to a minute later. */
 const WATCH_SECONDS_AFTER_SEND = 75;
@@ -40,7 +41,13 @@ export async function reportCommand(
   const findings = await examine({ ...options, prompt: false }, context, machine);
   const report = await macReport({
     version: context.version,
-    probes: { machine, layout: layoutOf(machine.home), scripts: scriptsFolder(), port: config?.server.port ?? null },
+    probes: {
+      machine,
+      layout: layoutOf(machine.home),
+      scripts: scriptsFolder(),
+      port: config?.server.port ?? null,
+      messagesApp: MESSAGES_APP,
+    },
     client:
       config !== undefined && socket !== undefined && 'path' in socket
         ? new PosternClient({ socketPath: socket.path, key: config.auth.apiKey })

@@ -10,12 +10,19 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const behaviour = () => JSON.parse(readFileSync(join(state, 'gateway.json'), 'utf8'));
 
-if (process.argv[2] === 'ask-automation') {
-  const { permissions, directAnswer, ...rest } = behaviour();
-  if (directAnswer !== 'allow') process.exit(1);
-  const allowed = { ...rest, permissions: { ...permissions, automation: 'granted' } };
-  writeFileSync(join(state, 'gateway.json'), JSON.stringify(allowed));
-  process.exit(0);
+/**
+ * What macOS answers the agent about Messages. TCC keeps a "Don't Allow" and answers at once from then on, whoever asks
+ * and after every restart, until `tccutil reset` (Apple TN3127; the 0.3 s are of macOS 26.5). `dialog` says what the
+ * person does; `none`: no dialog appears at all (reported of 27.0).
+ */
+function automation({ dialog, permissions, reasons }) {
+  if (dialog === undefined) return { state: permissions.automation, reason: reasons?.automation };
+  const path = join(state, 'tcc.json');
+  const tcc = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  if (tcc.AppleEvents === 'refused' || dialog === 'none') return { state: 'denied', reason: 'no_dialog' };
+  if (dialog === 'allow') return { state: 'granted' };
+  writeFileSync(path, JSON.stringify({ ...tcc, AppleEvents: 'refused' }));
+  return { state: 'denied', reason: 'refused' };
 }
 
 const config = join(process.argv[process.argv.indexOf('--config-dir') + 1], 'config.toml');
@@ -49,8 +56,8 @@ const receive = (request, response) => {
   if (request.url === '/api/v1/permissions/check') {
     checks += 1;
     if (now.busyChecks >= checks) return answer(429, {}, { 'retry-after': '1' });
-    const permissions = Object.entries(now.permissions).map(([name, state]) => {
-      const reason = now.reasons?.[name];
+    const permissions = Object.entries(now.permissions).map(([name, known]) => {
+      const { state, reason } = name === 'automation' ? automation(now) : { state: known, reason: now.reasons?.[name] };
       return { name, state, detail: now.details?.[name] ?? '', ...(reason === undefined ? {} : { reason }) };
     });
     return answer(200, { permissions });

@@ -8,6 +8,12 @@ export async function lsregister([option, app], environment) {
     const known = Object.entries(readJson(environment, 'launch-services.json', {}));
     return { code: 0, stdout: known.map(([id, path]) => `path: ${path} (0x1a4)\nidentifier: ${id}`).join('\n') };
   }
+  if (option === '-u') {
+    // A bundle that is removed without this stays in the register.
+    const others = Object.entries(readJson(environment, 'launch-services.json', {})).filter(([, path]) => path !== app);
+    writeJson(environment, 'launch-services.json', Object.fromEntries(others));
+    return { code: 0 };
+  }
   const file = join(app ?? '', 'Contents', 'Info.plist');
   if (option !== '-f' || !existsSync(file)) return { code: 1, stderr: `failed to scan ${app}: -10811` };
   const { CFBundleIdentifier } = await readPlist(file);

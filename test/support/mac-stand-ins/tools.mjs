@@ -37,12 +37,27 @@ function refused(script, index, words) {
   return { code: 1, stderr: `${script}:${index + 1}: error: ${words} (-2741)` };
 }
 
-export async function plutil([, file]) {
+/** `-lint FILE`, and `-extract KEY xml1 -o - FILE`, which every macOS since 10.12 knows; `raw` came with 12. */
+export async function plutil([verb, ...rest]) {
+  const file = rest.at(-1);
+  if (verb === '-extract') return extracted(file, rest[0]);
   try {
     await readPlist(file);
     return { code: 0, stdout: `${file}: OK` };
   } catch {
     return { code: 1, stdout: `${file}: Unexpected character at line 1` };
+  }
+}
+
+async function extracted(file, key) {
+  try {
+    const value = (await readPlist(file))[key];
+    if (value === undefined) {
+      return { code: 1, stderr: `${file}: Could not extract value, error: No value at that key path: ${key}` };
+    }
+    return { code: 0, stdout: `<?xml version="1.0"?>\n<plist version="1.0">\n<string>${value}</string>\n</plist>` };
+  } catch {
+    return { code: 1, stderr: `${file}: file does not exist or is not readable or is not a regular file` };
   }
 }
 
@@ -55,24 +70,6 @@ export function xattr([option, name], environment) {
 
 export function csrutil() {
   return { code: 0, stdout: 'System Integrity Protection status: enabled.' };
-}
-
-/** Some of Messages' dictionary on 26.5.2 (gaelic-ghost/spelunking); the flag `unknown-words` takes words out of it. */
-export function sdef([app], environment) {
-  if (!app?.endsWith('/Messages.app')) return { code: 1, stderr: `sdef: ${app}: error -10827` };
-  const unknown = readText(environment, 'unknown-words').split('\n');
-  const element = (kind, names) =>
-    names.filter((name) => !unknown.includes(name)).map((name) => `<${kind} name="${name}" code="ichX">`);
-  return {
-    code: 0,
-    stdout: [
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      ...element('command', ['send', 'login', 'logout']),
-      ...element('class', ['application', 'participant', 'account', 'chat', 'file transfer']),
-      ...element('property', ['id', 'name', 'handle', 'enabled', 'service type', 'description']),
-      ...element('enumerator', ['iMessage', 'SMS', 'RCS']),
-    ].join('\n'),
-  };
 }
 
 export function sysctl() {

@@ -143,6 +143,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         find: (...args) => thread.call('find', ...args),
         writer: {
           add: (...args) => thread.call('add', ...args),
+          put: (...args) => thread.call('put', ...args),
           advance: (...args) => thread.call('advance', ...args),
           merge: (...args) => thread.call('merge', ...args),
         },

@@ -45,7 +45,7 @@ export type ThreadMethods = ListReader &
   IndexReader &
   Pick<Fingerprints, 'range' | 'origins'> &
   Pick<Finder, 'find'> &
-  Pick<IndexWriter, 'add' | 'advance' | 'merge'> &
+  Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'> &
   typeof files;
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Message } from '../domain/message.ts';
 import type { SearchSender } from '../domain/search.ts';
-import { segment } from './tokens.ts';
+import { MAX_TOKEN, segment } from './tokens.ts';
 
 /** More of a text is not indexed: three times what Messages can send. */
 export const MAX_UNITS = 65_536;
@@ -18,6 +18,8 @@ const GAP = ` ${PRIVATE} `;
 const MAX_REMEMBERED = 4000;
 const MAX_REMEMBERED_UNITS = 60;
 const BEYOND_ASCII = /[^\0-\x7f]/g;
+/** A word of ASCII longer than a token, which SQLite's tokenizer would take whole. */
+const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
 /** The same words, people and conversations come again and again. */
 const segmented = remembering(segment);
 const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
@@ -38,13 +40,17 @@ function textOf(text: string): string {
   for (;;) {
     BEYOND_ASCII.lastIndex = from;
     const found = BEYOND_ASCII.exec(text)?.index;
-    if (found === undefined) return made + text.slice(from);
+    if (found === undefined) return made + cutWords(text.slice(from));
     const start = Math.max(from, text.lastIndexOf(' ', found) + 1);
     const blank = text.indexOf(' ', found);
     const end = blank === -1 ? text.length : blank;
-    made += text.slice(from, start) + segmented(text.slice(start, end));
+    made += cutWords(text.slice(from, start)) + segmented(text.slice(start, end));
     from = end;
   }
+}
+
+function cutWords(ascii: string): string {
+  return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
 }
 
 /** The same function, which keeps its newest answers to short texts. */
@@ -59,6 +65,11 @@ function remembering(answer: (text: string) => string): (text: string) => string
     known.set(text, made);
     return made;
   };
+}
+
+/** Units that indexing the message reads. */
+export function unitsOf({ body, attachments }: Message): number {
+  return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length);
 }
 
 export function nameOf(path: string): string {

@@ -59,6 +59,18 @@ export class IndexWriter {
     return taken;
   }
 
+  /** Adds this row or replaces what the index has of it. Returns false when chat.db no longer has it. */
+  put(path: string, row: number): boolean {
+    const { sqlite, documents } = this.#file.open(path);
+    const [message] = this.#source.messages([row]);
+    if (message === undefined) return false;
+    sqlite.transaction(() => {
+      documents.put(message);
+      documents.finish(MERGED_PAGES);
+    });
+    return true;
+  }
+
   /** Stores that a block of the walk is done; false when the walk was told meanwhile to begin again. */
   advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
     const { sqlite, about } = this.#file.open(path);

@@ -43,6 +43,7 @@ async function here(source: SearchParts['source']): Promise<LongWork> {
     find: async (...args) => finder.find(...args),
     writer: {
       add: async (...args) => writer.add(...args),
+      put: async (...args) => writer.put(...args),
       advance: async (...args) => writer.advance(...args),
       merge: async (...args) => writer.merge(...args),
     },

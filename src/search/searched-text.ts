@@ -1,6 +1,6 @@
 import type { Highlight } from '../domain/search.ts';
 import type { Sequence } from './expression.ts';
-import { isAscii, type Token, tokensOf } from './tokens.ts';
+import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';
 
 /** A sequence of tokens to look for. */
 export interface Pattern extends Sequence {
@@ -11,7 +11,8 @@ export interface Pattern extends Sequence {
 export function toPattern(sequence: Sequence): Pattern {
   const { tokens, isBegun } = sequence;
   if (!tokens.every(isAscii)) return { ...sequence, ascii: undefined };
-  const words = tokens.join('[^a-z\\d]+');
+  // A token of full length may have been cut from a longer word.
+  const words = tokens.map((token) => (token.length < MAX_TOKEN ? token : `${token}[a-z\\d]*`)).join('[^a-z\\d]+');
   return { ...sequence, ascii: new RegExp(`(?<![a-z\\d])${words}${isBegun ? '[a-z\\d]*' : '(?![a-z\\d])'}`, 'gi') };
 }
 

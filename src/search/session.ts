@@ -27,6 +27,7 @@ export interface SessionParts {
   /** `IndexWriter`, wherever it runs. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowRange): Promise<number>;
+    put(path: string, row: number): Promise<boolean>;
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
@@ -64,6 +65,7 @@ export class Session {
     const shared = { sqlite, source, documents, about: this.#about, pace: this.#pace };
     this.#updates = new Updates({
       ...{ ...shared, lock },
+      putLong: (row) => lock.run(() => writer.put(path, row)),
       onReplaced: () => {
         this.#fail(REPLACED);
         return parts.feed.lastPublished({ changes: true });

@@ -1,8 +1,13 @@
 import type { Highlight } from '../domain/search.ts';
 
+/** Units of a token: no word is longer, and each costs space in the index. */
+export const MAX_TOKEN = 64;
+/** Marks behind one letter that are looked at, as in Stream-Safe Text (Unicode UAX #15, section 13). */
+const MAX_MARKS = 30;
+
 /** A word, or one character of a script that writes no spaces, or one emoji, as the index has it. */
 export interface Token {
-  /** Folded: without case and accents. Never empty, without blanks and quotes. */
+  /** Folded: without case and accents. Never empty, at most `MAX_TOKEN` units, without blanks and quotes. */
   readonly text: string;
   /** Its place in the given text, in UTF-16 units. */
   readonly start: number;
@@ -42,7 +47,7 @@ export function tokensOf(text: string): readonly Token[] {
         tokens.push({ text: plain.charAt(at), start: start + at, end: start + at + 1 });
       }
     } else {
-      const folded = symbol ?? ascii?.toLowerCase() ?? fold(piece);
+      const folded = symbol ?? ascii?.slice(0, MAX_TOKEN).toLowerCase() ?? cut(fold(piece));
       if (folded !== '') tokens.push({ text: folded, start, end: start + piece.length });
     }
   }
@@ -81,7 +86,9 @@ const SPECIALS: Readonly<Record<string, string>> = {
  * Accents of Latin and Greek, vowel signs and hamza of Arabic, points of Hebrew. The marks of other scripts make another
  * letter: ガ is not カ, and й is not и.
  */
-const ACCENTS = /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}]\p{M}*)\p{M}/gu;
+const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}+/gu;
+/** Normalizing sorts the marks of a letter, which takes the square of their number. */
+const PILED = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'gu');
 /** Joiners, soft hyphens, variation selectors, frames of keycaps, what stretches Arabic words, and signs in what a compatible form stood for. */
 const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
 /** Of a compatible form that is nothing but a mark. */
@@ -98,12 +105,19 @@ const CASELESS = /^[\u0E01-\u0E4E\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\
 
 function fold(piece: string): string {
   if (CASELESS.test(piece)) return piece;
-  const lower = piece.toLowerCase();
+  const lower = (piece.length > MAX_MARKS ? piece.replace(PILED, '$1') : piece).toLowerCase();
   if (isAscii(lower)) return lower;
   let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');
   folded = folded.replace(INVISIBLE, '');
-  if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTS, '');
+  if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTED, '$1');
   return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
+}
+
+/** The first units of a token, without half a character at their end. */
+function cut(token: string): string {
+  if (token.length <= MAX_TOKEN) return token;
+  const end = /[\uD800-\uDBFF]/.test(token.charAt(MAX_TOKEN - 1)) ? MAX_TOKEN - 1 : MAX_TOKEN;
+  return token.slice(0, end);
 }
 
 /** Ranges in order, those that touch or overlap as one. */

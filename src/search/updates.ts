@@ -6,6 +6,7 @@ import type { ConsumerTask, Handled } from '../domain/ports/feed.ts';
 import type { IndexSource } from '../domain/ports/search.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { About, Position } from './about.ts';
+import { unitsOf } from './document.ts';
 import { type Documents, LAST_ID, type Place } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
@@ -13,6 +14,8 @@ import type { WriteLock } from './write-lock.ts';
 /** Entries of the log that are written together; fewer where they are long. */
 const MAX_WAITING = 64;
 const MAX_UNITS = 65_536;
+/** Of a longer message the words are read in the reader thread. */
+const LONG = 8192;
 const MAX_REPAIRS = 1000;
 /** Documents looked through for removed rows in one go. */
 const SCANNED = 20_000;
@@ -24,6 +27,8 @@ export interface UpdatesParts {
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
   readonly lock: WriteLock;
+  /** `IndexWriter.put`, while nothing else writes. */
+  putLong(row: number): Promise<boolean>;
   /** The log of events was started over: chat.db is another one. */
   onReplaced(): Offset;
   /** The walk is to begin again. */
@@ -132,12 +137,20 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   async #writeAll(): Promise<void> {
-    const { pace, lock } = this.#parts;
+    const { pace, lock, putLong } = this.#parts;
     while (!this.#isClosed && (this.#isRequested || this.#waiting.length > 0 || this.#hasGone)) {
       this.#isRequested = false;
       await pace.turn();
-      await lock.run(() => this.#isClosed || this.#writeSlice());
+      let long: number | undefined;
+      await lock.run(() => {
+        if (!this.#isClosed) long = this.#writeSlice();
+      });
       if (this.#isClosed) return;
+      if (long !== undefined) {
+        if (!(await putLong(long))) this.#gone.add(long);
+        this.#isRequested = true; // so that the offset is stored
+        continue;
+      }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
       this.#isRequested = true; // so that the offset is stored
@@ -148,29 +161,42 @@ export class Updates implements ConsumerTask<undefined> {
     return this.#gone.size > 0 || this.#scan !== undefined;
   }
 
-  #writeSlice(): void {
+  /** Writes what waits, up to a long message, whose row it returns. */
+  #writeSlice(): number | undefined {
     const { sqlite, about, documents } = this.#parts;
     let written = 0;
+    let long: number | undefined;
     sqlite.transaction(() => {
       for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < MAX_UNITS; written += 1) {
-        units += this.#apply(this.#waiting[written]);
+        const message = this.#messageOf(this.#waiting[written]);
+        if (message === undefined) continue;
+        const length = unitsOf(message);
+        if (length > LONG) {
+          long = Number(message.id);
+          written += 1;
+          break;
+        }
+        documents.put(message);
+        units += length;
       }
       documents.finish();
-      if (written === this.#waiting.length && !this.#hasGone) about.see(this.#position, this.#seen);
+      if (written === this.#waiting.length && long === undefined && !this.#hasGone) {
+        about.see(this.#position, this.#seen);
+      }
     });
     this.#waiting.splice(0, written);
+    return long;
   }
 
-  /** Says how long the message was. */
-  #apply(update: Update | undefined): number {
+  /** The message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
+  #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
-    if (update === undefined) return 0;
+    if (update === undefined || update.kind === 'put') return update?.message;
     if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
-    const row = update.kind === 'place' ? update.place.row : update.kind === 'row' ? update.row : undefined;
-    const message = update.kind === 'put' ? update.message : source.messages(row === undefined ? [] : [row])[0];
-    if (message !== undefined) documents.put(message);
-    else if (update.kind === 'row') this.#gone.add(update.row);
-    return message?.body.length ?? 0;
+    const row = update.kind === 'place' ? update.place.row : update.row;
+    const [message] = source.messages([row]);
+    if (message === undefined && update.kind === 'row') this.#gone.add(update.row);
+    return message;
   }
 
   /** Looks through the next documents, newest first, for rows that are gone. */

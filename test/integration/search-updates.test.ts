@@ -54,6 +54,54 @@ describe('what changes in chat.db', () => {
     await eventually(async () => expect(ids(await find('fresh'))).toEqual([row]));
   });
 
+  test('a message of more than 8,192 units is indexed by the reader thread, a shorter one at once', async () => {
+    const { fixture, chat, feed, find, put } = await indexed('old');
+    const arrive = async (text: string): Promise<number> => {
+      const row = fixture.message({ chat, text, date: appleNs('2026-03-01T00:00:00Z') });
+      const known = (await find('old'))[0]?.message ?? never();
+      const data = { ...known, id: String(row), body: text, timestamp: '2026-03-01T00:00:00Z' };
+      await feed.add({ rowId: row, offset: { rowId: row, change: 0 }, event: { type: 'message.received', data } });
+      return row;
+    };
+    const short = await arrive(`lighthouse ${'x '.repeat(4090)}`.slice(0, 8192));
+    const long = await arrive(`windmill ${'x '.repeat(4096)}`.slice(0, 8193));
+    const next = await arrive('afterwards');
+    await eventually(async () => {
+      expect(ids([...(await find('lighthouse')), ...(await find('windmill'))])).toEqual([short, long]);
+      expect(ids(await find('afterwards'))).toEqual([next]);
+    });
+    expect(put).toEqual([long]);
+    fixture.sqlite.exec(`UPDATE message SET text = replace(text, 'windmill', 'waterwheel') WHERE ROWID = ${long}`);
+    const data = (await find('afterwards'))[0]?.message ?? never();
+    await feed.changed(1, long, { type: 'message.updated', data, changes: ['edited'] });
+    await eventually(async () => expect(ids(await find('waterwheel'))).toEqual([long]));
+    expect(await find('windmill')).toEqual([]);
+    expect(put).toEqual([long, long]);
+  });
+
+  test('a long message that is gone before it is indexed leaves the index, and what follows is indexed', async () => {
+    const { fixture, chat, feed, path, find, remove } = await indexed('old');
+    const row = fixture.message({ chat, text: 'gone', date: appleNs('2026-03-01T00:00:00Z') });
+    const known = (await find('old'))[0]?.message ?? never();
+    remove(row);
+    const body = 'long '.repeat(2000);
+    const data = { ...known, id: String(row), body, timestamp: '2026-03-01T00:00:00Z' };
+    await feed.add({ rowId: row, offset: { rowId: row, change: 0 }, event: { type: 'message.received', data } });
+    await eventually(() => expect(inside(path, (count) => count('SELECT row_id FROM about'))).toBe(row));
+    expect(inside(path, (count) => count(having('long')))).toBe(0);
+  });
+
+  test('a word of more than 64 units is found, by itself and by its first 64', async () => {
+    const word = 'donaudampfschiff'.repeat(8);
+    const { rows, find, path } = await indexed(word, `${word.slice(0, 64)} in one`, `${word}é`);
+    const newest = rows.toReversed();
+    for (const asked of [word, word.slice(0, 64), `${word.slice(0, 70)}*`])
+      expect(ids(await find(asked))).toEqual(newest);
+    expect(ids(await find(`"${word} in"`))).toEqual([rows[1]]);
+    expect(await find(word.slice(0, 63))).toEqual([]);
+    expect(inside(path, (count) => count(having(word.slice(0, 64))))).toBe(3);
+  });
+
   test('an edited message is never found by what it said, and soon by what it says', async () => {
     const { row, edit, feed, path, find, found } = await indexed('apples', 'other');
     edit('oranges');

@@ -108,6 +108,8 @@ export function searchFixture() {
       const writer = new IndexWriter(source);
       const found: { stale: number } = { stale: 0 };
       const opened: string[] = [];
+      /** Rows that the writer was asked to index at once. */
+      const put: number[] = [];
       const clock = new FakeClock();
       let search: RunningSearch | undefined;
       const current = (): RunningSearch => {
@@ -126,7 +128,7 @@ export function searchFixture() {
         return { ...ANYTHING, terms, excluded, hasAttachment, ...more };
       };
       return {
-        ...{ fixture, connection, path, feed, log, found, opened, clock, ask, close },
+        ...{ fixture, connection, path, feed, log, found, opened, put, clock, ask, close },
         start: async (place = path): Promise<void> => {
           feed.last = { ...feed.last, rowId: new ChatLog(connection).newest().offset.rowId };
           search = await openSearch(true, {
@@ -146,6 +148,10 @@ export function searchFixture() {
               },
               writer: {
                 add: async (...args) => writer.add(...args),
+                put: async (...args) => {
+                  put.push(args[1]);
+                  return writer.put(...args);
+                },
                 advance: async (...args) => writer.advance(...args),
                 merge: async (...args) => writer.merge(...args),
               },

@@ -21,7 +21,7 @@ const nothing = (): never => {
 const parts = (path: string) => ({
   path,
   source: { listed: nothing, messages: nothing, conversations: nothing, count: nothing },
-  thread: { find: nothing, writer: { add: nothing, advance: nothing, merge: nothing } },
+  thread: { find: nothing, writer: { add: nothing, put: nothing, advance: nothing, merge: nothing } },
   feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
   messages: new MemoryLog(),
   clock: new FakeClock(),

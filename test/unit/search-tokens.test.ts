@@ -58,6 +58,29 @@ describe('the tokens of a text', () => {
     );
   });
 
+  test('are cut at 64 units, and never in the middle of a character', () => {
+    const texts = (text: string) => tokensOf(text).map((token) => token.text);
+    expect(texts('a'.repeat(100))).toEqual(['a'.repeat(64)]);
+    expect(texts('é'.repeat(100))).toEqual(['e'.repeat(64)]);
+    expect(texts('ж'.repeat(100))).toEqual(['ж'.repeat(64)]);
+    expect(texts(`a${'\u{10400}'.repeat(50)}`)).toEqual([`a${'\u{10428}'.repeat(31)}`]);
+    expect(texts(`h${'\u0301'.repeat(500)}e${'\u0301'.repeat(500)}y`)).toEqual(['hey']);
+  });
+
+  test('of 20,000 marks on one letter take time in proportion', () => {
+    for (const base of ['а', 'a', 'ا', 'ש', 'ส', '가']) {
+      for (const marks of ['\u0301', '\u0301\u0323', '\u064B\u0650', '\u05B0\u05C1']) {
+        const text = base + marks.repeat(20_000 / marks.length);
+        tokensOf(text); // warm
+        const { user, system } = process.cpuUsage();
+        const [token] = tokensOf(text);
+        const spent = process.cpuUsage({ user, system });
+        expect(token?.text.length).toBeLessThanOrEqual(64);
+        expect((spent.user + spent.system) / 1000).toBeLessThan(50);
+      }
+    }
+  });
+
   test('know which scripts have no spaces', () => {
     expect(['東', 'ส', 'ー', 'a', '학', '👍'].map(isUnspaced)).toEqual([true, true, true, false, false, false]);
   });

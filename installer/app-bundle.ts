@@ -123,7 +123,7 @@ export interface Signature {
 export async function signatureOf(machine: Pick<Machine, 'run'>, app: string): Promise<Signature | undefined> {
   const shown = await machine.run('codesign', ['-dvvv', app]);
   if (shown.code !== 0) return undefined;
-  const flags = /flags=0x[0-9a-f]+\(([^)]*)\)/.exec(shown.stderr)?.[1] ?? '';
+  const flags = /flags=0x[0-9a-f]+\(([^()]*)\)/.exec(shown.stderr)?.[1] ?? '';
   return {
     cdhash: /^CDHash=([0-9a-f]+)/m.exec(shown.stderr)?.[1] ?? null,
     isHardened: flags.split(',').includes('runtime'),

@@ -18,7 +18,8 @@ const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
 };
 /** Types for programs in TypeScript, and what only a debugger reads. */
-const LEFT_OUT = /\.(?:tgz|mcpb|map)$|(?<!\/client\/[^/]*|\/domain\/.*)\.d\.ts$/;
+const LEFT_OUT = /\.(?:tgz|mcpb|map)$/;
+const KEPT_TYPES = /\/domain\/|\/client\/[^/]+$/;
 
 const stage = mkdtempSync(join(tmpdir(), 'postern-release-'));
 try {
@@ -66,7 +67,10 @@ function formula(file) {
 
 function copy(from, to) {
   mkdirSync(dirname(to), { recursive: true });
-  cpSync(from, to, { recursive: true, filter: (path) => !LEFT_OUT.test(path) });
+  cpSync(from, to, {
+    recursive: true,
+    filter: (path) => !LEFT_OUT.test(path) && (!path.endsWith('.d.ts') || KEPT_TYPES.test(path)),
+  });
 }
 
 /** False for a package that is not there, as the native one where it could not be built. */

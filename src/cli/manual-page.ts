@@ -104,11 +104,11 @@ function examplesOf(command: Command): readonly string[] {
   const usual = command.configureOutput();
   command.configureOutput({ ...usual, writeOut: (part) => (help += part) }).outputHelp();
   command.configureOutput(usual);
-  const [, lines = ''] = /\nExamples?:\n((?: {2}\S.*\n)+)/.exec(help) ?? [];
-  return lines
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean);
+  const lines = help.split('\n');
+  const first = lines.findIndex((line) => /^Examples?:$/.test(line)) + 1;
+  if (first === 0) return [];
+  const end = lines.findIndex((line, at) => at >= first && !/^ {2}\S/.test(line));
+  return lines.slice(first, end === -1 ? undefined : end).map((line) => line.trim());
 }
 
 /** A paragraph. */

@@ -5,6 +5,7 @@ import { demoFolder } from '../config/environment.ts';
 import { configPath, readConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
+import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { printable, wrapped } from './output/text.ts';
 
@@ -72,7 +73,7 @@ export async function reportRefusal(
 /** The address of the service for programs that other people configure. */
 export function serviceUrl(options: ConnectionOptions, context: Context): string {
   const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
-  return (given ?? urlOf(configurationOf(options, context).server)).replace(/\/+$/, '');
+  return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };

@@ -104,7 +104,7 @@ export class Requests implements AccessTransport {
     const response = await this.answer(method, path, options);
     const text = await this.#textOf(response);
     const { status, header } = response;
-    return { status, text, header, next: /<([^>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
+    return { status, text, header, next: /<([^<>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
   }
 
   async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {

@@ -8,7 +8,7 @@ const BATCH_SIZE = 1000;
 /** A longer text is no name and no address. */
 const MAX_TEXT = 400;
 /** Nothing to clean: words with one space between them. */
-const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+const PLAIN = /^[!-~](?:[!-~]| (?=[!-~]))*$/;
 const ADDRESSES = [
   ['ZABCDPHONENUMBER', 'ZFULLNUMBER'],
   ['ZABCDEMAILADDRESS', 'ZADDRESS'],

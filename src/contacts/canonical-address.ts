@@ -11,7 +11,7 @@ const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /** Old prefixes of mobile numbers, which are no longer dialled: Mexico, Argentina. */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
-const EXTENSION = /[;,#]|\s*(?:ext|x)[.:\s]*(?=\d)/i;
+const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
 /** A shorter number without `+` is a short code, the same in every country. */
 const MIN_DIGITS = 7;
 const MAX_LENGTH = 320;

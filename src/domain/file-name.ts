@@ -1,19 +1,27 @@
+import { trimmedEnd } from './trimmed-end.ts';
+
 const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
+/** Units of a name that are looked at. */
+const MAX_UNITS = 1000;
 /** What other systems take for a separator, and what changes the direction of the text around it. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The name under which an upload is kept and sent: one segment of a path, whatever the client wrote. */
 export function safeFileName(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? '';
-  const plain = last
+  const visible = shortEnough(last)
     .replaceAll(/\p{Surrogate}/gu, '\uFFFD')
     .replaceAll(NEVER, '')
     .replaceAll(':', '_')
-    .replace(/^[\s.]+/u, '')
-    .replace(/[\s.]+$/u, '')
-    .normalize('NFC');
+    .replace(/^[\s.]+/u, '');
+  const plain = trimmedEnd(visible, /[\s.]/).normalize('NFC');
   return plain === '' ? 'file' : shortened(plain);
+}
+
+/** Both ends of a name that is far too long: its beginning and its extension. */
+function shortEnough(name: string): string {
+  return name.length > MAX_UNITS ? name.slice(0, MAX_UNITS / 2) + name.slice(-MAX_UNITS / 2) : name;
 }
 
 /** Keeps the extension, which tells programs what the file is. */

@@ -1,3 +1,5 @@
+import { trimmedEnd } from './trimmed-end.ts';
+
 /**
  * A position in the event log: everything up to this row and up to this change has been seen (decision I1).
  * Pass it on as a value; only `events/` and the stores look at its parts.
@@ -48,7 +50,7 @@ const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 /** The text that a client with changes keeps: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
   // Digits and dots alone give neither + nor / in base64.
-  return btoa(`1.${generation}.${rowId}.${change}`).replace(/=+$/, '');
+  return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
 /** The text that a client of a hub keeps. */
@@ -84,5 +86,5 @@ function decodeStreamOffset(plain: string, text: string): StreamOffset | undefin
 }
 
 function urlSafe(base64: string): string {
-  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  return trimmedEnd(base64.replaceAll('+', '-').replaceAll('/', '_'), /=/);
 }

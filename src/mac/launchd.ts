@@ -77,9 +77,9 @@ export class Launchd {
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return { kind: 'absent' };
     if (NO_SESSION.has(result.code ?? 0)) return { kind: 'no_session' };
     if (result.code !== 0) return { kind: 'unknown', detail: described('print', result) };
-    const pid = /^\s*pid = (\d+)/m.exec(result.stdout)?.[1];
+    const pid = /^[ \t]*pid = (\d+)/m.exec(result.stdout)?.[1];
     if (pid !== undefined) return { kind: 'running', pid: Number(pid) };
-    const code = /^\s*last exit code = (\d+)/m.exec(result.stdout)?.[1];
+    const code = /^[ \t]*last exit code = (\d+)/m.exec(result.stdout)?.[1];
     return { kind: 'loaded', lastExitCode: code === undefined ? null : Number(code) };
   }
 

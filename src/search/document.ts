@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Message } from '../domain/message.ts';
 import type { SearchSender } from '../domain/search.ts';
-import { MAX_TOKEN, segment } from './tokens.ts';
+import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
 /** More of a text is not indexed: three times what Messages can send. */
 export const MAX_UNITS = 65_536;
@@ -70,6 +70,16 @@ function remembering(answer: (text: string) => string): (text: string) => string
 /** Units that indexing the message reads. */
 export function unitsOf({ body, attachments }: Message): number {
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length);
+}
+
+/** Units of ASCII that are indexed in some milliseconds. Other letters take twice the time and more. */
+const LONG = 8192;
+
+/** True for a message whose words the reader thread reads, because they would hold the event loop. */
+export function isLong(message: Message): boolean {
+  const units = unitsOf(message);
+  const isPlain = units <= LONG / 2 || (isAscii(message.body) && message.attachments.every(isAscii));
+  return units > (isPlain ? LONG : LONG / 2);
 }
 
 export function nameOf(path: string): string {

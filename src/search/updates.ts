@@ -6,7 +6,7 @@ import type { ConsumerTask, Handled } from '../domain/ports/feed.ts';
 import type { IndexSource } from '../domain/ports/search.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { About, Position } from './about.ts';
-import { unitsOf } from './document.ts';
+import { isLong, unitsOf } from './document.ts';
 import { type Documents, LAST_ID, type Place } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
@@ -14,8 +14,6 @@ import type { WriteLock } from './write-lock.ts';
 /** Entries of the log that are written together; fewer where they are long. */
 const MAX_WAITING = 64;
 const MAX_UNITS = 65_536;
-/** Of a longer message the words are read in the reader thread. */
-const LONG = 8192;
 const MAX_REPAIRS = 1000;
 /** Documents looked through for removed rows in one go. */
 const SCANNED = 20_000;
@@ -170,14 +168,13 @@ export class Updates implements ConsumerTask<undefined> {
       for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < MAX_UNITS; written += 1) {
         const message = this.#messageOf(this.#waiting[written]);
         if (message === undefined) continue;
-        const length = unitsOf(message);
-        if (length > LONG) {
+        if (isLong(message)) {
           long = Number(message.id);
           written += 1;
           break;
         }
         documents.put(message);
-        units += length;
+        units += unitsOf(message);
       }
       documents.finish();
       if (written === this.#waiting.length && long === undefined && !this.#hasGone) {

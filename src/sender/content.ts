@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Content } from '../domain/ports/sending.ts';
 
+const PLACEHOLDER = /[\uFFFC\uFFFD]/;
+
 /** What a sent part and its row have in common (decision D5), without keeping the text. */
 export function contentHash(content: Content): string {
   return 'body' in content ? hashed('body', comparable(content.body)) : fileHash(basename(content.attachment));
@@ -18,13 +20,13 @@ function fileHash(name: string): string {
 }
 
 function hashed(kind: 'body' | 'file', text: string): string {
-  return createHash('sha256').update(`${kind} ${text}`).digest('hex');
+  return createHash('sha256').update(`${kind} `).update(text).digest('hex');
 }
 
 /** Line ends made equal, and without the placeholders that reading takes out of a body (decision B2). */
 function comparable(text: string): string {
-  return text
-    .replace(/\r\n?/g, '\n')
-    .replace(/^(?:[\uFFFC\uFFFD]\n?)+|(?:\n?[\uFFFC\uFFFD])+$/g, '')
-    .replace(/[\uFFFC\uFFFD]/g, '');
+  const begun = text.replace(/\r\n?/g, '\n').replace(/^(?:[\uFFFC\uFFFD]\n?)+/, '');
+  let end = begun.length;
+  while (PLACEHOLDER.test(begun.charAt(end - 1))) end -= begun.charAt(end - 2) === '\n' ? 2 : 1;
+  return begun.slice(0, end).replace(/[\uFFFC\uFFFD]/g, '');
 }

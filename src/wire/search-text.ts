@@ -1,5 +1,6 @@
 import type { Mistake } from '../domain/errors.ts';
 import type { SearchTerm } from '../domain/search.ts';
+import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { parseInstant } from './instant.ts';
 
 /** A value of `from:` or `in:`, as it was typed. What it means is looked up elsewhere. */
@@ -99,7 +100,7 @@ class SearchParser implements TypedSearch {
   }
 
   #word(text: string, at: number): void {
-    const word = text.replace(/\*+$/u, '');
+    const word = trimmedEnd(text, /\*/);
     if (word === text || UNSPACED.test(word)) {
       if (SEARCHABLE.test(word)) this.#add({ kind: 'word', text: word });
     } else if ((word.match(LETTERS)?.length ?? 0) < MIN_PREFIX_LETTERS) {

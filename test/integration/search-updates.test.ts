@@ -54,7 +54,7 @@ describe('what changes in chat.db', () => {
     await eventually(async () => expect(ids(await find('fresh'))).toEqual([row]));
   });
 
-  test('a message of more than 8,192 units is indexed by the reader thread, a shorter one at once', async () => {
+  test('a message of more than 8,192 units (4,096 that are not ASCII) is indexed by the reader thread, a shorter one at once', async () => {
     const { fixture, chat, feed, find, put } = await indexed('old');
     const arrive = async (text: string): Promise<number> => {
       const row = fixture.message({ chat, text, date: appleNs('2026-03-01T00:00:00Z') });
@@ -65,18 +65,19 @@ describe('what changes in chat.db', () => {
     };
     const short = await arrive(`lighthouse ${'x '.repeat(4090)}`.slice(0, 8192));
     const long = await arrive(`windmill ${'x '.repeat(4096)}`.slice(0, 8193));
+    const other = await arrive(`señal ${'y '.repeat(2100)}`);
     const next = await arrive('afterwards');
     await eventually(async () => {
       expect(ids([...(await find('lighthouse')), ...(await find('windmill'))])).toEqual([short, long]);
       expect(ids(await find('afterwards'))).toEqual([next]);
     });
-    expect(put).toEqual([long]);
+    expect(put).toEqual([long, other]);
     fixture.sqlite.exec(`UPDATE message SET text = replace(text, 'windmill', 'waterwheel') WHERE ROWID = ${long}`);
     const data = (await find('afterwards'))[0]?.message ?? never();
     await feed.changed(1, long, { type: 'message.updated', data, changes: ['edited'] });
     await eventually(async () => expect(ids(await find('waterwheel'))).toEqual([long]));
     expect(await find('windmill')).toEqual([]);
-    expect(put).toEqual([long, long]);
+    expect(put).toEqual([long, other, long]);
   });
 
   test('a long message that is gone before it is indexed leaves the index, and what follows is indexed', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { trimmedEnd } from '../../domain/trimmed-end.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, EXIT, folderOf } from '../context.ts';
@@ -22,7 +23,7 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
     const run = commandRunner(context.environment.env);
     removeOldPages(folder);
     const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
-    writeFileSync(page, pageTo(`${url.replace(/\/+$/, '')}/console#key=${encodeURIComponent(key)}`), {
+    writeFileSync(page, pageTo(`${trimmedEnd(url, /\//)}/console#key=${encodeURIComponent(key)}`), {
       mode: 0o600,
       flag: 'wx',
     });

@@ -188,8 +188,8 @@ function headersIn(path: string): Readonly<Record<string, string>> {
   const lines = contentOf(path, 'The headers file', HEADERS).split(/\r?\n/);
   const headers = lines.flatMap((line, index): [string, string][] => {
     if (line.trim() === '') return [];
-    const [, name, value] = /^([^:\s]+):\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) return [[name, value]];
+    const [, name, value] = /^([^:\s]+):(.*)$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) return [[name, value.trim()]];
     throw new Refusal(EXIT.config, `Line ${index + 1} of the headers file ${path} is no header.`, HEADERS);
   });
   return Object.fromEntries(headers);

@@ -151,7 +151,9 @@ function states(findings: readonly Finding[]): Json {
 }
 
 function plainVersion(version: string): string {
-  return fields(`version: ${version}`, { version: /\d+\.\d+\.\d+(?:-[a-z]{2,5}\.?\d*)?/ }).version ?? '';
+  return (
+    fields(`version: ${version}`, { version: /\d{1,6}\.\d{1,6}\.\d{1,6}(?:-[a-z]{2,5}\.?\d{0,6})?/ }).version ?? ''
+  );
 }
 
 function ignored(): undefined {

@@ -25,7 +25,7 @@ type Read = (result: CommandResult) => Readonly<Record<string, Json>>;
 
 const LSREGISTER_LIMIT_MS = 90_000;
 const CDHASH = /[0-9a-f]{40}/;
-const VERSION = /\d+(?:\.\d+){1,3}/;
+const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
 /** Everything that a program can see of a Mac and its installation: key, how, and what is kept of it. */
@@ -127,7 +127,7 @@ function program(command: string, args: readonly string[], read: Read): Probe {
 }
 
 function signatureIn({ stderr }: CommandResult): Readonly<Record<string, Json>> {
-  const [, flags] = /^CodeDirectory .*flags=0x[0-9a-f]+\(([^)]*)\)/m.exec(stderr) ?? [];
+  const [, flags] = /^CodeDirectory .*flags=0x[0-9a-f]+\(([^()]*)\)/m.exec(stderr) ?? [];
   return {
     ...fields(stderr, {
       Identifier: /local\.postern/,
@@ -135,7 +135,7 @@ function signatureIn({ stderr }: CommandResult): Readonly<Record<string, Json>> 
       Signature: /adhoc|size=\d{1,6}/,
       CDHash: CDHASH,
       TeamIdentifier: /not set/,
-      'Sealed Resources version': /\d+ rules=\d+ files=\d+/,
+      'Sealed Resources version': /\d{1,9} rules=\d{1,9} files=\d{1,9}/,
       'Info.plist entries': /\d{1,3}/,
     }),
     ...fields(`flags: ${flags ?? ''}`, { flags: FLAGS }),
@@ -162,8 +162,8 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
       'minimum runtime': /\d{1,3}/,
     }),
     is_our_program: stdout.includes(`program = ${executable}\n`),
-    properties: knownWords(/^\s*properties = (.*)$/m.exec(stdout)?.[1] ?? ''),
-    immediate_reason: knownWords(/^\s*immediate reason = (.*)$/m.exec(stdout)?.[1] ?? ''),
+    properties: knownWords(/^[ \t]*properties = (.*)$/m.exec(stdout)?.[1] ?? ''),
+    immediate_reason: knownWords(/^[ \t]*immediate reason = (.*)$/m.exec(stdout)?.[1] ?? ''),
   };
 }
 

@@ -35,11 +35,11 @@ const WORDS = new Set(
 export function knownWords(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
-    .replace(/\S*@\S*/g, MASK) // an address may be made of known words
+    .replace(/(?<!\S)\S*@\S*/g, MASK) // an address may be made of known words
     .replace(/\+?\(?\d(?:[^\p{L}]{0,3}\d){5,}/gu, MASK) // a telephone number, however it is grouped
     .replace(/[\p{L}\p{N}\p{M}_]+/gu, (word) => (isHarmless(word) ? word : MASK))
     .replace(/[^\x20-\x7e\n…]+/g, MASK)
-    .replace(/…(?:[\s.@+'"-]*…)+/g, MASK)
+    .replace(/…[…\s.@+'"-]*…/g, MASK)
     .trim();
 }
 
@@ -52,7 +52,10 @@ function isHarmless(word: string): boolean {
 export function fields(text: string, wanted: Readonly<Record<string, RegExp>>): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {
-    const [, key = '', value = ''] = /^\s*([^=:]+?)\s*[=:]\s*(.*?)\s*$/.exec(line) ?? [];
+    const at = line.search(/[=:]/);
+    if (at === -1) continue;
+    const key = line.slice(0, at).trim();
+    const value = line.slice(at + 1).trim();
     const form = Object.hasOwn(wanted, key) ? wanted[key] : undefined;
     if (form !== undefined && found[key] === undefined) found[key] = matches(form, value) ? value : MASK;
   }

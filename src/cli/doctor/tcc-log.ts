@@ -40,8 +40,8 @@ function details(text: string): Readonly<Record<string, Json>> {
   const all: Record<string, Json> = {
     service: SERVICES.find((service) => text.includes(service)) ?? null,
     subject: program(/\bsubject=(?:Sub:\{)?([^,}\s]+)/.exec(text)?.[1]),
-    requesting: program(/requesting=\{[^}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
-    responsible: program(/responsible=\{[^}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
+    requesting: program(/requesting=\{[^{}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
+    responsible: program(/responsible=\{[^{}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),
     auth_value: number(/authValue=(\d+)/.exec(text)?.[1]),
     auth_reason: number(/authReason=(\d+)/.exec(text)?.[1]),
   };

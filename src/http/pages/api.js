@@ -37,7 +37,7 @@ export async function call(path, { method = 'GET', body, isByItself } = {}) {
 /** One page of a list, with the path of the next one if there is one; throws a Refusal. */
 export async function pageOf(path, { signal, isByItself } = {}) {
   const response = await ask(path, { signal, isByItself });
-  const [, next] = /<([^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
+  const [, next] = /<([^<>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
   return {
     items: await response.json(),
     headers: response.headers,

@@ -1,0 +1,43 @@
+/** Milliseconds of processor time that this process has used, in all of its threads. */
+export function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Milliseconds of processor time that one run takes: the mean of as many as use `forMs`. */
+export function costOf(run: () => unknown, forMs = 20): number {
+  run(); // warm
+  const startMs = processorMs();
+  for (let runs = 1; ; runs += 1) {
+    run();
+    // Asking for the time costs as much as a short run.
+    if (runs < 16 || runs % 16 === 0) {
+      const spentMs = processorMs() - startMs;
+      if (spentMs >= forMs) return spentMs / runs;
+    }
+  }
+}
+
+/** How often the cost of a run may grow when its text grows ten times; 10 is linear. */
+const MOST = 15;
+
+/**
+ * The first step of ten at which the cost of `run` grew too much, as a sentence; undefined when it grows with the length.
+ * A step that seems too steep is measured twice more: another process may have had the caches.
+ */
+export function steepStep(run: (units: number) => () => unknown, sizes: readonly number[]): string | undefined {
+  let before: { readonly size: number; readonly ms: number } | undefined;
+  for (const size of sizes) {
+    const ms = costOf(run(size));
+    if (before !== undefined) {
+      let growth = ms / before.ms;
+      for (let again = 0; again < 2 && growth > MOST; again += 1) {
+        growth = Math.min(growth, costOf(run(size)) / costOf(run(before.size)));
+      }
+      // What is steep here would take minutes at the next size.
+      if (growth > MOST) return `${size} units cost ${growth.toFixed(1)} times as much as ${before.size}`;
+    }
+    before = { size, ms };
+  }
+  return undefined;
+}

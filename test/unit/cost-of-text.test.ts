@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals';
+import { fields, knownWords } from '../../src/cli/doctor/redact.ts';
+import { columnsOf, oneLine } from '../../src/cli/output/text.ts';
+import { canonicalAddress } from '../../src/contacts/canonical-address.ts';
+import { safeFileName } from '../../src/domain/file-name.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { visible } from '../../src/domain/visible.ts';
+import { openIndex } from '../../src/search/database.ts';
+import { documentOf, isLong } from '../../src/search/document.ts';
+import { Documents } from '../../src/search/documents.ts';
+import { sequenceOf } from '../../src/search/expression.ts';
+import { SearchedText, toPattern } from '../../src/search/searched-text.ts';
+import { contentHash } from '../../src/sender/content.ts';
+import { costOf, steepStep } from '../support/processor-time.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const SIZES = [1000, 10_000, 100_000];
+const repeated = (text: string, units: number): string => text.repeat(Math.ceil(units / text.length)).slice(0, units);
+
+/** What strangers can put into a text to make it expensive. */
+const PARTS = {
+  'marks on Cyrillic': 'а\u0301',
+  'marks of alternating classes': '\u0301\u0323',
+  dots: '.',
+  tabs: '\t',
+  placeholders: '\uFFFC',
+  'placeholders on lines': '\uFFFC\n',
+  'invisible characters': '\u202E',
+  letters: 'aB',
+  'Chinese with marks': '漢\u0301',
+  emoji: '👩\u200D',
+  'at signs': 'a@',
+  'ligatures of eighteen letters': '\uFDFA',
+} as const;
+
+function message(body: string): Message {
+  return {
+    id: '1',
+    conversation_id: 'any;-;+15550100',
+    sender: '+15550100',
+    guid: '',
+    status: 'delivered',
+    body,
+    timestamp: '2026-01-01T00:00:00Z',
+    is_from_me: false,
+    attachments: [],
+  };
+}
+
+const words = sequenceOf({ kind: 'phrase', text: 'ab а\u0301 漢 a' });
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'indexed for search': (text) => documentOf(message(text)),
+  'looked through by a search': (text) => words && new SearchedText(text).places(toPattern(words)),
+  'compared with a sent text': (text) => contentHash({ body: text }),
+  'the name of a file': (text) => safeFileName(text),
+  'a line of a terminal': (text) => oneLine(text),
+  'measured for a table': columnsOf,
+  'shown for a decision': visible,
+  'a key of an address': (text) => canonicalAddress(text, '1'),
+  'masked for a report': knownWords,
+  'a field of a report': (text) => fields(text, { a: /b/ }),
+};
+
+const folder = temporaryFolder();
+let files = 0;
+
+describe('a text of a stranger', () => {
+  test.each(Object.keys(READERS))(
+    'that is %s costs no more than in proportion to its length',
+    (reader) => {
+      const read = READERS[reader] ?? never();
+      const steep = Object.entries(PARTS).flatMap(([name, part]) => {
+        const step = steepStep((units) => {
+          // Letters around it: a pile of marks needs one, and a run at an end of a text is a case of its own.
+          const text = Buffer.from(`я${repeated(part, units)}=x`).toString();
+          return () => read(text);
+        }, SIZES);
+        return step === undefined ? [] : [`${name}: ${step}`];
+      });
+      expect(steep).toEqual([]);
+    },
+    60_000,
+  );
+
+  test.each(Object.entries(PARTS))(
+    'of 8,192 units (%s) takes less than 5 ms to index, or is indexed in the reader thread',
+    (_name, part) => {
+      files += 1;
+      const { sqlite } = openIndex(`${folder}/search-${files}.db`);
+      const documents = new Documents(sqlite);
+      // The longest that the main thread indexes.
+      const text = [8192, 4096].map((units) => message(repeated(part, units))).find((one) => !isLong(one)) ?? never();
+      const write = (): void =>
+        sqlite.transaction(() => {
+          documents.put(text);
+          documents.finish();
+        });
+      expect(Math.min(...[1, 2, 3, 4, 5].map(() => costOf(write, 1)))).toBeLessThan(5);
+      sqlite.close();
+    },
+  );
+});
+
+function never(): never {
+  throw new Error('there is no such reader');
+}

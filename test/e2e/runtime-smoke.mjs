@@ -151,7 +151,7 @@ try {
 }
 
 function runtimeOf(name) {
-  if (name === 'bun') return [join(root, 'node_modules/.bin/bun'), 'src/main.ts'];
+  if (name === 'bun') return [join(root, 'test/support/bun/node_modules/.bin/bun'), 'src/main.ts'];
   const packages = join(root, 'test/support/node-22/node_modules');
   const found = name === 'node-22' && existsSync(packages) && readdirSync(packages).find((one) => /^node-/.test(one));
   if (found) return [join(packages, found, 'bin/node'), 'dist/main.js'];

@@ -16,7 +16,7 @@ const TEXTS = [
   'שלום 👍🏽 café',
 ];
 /** Of any kind; over HTTP each takes a millisecond or two. */
-const QUERIES = isLong ? 30_000 : 300;
+const QUERIES = isLong ? 30_000 : 150;
 const GARDEN = 'any;+;chat424242';
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;

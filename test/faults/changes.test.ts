@@ -11,7 +11,7 @@ import { seededChance } from '../support/seed.ts';
 import { KEY, type Service } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
-const KILLS = isLong ? 200 : 20;
+const KILLS = isLong ? 200 : 8;
 /** How long the service lives before each kill. A pass begins 50 ms after the first commit. */
 const MAX_LIFE_MS = isLong ? 900 : 450;
 /** As many rows again are changed. */

@@ -10,6 +10,7 @@ import { ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
+import { whenFileEnds } from '../support/temporary.ts';
 
 /** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
 export class Harness {
@@ -19,6 +20,7 @@ export class Harness {
   #service: Service | undefined;
 
   constructor() {
+    whenFileEnds(() => rmSync(this.folder, { recursive: true, force: true }));
     this.database.chat('any;-;+15550100', ['+15550100']);
     this.database.message({ chat: 1, text: 'history', handle_id: 1 });
   }

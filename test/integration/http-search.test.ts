@@ -4,6 +4,7 @@ import { noContacts } from '../../src/contacts/no-contacts.ts';
 import type { Contact } from '../../src/domain/ports/contacts.ts';
 import type { ChatNames } from '../../src/domain/ports/search.ts';
 import { problem } from '../../src/domain/problems.ts';
+import { isLong } from '../support/conditions.ts';
 import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
 
 const ANA = person('Ana Silva', '+15550100', 'ana@example.com');
@@ -194,6 +195,6 @@ test('no query of any kind is answered with 500', async () => {
       const { status } = await search(text.replace(/\p{Surrogate}/gu, ''));
       expect([200, 400]).toContain(status);
     }),
-    { numRuns: 150 },
+    { numRuns: isLong ? 150 : 60 },
   );
 });

@@ -12,7 +12,7 @@ import { ANYTHING, bodies, ids, searchFixture } from '../support/search-fixture.
 import { seededChance } from '../support/seed.ts';
 
 const { create } = searchFixture();
-const QUERIES = isLong ? 30_000 : 2000;
+const QUERIES = isLong ? 30_000 : 700;
 
 const WORDS: readonly [string, ...string[]] = [
   'dinner',

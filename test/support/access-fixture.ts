@@ -7,6 +7,7 @@ import type { KeyRecord } from '../../src/domain/key.ts';
 import { appleNs, ChatFixture } from './chat-fixture.ts';
 import { FakeExecutable } from './fake-osascript.ts';
 import { type Answer, Service, type ServiceOptions } from './service.ts';
+import { whenFileEnds } from './temporary.ts';
 
 export const ANA = '+15550100';
 export const BEN = '+15550101';
@@ -88,6 +89,7 @@ export class AccessFixture {
 
   static async start(settings: ServiceOptions['settings'] = {}): Promise<AccessFixture> {
     const fixture = new AccessFixture();
+    whenFileEnds(() => rmSync(fixture.folder, { recursive: true, force: true }));
     fixture.service = await Service.start({
       chatDbPath: fixture.chats.path,
       osascriptPath: fixture.osascript.path,

@@ -10,6 +10,7 @@ import { EVENTS } from '../../src/fleet/layout.ts';
 import { createFleet, createMac, DEFAULT_SIZE } from '../../src/fleet/streams.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
+import { whenFileEnds } from './temporary.ts';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
 
@@ -46,6 +47,7 @@ export class NatsServer {
   /** `config` is added to the server's configuration: accounts, TLS. */
   static async start(config = '', name = 'server'): Promise<NatsServer> {
     const server = new NatsServer(config, name);
+    whenFileEnds(() => server.dispose());
     await server.launch();
     return server;
   }

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { ABSENT, BARE_ENVIRONMENT } from './temporary.ts';
+import { ABSENT, BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -42,6 +42,7 @@ export function startPostern(
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...BARE_ENVIRONMENT, HOME: ABSENT, TZ: 'UTC', ...env },
   });
+  whenFileEnds(() => child.kill('SIGKILL'));
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const printed = { stdout: '', stderr: '' };

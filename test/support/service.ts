@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { waitFor } from './eventually.ts';
-import { BARE_ENVIRONMENT } from './temporary.ts';
+import { BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -52,6 +52,7 @@ export class Service {
   static async start(options: ServiceOptions): Promise<Service> {
     const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
     const service = new Service(folder, options);
+    whenFileEnds(() => service.dispose());
     mkdirSync(service.configFolder, { mode: 0o700 });
     service.configure();
     await service.launch();

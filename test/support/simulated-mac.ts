@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type MacOptions, SimulatedMac } from '../../src/simulator/mac.ts';
 import { waitFor } from './eventually.ts';
+import { whenFileEnds } from './temporary.ts';
 
 /** A simulated Mac in a folder of its own, its Messages a real process of the compiled simulator. */
 export async function simulatedMac(
@@ -12,14 +13,14 @@ export async function simulatedMac(
   const dir = mkdtempSync(join(tmpdir(), 'postern-mac-'));
   const moduleFolder = fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url));
   const mac = new SimulatedMac({ dir, moduleFolder, ...options });
+  const dispose = async (): Promise<void> => {
+    await mac.kill();
+    await waitFor(() => !hasOsascript(dir));
+    rmSync(dir, { recursive: true, force: true });
+  };
+  whenFileEnds(dispose);
   await mac.start();
-  return Object.assign(mac, {
-    async dispose() {
-      await mac.kill();
-      await waitFor(() => !hasOsascript(dir));
-      rmSync(dir, { recursive: true, force: true });
-    },
-  });
+  return Object.assign(mac, { dispose });
 }
 
 /**

@@ -17,6 +17,7 @@ import { isNode, onThisMac } from './mac-stand-ins/on-this-mac.mjs';
 import { isStandIn, runStandIn } from './mac-stand-ins/programs.mjs';
 import { machFile } from './mach-o.ts';
 import { freePort } from './service.ts';
+import { whenFileEnds } from './temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const STAND_INS = join(REPOSITORY, 'test', 'support', 'mac-stand-ins');
@@ -65,7 +66,9 @@ export class StandInMac {
   }
 
   static async start(userName = 'jane', seed = 1): Promise<StandInMac> {
-    return new StandInMac(userName, await freePort(), seed);
+    const mac = new StandInMac(userName, await freePort(), seed);
+    whenFileEnds(() => existsSync(mac.folder) && mac.close());
+    return mac;
   }
 
   get messagesApp(): string {

@@ -11,7 +11,7 @@ import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const RUNS = isLong ? 400 : 25;
+const RUNS = isLong ? 400 : 15;
 const NS = 1_000_000_000n;
 const EPOCH_S = 978_307_200n;
 const LARGEST = 9_223_372_036_854_775_807n;

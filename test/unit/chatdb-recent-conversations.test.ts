@@ -167,7 +167,7 @@ describe.each<Schema>(['macos-26', 'macos-12'])('the kept order of conversations
     const history = new History(schema, seededChance(`order of conversations, ${schema}`));
     const kept = connect(history.path);
     const reader = new ChatReader(kept);
-    for (let n = 0; n < (isLong ? 1000 : 120); n += 1) {
+    for (let n = 0; n < (isLong ? 1000 : 50); n += 1) {
       const kinds = history.commit();
       kept.check();
       const fresh = connect(history.path);

@@ -9,7 +9,7 @@ import { indented, oneLine, visibleJson } from '../../src/mcp/text/visible.ts';
 import { isLong } from '../support/conditions.ts';
 
 /** The long form is for a change of what makes the text. */
-const BODIES = isLong ? 200_000 : 1000;
+const BODIES = isLong ? 200_000 : 300;
 const ANA = '+15550100';
 const NONCE = 'k3Yx0aQz';
 const NAMES = new Map([

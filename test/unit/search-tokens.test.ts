@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sequenceOf } from '../../src/search/expression.ts';
 import { SearchedText, toPattern } from '../../src/search/searched-text.ts';
 import { isUnspaced, merged, segment, tokensOf } from '../../src/search/tokens.ts';
+import { isLong } from '../support/conditions.ts';
 
 const WOMAN_AND_GIRL = '👩🏽‍👧';
 
@@ -54,7 +55,7 @@ describe('the tokens of a text', () => {
         expect(once).not.toMatch(/["\uE000\0]| {2}|^ | $/);
         for (const { start, end } of tokensOf(text)) expect(end).toBeGreaterThan(start);
       }),
-      { numRuns: 2000 },
+      { numRuns: isLong ? 2000 : 500 },
     );
   });
 
@@ -113,7 +114,7 @@ describe('what is looked for in a text', () => {
       fc.property(ascii, wanted, fc.constantFrom('phrase' as const, 'prefix' as const), (text, words, kind) => {
         expect(places(text, words, kind)).toEqual(places(`${text} é`, words, kind));
       }),
-      { numRuns: 2000 },
+      { numRuns: isLong ? 2000 : 500 },
     );
   });
 

@@ -6,6 +6,7 @@ import { changeStore } from '../../src/state/changes.ts';
 import { cursorStore } from '../../src/state/cursor.ts';
 import { openStateDatabase } from '../../src/state/database.ts';
 import { MemoryChangeStore } from '../support/changes/memory-change-store.ts';
+import { isLong } from '../support/conditions.ts';
 import { seededChance } from '../support/seed.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -25,7 +26,7 @@ test('the store does what the one of the simulation does', () => {
       { kind: 'removed', rowId: rowId(), guid: 'G', conversationId: 'any;-;1' },
       { kind: 'many', firstRowId: rowId(), lastRowId: rowId(), count: chance.below(5000) },
     ]);
-  for (let step = 0; step < 400; step += 1) {
+  for (let step = 0; step < (isLong ? 400 : 150); step += 1) {
     const cursor = { offset: rowOffset(rowId()), guid: 'G', inode: '1' };
     const given = { prints: prints(), changes: Array.from({ length: chance.below(4) }, change), step, cursor };
     const apply = chance.of<(store: MemoryChangeStore | typeof stored) => void>([

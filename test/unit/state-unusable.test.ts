@@ -25,7 +25,7 @@ import { seededChance } from '../support/seed.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
-const FLIPS = isLong ? 2000 : 150;
+const FLIPS = isLong ? 2000 : 60;
 let files = 0;
 const newFile = (): string => {
   files += 1;

@@ -1,0 +1,9 @@
+// The environment of a test file: when all hooks are through, it removes what a failed test could not.
+import { TestEnvironment } from 'jest-environment-node';
+
+export default class SuiteEnvironment extends TestEnvironment {
+  async handleTestEvent({ name }) {
+    if (name !== 'run_finish') return;
+    for (const cleanUp of (this.global.cleanUps ?? []).toReversed()) await cleanUp();
+  }
+}

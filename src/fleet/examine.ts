@@ -22,10 +22,15 @@ export interface FleetExamination {
 /** Who asks: a Mac by its id, or a hub. */
 export type Member = { readonly mac: string } | 'hub';
 
+/** Looks at the files alone. */
+export function examineFiles(settings: FleetSettings, member: Member): FleetExamination {
+  const openFiles = [settings.keyFile, settings.contentKeyFile].filter(isOpen);
+  return { files: fileMistakes(settings, member), openFiles };
+}
+
 /** Looks at the files, and asks the servers once in the name of this member. Changes nothing. */
 export async function examineFleet(settings: FleetSettings, member: Member): Promise<FleetExamination> {
-  const files = fileMistakes(settings, member);
-  const openFiles = [settings.keyFile, settings.contentKeyFile].filter(isOpen);
+  const { files, openFiles } = examineFiles(settings, member);
   if (files.length > 0) return { files, openFiles };
   const name = member === 'hub' ? hubName('doctor') : member.mac;
   try {

@@ -131,7 +131,7 @@ export class DeliveryAttempts {
 
   #noteFailure(error: AxiosError): string {
     const { response } = error;
-    if (response === undefined) return failureSentence(error);
+    if (response === undefined) return failureSentence(error, error.config?.url);
     this.#status = response.status;
     this.#body = readResponseBody(response.data as Readable, this.#parts.clock);
     return refusalSentence(response.status);

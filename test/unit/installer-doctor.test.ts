@@ -1,12 +1,13 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { doctor } from '../../src/cli/commands/doctor.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { isOnLocalNetwork } from '../../src/cli/doctor/service.ts';
 import type { Diagnostics } from '../../src/domain/diagnostics.ts';
+import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/domain/local-network.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { failureSentence } from '../../src/webhooks/delivery-failure.ts';
@@ -179,32 +180,29 @@ describe('doctor', () => {
 
   test('names lagging events, failing webhooks, and the local network for receivers in it', async () => {
     const mac = await newMac();
+    const [inside, outside] = ['http://192.168.1.9:8080', 'https://example.org'];
     const failing = {
       state: 'failing',
       consecutive_failures: 4,
       last_success_at: null,
       last_outcome: 'dropped',
-      last_error: failureSentence({ code: 'EHOSTUNREACH' }),
     } as const;
     await serve(mac, {
       ...report,
       newest_row: 20,
       webhooks: [
-        { id: 'a', origin: 'http://192.168.1.9:8080', ...failing },
-        { id: 'b', origin: 'https://example.org', ...failing },
-        {
-          id: 'c',
-          origin: 'http://192.168.1.9:8080',
-          ...failing,
-          last_error: failureSentence({ code: 'ECONNREFUSED' }),
-        },
+        { id: 'a', origin: inside, ...failing, last_error: failureSentence({ code: 'EHOSTUNREACH' }, inside) },
+        { id: 'b', origin: outside, ...failing, last_error: failureSentence({ code: 'EHOSTUNREACH' }, outside) },
+        { id: 'c', origin: inside, ...failing, last_error: failureSentence({ code: 'ECONNREFUSED' }, inside) },
       ],
     });
     const { of } = await examined(mac);
     expect(of('events')).toMatchObject({ state: 'warning', sentence: 'The newest row is 20, the newest event 12.' });
-    expect(of('webhook a')?.what_to_do).toContain('Local Network');
-    expect(of('webhook b')?.what_to_do).not.toContain('Local Network');
-    expect(of('webhook c')?.what_to_do).not.toContain('Local Network');
+    expect(of('webhook a')).toMatchObject({
+      sentence: expect.stringContaining(LOCAL_NETWORK),
+      what_to_do: expect.stringContaining('in your own network'),
+    });
+    for (const name of ['webhook b', 'webhook c']) expect(JSON.stringify(of(name))).not.toContain('Local Network');
   });
 
   test('names open files, mistakes, a disabled agent, a port holder and the schema of the database', async () => {
@@ -249,4 +247,40 @@ test.each([
   ['https://example.org', false],
 ])('%s is guarded as the local network: %s', (origin, expected) => {
   expect(isOnLocalNetwork(origin)).toBe(expected);
+});
+
+test.each([
+  // Without the permission: an address is unreachable, and a name under .local is unknown (Apple TN3179).
+  ['EHOSTUNREACH', 'http://192.168.1.9', true],
+  ['ENOTFOUND', 'http://printer.local/', true],
+  ['EAI_AGAIN', 'http://printer.local/', true],
+  ['connect EHOSTUNREACH 10.0.0.5:4222', 'nats://10.0.0.5', true],
+  ['getaddrinfo ENOTFOUND Hub.Local', 'tls://Hub.Local:4222', true],
+  ['ENOTFOUND', 'https://example.org', false],
+  ['ECONNREFUSED', 'http://192.168.1.9', false],
+  ['EHOSTUNREACH', 'no address', false],
+])('%s at %s may be the permission Local Network: %s', (failure, url, expected) => {
+  expect(localNetworkAdvice(failure, [url])).toBe(expected ? LOCAL_NETWORK : undefined);
+});
+
+test('a Mac asks its agent about the fleet, because the terminal may reach a network that the agent may not', async () => {
+  const mac = await newMac();
+  const listening = createServer();
+  servers.push(listening);
+  let connections = 0;
+  listening.on('connection', () => (connections += 1));
+  await new Promise<void>((resolve) => void listening.listen(0, '127.0.0.1', resolve));
+  const { port } = listening.address() as AddressInfo;
+  appendFileSync(
+    mac.layout.config,
+    `[fleet]\nservers = ["tls://127.0.0.1:${port}", "tls://10.0.0.5:4222"]\nmac = "m1"\ncontent = "plain"\n`,
+  );
+  await serve(mac, {
+    ...report,
+    fleet: { mac: 'm1', state: 'away', behind: 3, published_row: 9, problem: 'connect EHOSTUNREACH' },
+  });
+  const { of } = await examined(mac);
+  expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining(LOCAL_NETWORK) });
+  expect(of('fleet_servers')).toBeUndefined();
+  expect(connections).toBe(0);
 });

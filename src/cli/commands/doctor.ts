@@ -74,12 +74,14 @@ export async function examine(options: DoctorOptions, context: Context, machine:
     start: startOf(options, machine),
     prompt,
     pauseMs: (ms) => pause(machine.clock, ms),
+    ...(fleet !== undefined && { fleetServers: fleet.servers }),
   });
   findings.push(...asked.findings);
   if (!asked.isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   const mac = asked.mac ?? fleet?.mac ?? '';
-  if (fleet !== undefined && mac !== '') findings.push(...(await fleetFindings(fleet, { mac })));
+  const connects = machine.platform !== 'darwin' || !asked.isUp;
+  if (fleet !== undefined && mac !== '') findings.push(...(await fleetFindings(fleet, { mac }, { connects })));
   return findings;
 }
 

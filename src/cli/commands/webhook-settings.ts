@@ -3,6 +3,7 @@ import type { NewWebhookOptions, PosternClient, WebhookEdits } from '../../clien
 import { errorCode } from '../../domain/errors.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
 import type { Include } from '../../domain/include.ts';
+import { isOnLocalNetwork } from '../../domain/local-network.ts';
 import type { FailureMode, Webhook, WebhookEventType, WebhookFilter, WebhookStatus } from '../../domain/webhook.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { json, oneLine } from '../output/text.ts';
@@ -54,8 +55,18 @@ export function addWebhook(url: string, options: AddOptions, context: ClientCont
         ? `To begin: postern webhooks resume ${webhook.id.slice(0, 8)}`
         : 'It receives events from now on.';
     context.stdout(options.json === true ? json(webhook, 2) : `Webhook ${webhook.id} registered. ${begins}`);
+    if (context.environment.platform === 'darwin' && paused !== true && isOnLocalNetwork(url)) {
+      await tryLocalNetwork(webhook.id, client, context);
+    }
     return EXIT.ok;
   });
+}
+
+/** Macs ask about the local network at the first connection: better now, with somebody at the screen, than at night. */
+async function tryLocalNetwork(id: string, client: PosternClient, { stderr }: ClientContext): Promise<void> {
+  stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
+  const { delivered, error } = await client.testWebhook(id);
+  stderr(delivered ? 'It arrived.' : `It did not arrive: ${error ?? 'the receiver refused it.'}`);
 }
 
 export function editWebhook(given: string, options: EditOptions, context: ClientContext): Promise<number> {

@@ -1,12 +1,22 @@
 import type { FleetSettings } from '../../domain/fleet.ts';
+import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { FleetExamination, Member } from '../../fleet/examine.ts';
 import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
-/** What keeps this Mac or hub from taking part in its fleet. The code of NATS is loaded only now. */
-export async function fleetFindings(settings: FleetSettings, member: Member): Promise<readonly Finding[]> {
-  const { examineFleet } = await import('../../fleet/examine.ts');
-  return findingsOf(await examineFleet(settings, member), settings, member);
+/**
+ * What keeps this Mac or hub from taking part in its fleet. `connects: false` looks at the files alone: on a Mac this
+ * process has the rights of the terminal, which may reach a local network that the agent may not. The code of NATS is
+ * loaded only now.
+ */
+export async function fleetFindings(
+  settings: FleetSettings,
+  member: Member,
+  { connects = true } = {},
+): Promise<readonly Finding[]> {
+  const { examineFiles, examineFleet } = await import('../../fleet/examine.ts');
+  const found = connects ? await examineFleet(settings, member) : examineFiles(settings, member);
+  return findingsOf(found, settings, member);
 }
 
 function findingsOf(found: FleetExamination, settings: FleetSettings, member: Member): readonly Finding[] {
@@ -20,7 +30,7 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Me
   const servers = settings.servers.join(', ');
   if (found.refusal !== undefined) {
     const sentence = `No server of the fleet lets this ${member === 'hub' ? 'hub' : 'Mac'} in (${servers}): ${found.refusal}.`;
-    findings.push(finding('problem', 'fleet_servers', sentence, adviceFor(found.refusal, member)));
+    findings.push(finding('problem', 'fleet_servers', sentence, adviceFor(found.refusal, member, settings.servers)));
   }
   if (found.missing !== undefined) {
     findings.push(ok('fleet_servers', `The fleet lets it in (${servers}).`));
@@ -35,7 +45,7 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Me
 
 const MAKE_FILES = 'Copy the files that postern fleet init (for hubs) or postern fleet add (for a Mac) made.';
 
-function adviceFor(refusal: string, member: Member): string {
+function adviceFor(refusal: string, member: Member, servers: readonly string[]): string {
   if (/authorization/i.test(refusal)) {
     const add = member === 'hub' ? '' : ` Was it added (postern fleet add ${member.mac})?`;
     return `The servers do not know this key.${add} Did they read users.conf again (nats-server --signal reload)?`;
@@ -43,5 +53,6 @@ function adviceFor(refusal: string, member: Member): string {
   if (/certificate|altname|tls/i.test(refusal)) {
     return 'fleet.ca_file must hold the certificate of the authority, and fleet.servers the names that are in their certificates.';
   }
-  return 'Is nats-server running there? Does a firewall let this machine reach it?';
+  const advice = localNetworkAdvice(refusal, servers);
+  return `Is nats-server running there? ${advice ?? 'Does a firewall let this machine reach it?'}`;
 }

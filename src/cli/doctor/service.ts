@@ -1,4 +1,5 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
+import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
@@ -62,6 +63,7 @@ export async function askService(
     start,
     prompt,
     pauseMs,
+    fleetServers = [],
   }: {
     /** What the findings name. */
     readonly place: string;
@@ -69,6 +71,7 @@ export async function askService(
     readonly start: string;
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
+    readonly fleetServers?: readonly string[];
   },
 ): Promise<Asked> {
   const health = await answered(client.health());
@@ -100,7 +103,7 @@ export async function askService(
       ...webhookFindings(status.webhooks),
       ...contactFindings(status),
       ...searchFindings(status),
-      ...fleetFindings(status),
+      ...fleetFindings(status, fleetServers),
     );
   else if (status.status !== 429) findings.push(troubleOf(status, place, start));
   else findings.push(finding('unknown', 'status', 'The service is too busy (429) to tell its status.', null));
@@ -172,12 +175,13 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
 }
 
 /** None where this Mac is on its own. */
-function fleetFindings({ fleet }: StatusReport): readonly Finding[] {
+function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
   if (fleet === undefined) return [];
   const { mac, state, behind, problem } = fleet;
   if (state === 'refused') return [finding('problem', 'fleet', problem ?? `Another Mac is ${mac} already.`, null)];
   if (problem !== null) {
-    const hint = 'Its own clients are served all the same. See fleet_servers.';
+    const advice = servers.some(isOnLocalNetwork) ? LOCAL_NETWORK : 'Are the servers of the fleet up?';
+    const hint = `Its own clients are served all the same. ${advice}`;
     return [finding('warning', 'fleet', `As ${mac} it is not part of the fleet at the moment: ${problem}.`, hint)];
   }
   return [ok('fleet', `It is ${mac} in the fleet, whose stream is ${behind} rows behind.`)];
@@ -222,7 +226,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
     }
     const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
-      ? finding('problem', name, sentence, LOCAL_NETWORK)
+      ? finding('problem', name, sentence, 'The receiver is in your own network. Is it switched on?')
       : finding('problem', name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
 }
@@ -235,35 +239,11 @@ function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[
   return [finding('warning', 'contacts', contacts.message, `${action} To do without names: contacts.enabled = false`)];
 }
 
-const LOCAL_NETWORK =
-  'The receiver is in your own network. Is it switched on? From macOS 15 on, switch on Postern in System Settings under Privacy & Security > Local Network.';
-
 /**
- * macOS answers EHOSTUNREACH while Local Network access is not allowed, and so does a machine that is switched off. Any
- * other failure at such an address comes from the receiver.
+ * True where the receiver's last failure names Local Network. A machine that is switched off fails the same way.
  */
-function isLocalNetworkRefused({ origin, last_error: error }: WebhookSummary): boolean {
-  return isOnLocalNetwork(origin) && error?.includes('Local Network') === true;
-}
-
-/** True for what macOS guards as the local network: private and link-local addresses, `.local` and bare names. Loopback is free. */
-export function isOnLocalNetwork(origin: string): boolean {
-  const host = hostOf(origin);
-  if (host === 'localhost' || host.startsWith('127.') || host === '[::1]') return false;
-  return (
-    /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host) ||
-    /^\[f(e[89ab]|[cd])/.test(host) ||
-    host.endsWith('.local') ||
-    !/[.:]/.test(host)
-  );
-}
-
-function hostOf(origin: string): string {
-  try {
-    return new URL(origin).hostname;
-  } catch {
-    return '';
-  }
+function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
+  return error?.includes(LOCAL_NETWORK) === true;
 }
 
 function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {

@@ -59,11 +59,6 @@ function inTerminal(name: string, run: () => Promise<void>): void {
   testIf(isThere, 'needs script of util-linux')(name, run);
 }
 
-async function ended({ child }: Running): Promise<number | null> {
-  if (child.exitCode === null) await once(child, 'exit');
-  return child.exitCode;
-}
-
 /** Resolves when a row written now is one that it prints. */
 async function listening(to: Running): Promise<void> {
   await waitFor(() => {
@@ -79,7 +74,7 @@ describe('tail', () => {
     write('two\nlines');
     await eventually(() => expect(running.stdout).toMatch(/\S ← \+15550100 {2}two ⏎ lines\n/));
     running.child.kill('SIGINT');
-    expect(await ended(running)).toBe(0);
+    expect(await running.ended).toBe(0);
     expect(running.stderr).toBe('');
   });
 
@@ -183,7 +178,7 @@ describe('tail', () => {
     await service.stop('SIGKILL');
     await eventually(() => expect(running.stderr.match(/Reconnecting/g)?.length).toBe(2));
     running.child.kill('SIGTERM');
-    expect(await ended(running)).toBe(0);
+    expect(await running.ended).toBe(0);
     await service.launch();
   });
 
@@ -201,7 +196,7 @@ describe('tail', () => {
 
   test('ends with a sentence when the row id means nothing', async () => {
     const running = tail('--after', '999999');
-    expect(await ended(running)).toBe(65);
+    expect(await running.ended).toBe(65);
     expect(running.stderr).toMatch(/^[^\n]+\.\n/);
     expect(running.stderr).not.toContain('    at ');
   });
@@ -212,7 +207,7 @@ describe('tail', () => {
     await service.stop();
     service.configure({ auth: { api_key: 'another' } });
     await service.launch().catch(() => undefined);
-    expect(await ended(running)).toBe(77);
+    expect(await running.ended).toBe(77);
     expect(running.stderr).toContain('The API key is missing or wrong.');
     await service.stop();
     service.configure();

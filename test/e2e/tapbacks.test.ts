@@ -176,7 +176,7 @@ describe('the demo', () => {
       for (const stream of [prove.stdout, prove.stderr]) stream.on('data', (chunk: Buffer) => (said += String(chunk)));
       await waitFor(() => said.includes('Type the code'));
       prove.stdin.end(`${codeOf(mac)}\n`);
-      await once(prove, 'exit');
+      await once(prove, 'close');
       expect(said).toContain('Proved.');
       const key: KeyRecord & { readonly key: string } = await owner.keys.add({
         name: 'agent',

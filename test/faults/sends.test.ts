@@ -56,6 +56,7 @@ async function askAgain(
 }
 
 test('killed before osascript was started: the same key sends it now, once', async () => {
+  await mac.command({ do: 'scenario', name: 'hang', times: 1 });
   const running = send('blocker');
   await eventually(() => expect(sends('blocker')).toBe(1));
   const waiting = send('waits in the queue');
@@ -69,7 +70,7 @@ test('killed before osascript was started: the same key sends it now, once', asy
 });
 
 test('killed while osascript runs: the outcome is unknown, and it is never sent again', async () => {
-  await mac.command({ do: 'scenario', name: 'slow', delayMs: 500 });
+  await mac.command({ do: 'scenario', name: 'hang', times: 1 });
   const running = send('is being sent');
   await eventually(() => expect(sends('is being sent')).toBe(1));
   await service.stop('SIGKILL');

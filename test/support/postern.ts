@@ -22,14 +22,15 @@ export interface PosternOptions {
 /** Runs the built program to its end. */
 export async function postern(args: readonly string[], options: PosternOptions = {}): Promise<Ended> {
   const running = startPostern(args, options);
-  await once(running.child, 'close');
-  return { exitCode: running.child.exitCode, stdout: running.stdout, stderr: running.stderr };
+  return { exitCode: await running.ended, stdout: running.stdout, stderr: running.stderr };
 }
 
 export interface Running {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   readonly stdout: string;
   readonly stderr: string;
+  /** The exit code, once it has ended and everything it printed was read. */
+  readonly ended: Promise<number | null>;
 }
 
 /** Starts the built program; what it has printed so far can be looked at. */
@@ -49,6 +50,7 @@ export function startPostern(
   child.stdout.on('data', (chunk: Buffer) => (printed.stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (printed.stderr += chunk.toString()));
   return {
+    ended: once(child, 'close').then(() => child.exitCode),
     child: child as unknown as Running['child'],
     get stdout() {
       return printed.stdout;

@@ -191,7 +191,8 @@ export class Service {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const ended = once(child, 'exit');
+    // Once everything it printed was read.
+    const ended = once(child, 'close');
     child.kill(signal);
     const [code] = (await ended) as [number | null];
     return code;

@@ -55,16 +55,19 @@ export function columnsOf(text: string): number {
 
 /** The beginning of the text that fits, with `…` where something is missing. */
 export function fitted(text: string, columns: number): string {
-  if (columnsOf(text) <= columns) return text;
-  if (columns > 0 && PLAIN.test(text)) return `${text.slice(0, columns - 1)}…`;
-  let left = columns - 1;
+  if (PLAIN.test(text)) {
+    if (text.length <= columns) return text;
+    return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
+  }
+  let taken = 0;
   let beginning = '';
   for (const segment of graphemesOf(text)) {
-    left -= segmentColumns(segment);
-    if (left < 0) break;
-    beginning += segment;
+    taken += segmentColumns(segment);
+    if (taken < columns) beginning += segment;
+    // The rest of a long text is not measured.
+    else if (taken > columns) return columns < 1 ? '' : `${beginning}…`;
   }
-  return columns < 1 ? '' : `${beginning}…`;
+  return text;
 }
 
 /**

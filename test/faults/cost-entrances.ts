@@ -1,0 +1,240 @@
+import { Readable } from 'node:stream';
+import { headers as natsHeaders } from '@nats-io/nats-core';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import { fitted, oneLine } from '../../src/cli/output/text.ts';
+import { checkConfigText } from '../../src/config/file.ts';
+import { ContactBook } from '../../src/contacts/contact-book.ts';
+import { searchContacts } from '../../src/contacts/contact-search.ts';
+import { safeFileName } from '../../src/domain/file-name.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { visible } from '../../src/domain/visible.ts';
+import { Envelope, unpack } from '../../src/fleet/envelope.ts';
+import { openEvent, readEventHeaders } from '../../src/fleet/event-message.ts';
+import { HEADERS } from '../../src/fleet/layout.ts';
+import { unpackPresence } from '../../src/fleet/presence.ts';
+import { fromProblem } from '../../src/fleet/requests.ts';
+import { fileNameIn } from '../../src/http/content-disposition.ts';
+import { readForm } from '../../src/http/multipart.ts';
+import { indented, oneLine as mcpLine } from '../../src/mcp/text/visible.ts';
+import { redact } from '../../src/runtime/redaction.ts';
+import { documentOf, isLong } from '../../src/search/document.ts';
+import { sequenceOf } from '../../src/search/expression.ts';
+import { SearchedText, toPattern } from '../../src/search/searched-text.ts';
+import { contentHash } from '../../src/sender/content.ts';
+import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { parseSearch } from '../../src/wire/search-text.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { MESSAGE } from '../support/http-gateway.ts';
+
+/** A way by which texts of others come in. */
+export interface Entrance {
+  readonly name: string;
+  /** Units that it takes at most; longer ones are refused before they are read. */
+  readonly limit: number;
+  /** What it looks for, so that a text can almost be it. */
+  readonly wanted: readonly [string, ...string[]];
+  readonly take: (text: string) => unknown;
+}
+
+export const ANY = 256 * 1024;
+/** Longer texts of the Address Book are not read. */
+const PERSON = 400;
+/** A request line and its headers. */
+export const HEADER = 15 * 1024;
+const ENVIRONMENT = { env: {}, platform: 'darwin', home: '/Users/ada' } as const;
+const WORDS = sequenceOf({ kind: 'phrase', text: 'ab а\u0301 漢 a' });
+
+/** Header bytes: what a client can put on the wire. */
+export const inHeader = (text: string): string =>
+  Buffer.from(text)
+    .toString('latin1')
+    .replace(/[^\x20-\x7e\x80-\xff]/g, '?');
+const ignored = (run: () => unknown): unknown => {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+};
+
+/** Entrances that are functions. */
+export function functions(): readonly Entrance[] {
+  const message = (body: string): Message => ({ ...MESSAGE, body });
+  const plain = new Envelope();
+  return [
+    { name: 'a text to index', limit: 65_536, wanted: ['naïve'], take: (text) => documentOf(message(text)) },
+    {
+      name: 'a text to look through',
+      limit: 65_536,
+      wanted: ['ab á'],
+      take: (text) => WORDS && new SearchedText(text).places(toPattern(WORDS)),
+    },
+    { name: 'whether a text is long', limit: ANY, wanted: ['a'], take: (text) => isLong(message(text)) },
+    {
+      name: 'a query of a search',
+      limit: ANY,
+      wanted: ['from:"Ana" in:b "see you" -a*'],
+      take: (text) => parseSearch(text),
+    },
+    {
+      name: 'a text to compare with a sent one',
+      limit: ANY,
+      wanted: ['\uFFFC\n'],
+      take: (text) => contentHash({ body: text }),
+    },
+    { name: 'a name of a file', limit: ANY, wanted: ['../a.b'], take: safeFileName },
+    { name: 'a text of an approval', limit: ANY, wanted: ['a'], take: visible },
+    { name: 'a text for a model', limit: ANY, wanted: ['a\r\n'], take: (text) => [indented(text), mcpLine(text)] },
+    { name: 'a line of a terminal', limit: ANY, wanted: ['a \n'], take: (text) => fitted(oneLine(text), 80) },
+    {
+      name: 'fields of a log line',
+      limit: ANY,
+      wanted: ['a@example.org +15550100'],
+      take: (text) => redact({ text: 1, reason: text, url: text, sender: text }, { isVerbose: false } as never),
+    },
+    {
+      name: 'Content-Disposition',
+      limit: HEADER,
+      wanted: [`attachment; filename="a\\"b"; filename*=UTF-8''a%20b`],
+      take: (text) => fileNameIn(`attachment; ${inHeader(text)}`),
+    },
+    {
+      name: 'config.toml',
+      limit: 65_536,
+      wanted: ['[auth]\napi_key = "a"\n', "[server]\nport = 1\na = '''", 'a.b.c = [{ a = 1 }]\n'],
+      take: (text) => checkConfigText(text, '/Users/ada', ENVIRONMENT as never),
+    },
+    { name: 'a person of the Address Book', limit: ANY, wanted: ['+1 (555) 0100 ext. 1'], take: takePerson },
+    { name: 'headers of an event of a fleet', limit: ANY, wanted: ['ev.m1'], take: takeEventHeaders },
+    {
+      name: 'an event of a fleet',
+      limit: ANY,
+      wanted: ['{"data":{}}'],
+      take: (text) => openEvent({ mac: 'm1', epoch: 'e', row: 1 }, undefined, Buffer.from(text), plain),
+    },
+    {
+      name: 'an envelope of a fleet',
+      limit: ANY,
+      wanted: ['\0{"version":"1"}'],
+      take: (text) => ignored(() => unpack(plain, 'm1', [], Buffer.from(text))),
+    },
+    {
+      name: 'presence of a Mac',
+      limit: ANY,
+      wanted: ['\0{"version":"1","addresses":['],
+      take: (text) => ignored(() => unpackPresence(plain, 'm1', Buffer.from(`\0${text}`))),
+    },
+    {
+      name: 'a problem of a Mac',
+      limit: ANY,
+      wanted: ['invalid_request'],
+      take: (text) =>
+        fromProblem({
+          status: 400,
+          code: text,
+          message: text,
+          hint: text,
+          mistakes: [{ pointer: text, message: text }],
+          extra: { [text]: text },
+          headers: { [text]: text },
+        }),
+    },
+    {
+      name: 'a form',
+      limit: ANY,
+      wanted: ['--b\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\n', '\r\n--b', '--b--'],
+      take: takeForm,
+    },
+    {
+      name: 'a name in a form',
+      limit: HEADER,
+      wanted: ['a"; filename="b'],
+      take: (text) =>
+        takeForm(`--b\r\nContent-Disposition: form-data; name="a"; filename="${text}\r\n\r\na\r\n--b--\r\n`),
+    },
+  ];
+}
+
+function takePerson(text: string): Promise<unknown> {
+  const book = new ContactBook('1');
+  book.add({ key: 1, first: text, last: text, nickname: text, organization: text } as never, [
+    text,
+    text.slice(0, 300),
+  ]);
+  return searchContacts(book.contacts, text.slice(0, 1000), 10);
+}
+
+function takeEventHeaders(text: string): unknown {
+  const given = natsHeaders();
+  const value = inHeader(text).trim();
+  for (const name of Object.values(HEADERS)) given.set(name, name === HEADERS.version ? '1' : value);
+  return readEventHeaders(`ev.${text}`, given) ?? readEventHeaders('ev.m1', given);
+}
+
+function takeForm(text: string): Promise<unknown> {
+  return readForm(
+    { 'content-type': 'multipart/form-data; boundary=b' },
+    Readable.from([Buffer.from(text)]),
+    async ({ content }) => {
+      for await (const _ of content);
+    },
+  );
+}
+
+/** Rows of a chat.db, each read as a list, by its id and with details. */
+export function rows(): readonly Entrance[] {
+  const { fixture, connection } = chatDatabases().open();
+  const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+  const reader = new ChatReader(connection);
+  const details = includeSet(['details']);
+  const read = async (columns: Readonly<Record<string, unknown>>): Promise<void> => {
+    const row = fixture.message({ chat, handle_id: 1, ...columns } as never);
+    const message = reader.message(String(row));
+    if (message !== undefined && details.has('details')) reader.details(message);
+    fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${row}`);
+  };
+  const columns = [
+    'text',
+    'guid',
+    'subject',
+    'service',
+    'account',
+    'associated_message_guid',
+    'thread_originator_guid',
+    'thread_originator_part',
+    'balloon_bundle_id',
+    'expressive_send_style_id',
+    'group_title',
+    'destination_caller_id',
+    'reply_to_guid',
+    'associated_message_emoji',
+  ];
+  const known = columns.filter((name) => fixture.hasColumn('message', name));
+  return [
+    ...known.map(
+      (name): Entrance => ({
+        name: `the column ${name}`,
+        limit: ANY,
+        wanted: ['p:0/1:2:3', 'E:a@example.org'],
+        take: (text) => read({ [name]: text.replaceAll('\0', ' ') }),
+      }),
+    ),
+    {
+      name: 'attributedBody',
+      limit: ANY,
+      wanted: ['a'],
+      take: (text) => read({ text: null, attributedBody: encodeAttributedBody(text) }),
+    },
+    {
+      name: 'a broken attributedBody',
+      limit: ANY,
+      wanted: ['\x84\x84\x84\x84'],
+      take: (text) =>
+        read({
+          text: null,
+          attributedBody: Buffer.concat([encodeAttributedBody('a').subarray(0, 30), Buffer.from(text, 'latin1')]),
+        }),
+    },
+  ];
+}

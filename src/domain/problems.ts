@@ -190,6 +190,11 @@ export const PROBLEMS = {
     hint: 'All clients share server.rate_limit_per_minute of config.toml; one that reads a stream or waits for events needs few.',
     example: { seconds: 42 },
   },
+  too_many_headers: {
+    status: 431,
+    code: 'headers_too_large',
+    detail: 'A request must not have more than 200 header lines.',
+  },
   headers_too_large: { status: 431, detail: 'The URL and the headers must not exceed 16 KiB.' },
   internal_error: {
     status: 500,
@@ -197,6 +202,12 @@ export const PROBLEMS = {
     hint: 'The log of the service has the cause, under the X-Request-Id of this answer.',
   },
   ...MESSAGES_PROBLEMS,
+  too_many_without_key: {
+    status: 503,
+    detail:
+      'As many as 256 requests without a key are running or wait for their answer to be read: try again in {seconds} s.',
+    example: { seconds: 5 },
+  },
   send_queue_full: {
     status: 503,
     detail: 'More than {max} sends are waiting already.',

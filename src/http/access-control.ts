@@ -35,6 +35,10 @@ const OUTSIDE: ReadonlySet<string> = new Set(
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
 
+/** Requests without a key, of all connections at the port together. */
+const MAX_KEYLESS = 256;
+const KEYLESS_RETRY_S = 5;
+
 /** What a browser is told that asks on behalf of a listed page. */
 const PREFLIGHT: Answer = {
   status: 204,
@@ -53,6 +57,8 @@ export class AccessControl {
   readonly #keyLimit: KeyRateLimit;
   readonly #keys: ApiKeys;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
+  /** Those that run, or whose answer is not read yet. */
+  #keyless = 0;
 
   constructor({ settings, apiKey, callers, openPaths, clock }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);
@@ -67,6 +73,13 @@ export class AccessControl {
    * the exchange then.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
+    const admitted = this.#admit(exchange);
+    await admitted.catch(() => undefined);
+    if (!exchange.hasCaller) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admit(exchange: Exchange): Promise<Answer | undefined> {
     const { request, method, path, rawQuery, headers, arrival } = exchange;
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
     guard.checkHost(request);
@@ -90,6 +103,12 @@ export class AccessControl {
 
   /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
+    const admitted = this.#admitHandshake(exchange);
+    if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admitHandshake(exchange: Exchange): Promise<Caller> {
     const { request, rawQuery, headers, arrival } = exchange;
     if (arrival === 'socket') {
       SOCKET_POLICY.checkHost(request);
@@ -103,6 +122,23 @@ export class AccessControl {
     if (caller.key !== undefined) await this.#countKey(caller.key, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;
+  }
+
+  /** A request without a key holds memory until its answer was read. The owner's programs at the socket are not bounded. */
+  async #countKeyless(exchange: Exchange): Promise<void> {
+    if (exchange.arrival === 'socket') return;
+    if (this.#keyless < MAX_KEYLESS) {
+      this.#keyless += 1;
+      exchange.whenOver(() => {
+        this.#keyless -= 1;
+      });
+      return;
+    }
+    const { headers } = exchange;
+    headers.Connection = 'close';
+    if (headers.RateLimit === undefined) await this.#limit.count(headers);
+    const seconds = KEYLESS_RETRY_S;
+    throw problem('too_many_without_key', { seconds }, { headers: { 'Retry-After': String(seconds) } });
   }
 
   /** What a limited key asks beyond its share is refused, and uses up nothing of the owner's. */

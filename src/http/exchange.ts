@@ -89,6 +89,11 @@ export class Exchange {
     this.#caller = caller;
   }
 
+  /** True once access control let a key in. */
+  get hasCaller(): boolean {
+    return this.#caller !== undefined;
+  }
+
   /** The segment of the path at `{name}`, decoded. */
   param(name: string): string {
     return this.params[name] ?? '';
@@ -180,12 +185,17 @@ export class Exchange {
 
   /** Calls `run` once the client has taken the whole answer, or the connection is gone. */
   whenOver(run: () => void): void {
+    let isOver = false;
+    const end = (): void => {
+      if (!isOver) run();
+      isOver = true;
+    };
     if (this.#isAbandoned) {
-      run();
+      end();
       return;
     }
-    this.#onOver = run;
-    this.#output.once('close', run);
+    this.#onOver = end;
+    this.#output.once('close', end);
   }
 
   /** The connection is gone: whatever is still read for the answer is closed. */

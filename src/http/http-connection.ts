@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type AppError, errorCode } from '../domain/errors.ts';
+import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { problem } from '../domain/problems.ts';
 import { complete, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
-/** Answers what never became a request: Node's parser gave up on it or ran out of time, or it was a CONNECT. */
+/**
+ * Answers what never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or `error` is
+ * the refusal.
+ */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
   // The parser complains again about whatever still arrives.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
-  const answer = problemAnswer(refusal(error === undefined ? 'CONNECT' : code));
+  const answer = problemAnswer(isAppError(error) ? error : refusal(error === undefined ? 'CONNECT' : code));
   endSocket(socket, rawAnswer(answer.status, headers, complete(answer, headers)), context.clock);
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }

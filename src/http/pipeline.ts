@@ -59,6 +59,7 @@ class Pipeline {
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
   /** What follows the answers. */
   #next: (() => void) | undefined;
+  #isEnding = false;
   #cancelCheck: Cancel | undefined;
   #takenBytes = 0;
   #unreadSinceMs: number | undefined;
@@ -76,6 +77,11 @@ class Pipeline {
   add(response: ServerResponse, start: Start): void {
     // Node still delivers the rest of a chunk after the connection was ended.
     if (this.#socket.destroyed) return;
+    if (this.#isEnding) {
+      // Nothing will answer what is read now, so reading stops.
+      this.#socket.pause();
+      return;
+    }
     if (this.#running.size < MAX_RUNNING) this.#start(response, start);
     else if (this.#waiting.length < MAX_WAITING && this.#all.waiting < MAX_WAITING_TOTAL) {
       this.#waiting.push([response, start]);
@@ -96,6 +102,13 @@ class Pipeline {
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
+  }
+
+  /** Like `whenAnswered` for the last words on this connection: no later request is run. */
+  end(next: () => void): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.whenAnswered(next);
   }
 
   readonly #onDrain = (): void => {

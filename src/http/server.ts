@@ -11,6 +11,7 @@ import type { Clock, Log } from '../domain/ports/host.ts';
 import type { Metrics } from '../domain/ports/metrics.ts';
 import type { PermissionReport } from '../domain/ports/permissions.ts';
 import type { BackendHealth } from '../domain/ports/reading.ts';
+import { problem } from '../domain/problems.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../wire/query.ts';
@@ -81,6 +82,8 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
 /** Decision E7. They bound the arrival of a request, not the work on it. */
 export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Thousands of one-letter headers fit into the bytes, and take ten times their room in memory. */
+const MAX_HEADER_LINES = 200;
 
 const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
 
@@ -195,11 +198,20 @@ export class HttpServer implements ExchangeContext {
       // The guard answers a missing Host, with a problem.
       requireHostHeader: false,
     });
-    // Node would leave out those after the first 1,000, a Content-Length too; their size is bounded.
-    server.maxHeadersCount = 0;
+    // Node leaves out those after so many, a Content-Length too: one more than are allowed shows that there are too many.
+    server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
     Object.assign(server, { httpAllowHalfOpen: true });
+    const refuse = (socket: Socket, error?: unknown): void => {
+      if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
+      if (errorCode(error) === 'ECONNRESET') socket.destroy();
+      else this.#pipelines.of(socket).end(() => refuseUnreadable(this, socket, error));
+    };
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      if (hasTooManyHeaders(request)) {
+        refuse(request.socket, problem('too_many_headers'));
+        return;
+      }
       this.#pipelines.of(request.socket).add(response, () => {
         const exchange = new Exchange(this, request, response, arrival);
         void this.#receive(exchange, response);
@@ -210,6 +222,10 @@ export class HttpServer implements ExchangeContext {
     // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (hasTooManyHeaders(request)) {
+        refuse(socket, problem('too_many_headers'));
+        return;
+      }
       const isWebSocket = isHandshake(request);
       // Now, because a socket that has ended takes nothing back.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
@@ -223,11 +239,6 @@ export class HttpServer implements ExchangeContext {
         }
       });
     });
-    const refuse = (socket: Socket, error?: unknown): void => {
-      if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
-      if (errorCode(error) === 'ECONNRESET') socket.destroy();
-      else this.#pipelines.of(socket).whenAnswered(() => refuseUnreadable(this, socket, error));
-    };
     server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket));
     server.on('clientError', (error: unknown, socket: Socket) => refuse(socket, error));
     return server;
@@ -265,6 +276,10 @@ export class HttpServer implements ExchangeContext {
       socket.off('error', destroy);
     }
   }
+}
+
+function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length / 2 > MAX_HEADER_LINES;
 }
 
 /** A WebSocket handshake on the one path for it. */

@@ -43,6 +43,8 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'connect_not_supported',
   'request_timeout',
   'headers_too_large',
+  'too_many_headers',
+  'too_many_without_key',
   'internal_error',
   'broker_away',
   'mac_away',

@@ -144,6 +144,42 @@ describe('a request', () => {
     expect(answer.headers['x-request-id']).toBeTruthy();
   });
 
+  describe('with header lines by the thousand', () => {
+    const lines = (count: number): string => Array.from({ length: count }, (_, at) => `x${at}:\r\n`).join('');
+    const own = `Host: localhost\r\nConnection: close\r\n${rawKey}`;
+
+    test('takes their room in memory: 200 are allowed, the next one is 431', async () => {
+      const raw = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\n${own}${lines(197)}\r\n`);
+      expect(raw).toMatch(/^HTTP\/1.1 200 /);
+      for (const count of [198, 2500]) {
+        const refused = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\n${own}${lines(count)}\r\n`);
+        expect(problemOf(refused)).toMatchObject({ status: 431, code: 'headers_too_large' });
+      }
+    });
+
+    test.each([
+      ['open page', 'GET /console HTTP/1.1\r\nHost: localhost\r\n'],
+      ['offer of another protocol', `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n`],
+      [
+        'handshake',
+        'GET /api/v1/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+          'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n',
+      ],
+    ])('is refused as an %s too, and ends the connection', async (_name, head) => {
+      expect(problemOf(await gateway.raw(`${head}${lines(201)}\r\n`)).status).toBe(431);
+    });
+
+    test('runs nothing that follows on the connection, after the answers before it', async () => {
+      const get = `GET /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}`;
+      const body = JSON.stringify({ recipient: 'a', body: 'x' });
+      const post = `POST /api/v1/messages HTTP/1.1\r\nHost: localhost\r\n${rawKey}Content-Length: ${body.length}\r\n`;
+      const before = gateway.sender.sent.length;
+      const raw = await gateway.raw(`${get}\r\n${get}${lines(300)}\r\n${post}\r\n${body}`);
+      expect([...raw.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '431']);
+      expect(gateway.sender.sent.length).toBe(before);
+    });
+  });
+
   test.each(['GET http://localhost/api/v1/messages HTTP/1.1', 'OPTIONS * HTTP/1.1', 'GET * HTTP/1.1'])(
     'for something that is no path is 400: %s',
     async (line) => {
@@ -207,18 +243,22 @@ describe('a request', () => {
   });
 
   test.each(['Content-Length', 'Transfer-Encoding'])(
-    'that offers another protocol with 1,100 headers before its %s is one request',
+    'that offers another protocol with many headers before its %s is one request',
     async (name) => {
       const hidden = 'GET /console HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
       const size = hidden.length.toString(16);
       const [value, body] =
         name === 'Content-Length' ? [hidden.length, hidden] : ['chunked', `${size}\r\n${hidden}\r\n0\r\n\r\n`];
-      const many = `Connection: Upgrade\r\nUpgrade: h2c\r\n${'a:\r\n'.repeat(1100)}`;
-      const raw = await gateway.raw(
-        `POST /api/v1/first HTTP/1.1\r\nHost: localhost\r\n${many}${name}: ${value}\r\n\r\n${body}` +
-          'GET /api/v1/second HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
-      );
-      expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 401']);
+      const answered = async (lines: number) => {
+        const many = `Connection: Upgrade\r\nUpgrade: h2c\r\n${'a:\r\n'.repeat(lines)}`;
+        const raw = await gateway.raw(
+          `POST /api/v1/first HTTP/1.1\r\nHost: localhost\r\n${many}${name}: ${value}\r\n\r\n${body}` +
+            'GET /api/v1/second HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+        );
+        return raw.match(/HTTP\/1\.1 \d+/g);
+      };
+      expect(await answered(196)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 401']);
+      expect(await answered(1100)).toEqual(['HTTP/1.1 431']);
     },
   );
 });

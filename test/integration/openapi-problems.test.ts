@@ -58,6 +58,7 @@ const NOT_PROVOKED_HERE = [
   '404 search_disabled',
   '408 request_timeout',
   '500 internal_error',
+  '503 too_many_without_key',
   '502 misdirected',
   '503 disk_full',
   '503 state_db_unavailable',

@@ -114,6 +114,8 @@ export const DETAIL_COLUMNS = columnList({
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
+  /** Of the balloon of a link: guid of the row that has its text. */
+  textRow: 'value',
   caller: 'value',
   account: 'value',
 });

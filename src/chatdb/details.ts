@@ -17,10 +17,12 @@ import type { Reaction } from '../domain/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, INT_PARAM, instantAt, isoOf, toText } from './columns.ts';
 import type { ChatDatabase, SchemaInfo } from './database.ts';
+import { textRowOf } from './link-text.ts';
 import { messageOf, toMessage, toReaction } from './message.ts';
 import { newestMessageRow } from './message-list.ts';
 import { IS_LOWEST_CHAT, reactionTargets } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
+import { isMirror, ownAddressesOf } from './self-copies.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = DETAIL_COLUMNS;
@@ -45,11 +47,6 @@ const BALLOONS: readonly (readonly [string, MessageKind])[] = [
 ];
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
-/** How far the two rows of a message to oneself are apart. */
-const MIRROR_ROWS = 50;
-
-const MIRROR_MS = 30_000;
-
 /** `transfer_state` of the first of `TRANSFER_STATES`. */
 const FIRST_STATE = -1;
 
@@ -80,7 +77,8 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,
     attachments: attachmentsOf(snapshot, rowId),
     reactions: reactionsOn(snapshot, message.guid),
-    ...(isMirror(snapshot, message, row) && { mirror: true }),
+    ...partOf(snapshot, message, row),
+    ...(isMirror(snapshot, message, ownAddressesOf(row)) && { mirror: true }),
   };
 }
 
@@ -94,24 +92,12 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
   return { id, guid, sender, body: brief(body) };
 }
 
-/**
- * Whether an incoming row repeats an own message to oneself (decision I5): Messages writes some of them twice, seconds
- * apart, and may leave the own row without its text.
- */
-function isMirror(snapshot: Snapshot, message: Message, row: Row): boolean {
-  if (message.is_from_me || message.sender === '') return false;
-  const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
-  const sender = message.sender.toLowerCase();
-  const account = toText(row[at.account]).replace(/^[EP]:/, '');
-  const own = [toText(row[at.caller]), account, chat?.ownAddress ?? ''].map((address) => address.toLowerCase());
-  if (chat === undefined || chat.counterpart() !== message.sender || !own.includes(sender)) return false;
-  const { database, queries } = snapshot;
-  const rowId = Number(message.id);
-  return database.all(queries.ownRowsOfChat, rowId - MIRROR_ROWS, rowId + MIRROR_ROWS, chat.rowId).some((other) => {
-    const { body, timestamp } = toMessage(other, snapshot);
-    const apartMs = Math.abs(Date.parse(timestamp) - Date.parse(message.timestamp));
-    return apartMs <= MIRROR_MS && (body === message.body || body === '');
-  });
+/** Nothing unless the row is the balloon of a link, and its text is the row that it names (U6). */
+function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
+  const guid = toText(row[at.textRow]);
+  if (guid === '') return {};
+  const text = textRowOf(snapshot, guid, message);
+  return text === undefined ? {} : { part_of: { id: text.id, guid } };
 }
 
 /** Those of the Message, in the same order (decision B5). */

@@ -45,6 +45,7 @@ export class ChatSendLookup implements SendLookup {
       snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => {
         const message = toMessage(row, snapshot);
         const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
+        const textGuid = toText(row.at(-1));
         return {
           rowId,
           guid: message.guid,
@@ -52,6 +53,7 @@ export class ChatSendLookup implements SendLookup {
           address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
           body: message.body,
           attachmentNames: attachmentNames(snapshot, rowId),
+          ...(textGuid !== '' && { textGuid }),
         };
       }),
     );

@@ -7,6 +7,7 @@ import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixM
 import { type ChatDbPlace, type Connection, identityAt, readOnce } from './connection.ts';
 import { printsBetween } from './fingerprints.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
+import { earlierCopiesOf } from './self-copies.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
 /** chat.db as a log whose offset is the row id. */
@@ -33,7 +34,7 @@ export class ChatLog implements MessageLog {
       const last = rows.at(-1);
       if (!hasPrints || last === undefined) return rows;
       const prints = printsBetween(snapshot, after.rowId + 1, last.rowId);
-      return rows.map((row) => ({ ...row, print: prints.get(row.rowId) }));
+      return rows.map((row) => ({ ...row, print: prints.get(row.rowId), copies: copiesBefore(snapshot, row) }));
     });
   }
 
@@ -99,6 +100,11 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     isUnsent: status === STATUS_CODE.unsent,
     isSilent: row[at.isPartOfPoll] === 1,
   };
+}
+
+/** Rows before this one that it shows to be copies of it. */
+function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
+  return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }
 
 function lacksAttachments(row: Row, snapshot: Snapshot): boolean {

@@ -11,7 +11,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { isMessage, isPartOfPoll, isReaction, isUnsent } from './row-kinds.ts';
+import { isMessage, isPartOfPoll, isReaction, isUnsent, linkTextGuid } from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -30,10 +30,8 @@ export interface Queries {
    * column. Parameters: after, up to, limit.
    */
   readonly bodyLengths: string | undefined;
-  /** `MESSAGE_COLUMNS` of own messages above a row id. Parameters: row id, limit. */
+  /** `MESSAGE_COLUMNS` and `linkTextGuid` of own messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
-  /** `MESSAGE_COLUMNS` of own messages of a chat. Parameters: row ids from and to, chat. */
-  readonly ownRowsOfChat: string;
   /** `DETAIL_COLUMNS`. Parameter: row id. */
   readonly details: string;
   /**
@@ -82,10 +80,8 @@ export const queriesOf = perSchema((schema): Queries => {
       ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
          ORDER BY m.ROWID LIMIT ${INT_PARAM}`
       : undefined,
-    ownRows: `SELECT ${message} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage(schema)}
+    ownRows: `SELECT ${message}, ${linkTextGuid(schema)} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
-    ownRowsOfChat: `SELECT ${message} FROM message m WHERE m.ROWID BETWEEN ${INT_PARAM} AND ${INT_PARAM}
-      AND m.is_from_me AND ${isMessage(schema)} AND ${anyChat(schema)} = ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions
       ? `SELECT ${entry} FROM message m
@@ -95,7 +91,9 @@ export const queriesOf = perSchema((schema): Queries => {
     attachments: hasAttachmentTables(schema)
       ? `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
          FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
-         WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)} ORDER BY j.ROWID`
+         WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)}
+           AND ${isLeft(schema)}
+         ORDER BY j.ROWID`
       : NOTHING,
     attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
@@ -152,7 +150,7 @@ export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHER
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
 
-function anyChat(schema: SchemaInfo): string {
+export function anyChat(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
   return `ifnull(${LOWEST_CHAT},
     (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
@@ -219,6 +217,7 @@ function detailParts(schema: SchemaInfo) {
     isUnsent: isUnsent(schema),
     delivered: column(schema, 'date_delivered'),
     read: column(schema, 'date_read'),
+    textRow: linkTextGuid(schema),
     caller: column(schema, 'destination_caller_id'),
     account: column(schema, 'account'),
   };
@@ -283,6 +282,12 @@ function unnamedAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
   return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
     WHERE j.message_id = m.ROWID AND ${isShown(schema)} AND trim(ifnull(a.filename, '')) = '')`;
+}
+
+/** SQL that is true when the message of the join `j` was not unsent: the rows of its files stay. */
+function isLeft(schema: SchemaInfo): string {
+  const unsent = isUnsent(schema);
+  return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;
 }
 
 export function isShown(schema: SchemaInfo): string {

@@ -21,7 +21,8 @@ export function isUnsent(schema: SchemaInfo): string {
   const emptied = has('date_edited')
     ? [`(ifnull(m.date_edited, 0) <> 0 AND ifnull(m.text, '') = ''${left} AND (${says || '1'}))`]
     : [];
-  return `(${[...retracted, ...emptied].join(' OR ') || '0'})`;
+  const cases = [...retracted, ...emptied];
+  return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
 const TYPE = 'ifnull(m.associated_message_type, 0)';
@@ -56,4 +57,16 @@ export function isPollUpdate(schema: SchemaInfo): string {
   if (!has('associated_message_type') || !has('associated_message_guid') || !has('balloon_bundle_id')) return '0';
   return `(${TYPE} IN (2, 3) AND ifnull(m.balloon_bundle_id LIKE '%:com.apple.messages.Polls', 0)
     AND ifnull(m.associated_message_guid, '') NOT IN ('', m.guid))`;
+}
+
+/**
+ * SQL for what the row `m` names in `reply_to_guid` when it is the balloon of a link and in no thread, else NULL. A text
+ * with a link is two rows: the text without the URL, and the balloon (imsg, pull request 181). Ordinary rows name an
+ * earlier one there too.
+ */
+export function linkTextGuid(schema: SchemaInfo): string {
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  if (!has('reply_to_guid') || !has('balloon_bundle_id')) return 'NULL';
+  const thread = has('thread_originator_guid') ? " AND ifnull(m.thread_originator_guid, '') = ''" : '';
+  return `CASE WHEN m.balloon_bundle_id = 'com.apple.messages.URLBalloonProvider'${thread} THEN nullif(m.reply_to_guid, '') END`;
 }

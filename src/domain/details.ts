@@ -113,6 +113,8 @@ export interface MessageDetails {
   readonly reactions: readonly Reaction[];
   /** Of an own message, where it is known. */
   readonly origin?: Origin | undefined;
+  /** Of the link of a message that is two rows: the row with its text. */
+  readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** An incoming row that repeats an own message in a conversation with oneself. */
   readonly mirror?: true | undefined;
 }

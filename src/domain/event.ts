@@ -89,6 +89,8 @@ export interface PendingRow extends RowEntry {
   readonly isUnsent: boolean;
   /** True for a row that is no event: a vote or an added option, where rows are told by kind (U5). */
   readonly isSilent?: boolean;
+  /** Rows before it that it shows to be copies of an own message (U7); only together with a print. */
+  readonly copies?: readonly number[];
   /** Of the row as it is given here; undefined when none was asked for (decision I4). */
   readonly print?: Print | undefined;
 }

@@ -3,6 +3,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { PendingRow } from '../domain/event.ts';
 import type { Print } from '../domain/fingerprint.ts';
 import { type Offset, rowOffset } from '../domain/offset.ts';
+import type { Change } from '../domain/ports/changes.ts';
 import type { CursorStore, MessageLog } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { ChangeStream } from './change-stream.ts';
@@ -230,7 +231,9 @@ export class Publisher {
   #storeWithPrints(cursor: Cursor, rows: readonly PendingRow[], stream: ChangeStream): void {
     const prints = new Map<number, Print>();
     for (const { rowId, print } of rows) if (print !== undefined) prints.set(rowId, print);
-    this.#parts.cursor.save(cursor, prints);
+    const copies = rows.flatMap(({ copies = [] }) => copies);
+    const changes = copies.map((rowId): Change => ({ kind: 'updated', rowId, changes: ['mirror'] }));
+    this.#parts.cursor.save(cursor, prints, changes, this.#parts.clock.now());
     stream.publishRows(rows.filter(({ isSilent }) => isSilent !== true));
     stream.skipTo(cursor.offset.rowId);
   }

@@ -2,7 +2,7 @@ import { errorCode } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { Content, OwnRow, SendRequest } from '../domain/ports/sending.ts';
 import type { ExpectedChat, SentPartStore } from '../domain/ports/sent-parts.ts';
-import { contentHash, contentHashes } from './content.ts';
+import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
 import type { TolerantLookup } from './lookup.ts';
 
 /** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */
@@ -131,7 +131,7 @@ export class Confirmations {
     const waiting = this.#expected.filter((one) => one.afterRowId < rowId);
     if (waiting.length === 0) return false;
     const hashes = contents();
-    const isWanted = waiting.some((one) => hashes.includes(one.content));
+    const isWanted = waiting.some((one) => fits(one.content, hashes));
     if (isWanted) this.#look();
     return isWanted;
   }
@@ -166,15 +166,17 @@ export class Confirmations {
     const highestRowId = lookup.highestRowId();
     if (highestRowId === undefined) return;
     const lowest = Math.min(...waiting.map((one) => one.afterRowId));
-    for (const row of lookup.ownRowsAbove(lowest).toSorted((a, b) => a.rowId - b.rowId)) {
+    for (const row of joinedByLinks(lookup.ownRowsAbove(lowest)).toSorted((a, b) => a.rowId - b.rowId)) {
       if (this.#taken.has(row.rowId) || store.ofRow(row.rowId) !== undefined) continue;
       const contents = contentHashes(row.body, row.attachmentNames);
-      const owner = waiting.find(
+      const mayOwn = waiting.filter(
         (one) =>
           one.rowId === undefined &&
           isRowOf(one, row, contents) &&
           (one === also || isRecent(one) || isDatedLike(one, row)),
       );
+      // All of a text says more than its part beside a link.
+      const owner = mayOwn.find((one) => fitsWhole(one.content, contents)) ?? mayOwn[0];
       if (owner !== undefined) this.#give(row, owner);
     }
     for (const one of this.#expected.filter((old) => old.notedAtMs < nowMs - PAIRED_WITHIN_MS)) {
@@ -242,8 +244,17 @@ export class Confirmations {
   }
 }
 
+/** A text whose chat is not there yet is in that of its link, which is a row of its own (U6). */
+function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
+  return rows.map((row) => {
+    if (row.address !== null) return row;
+    const address = rows.find(({ textGuid }) => textGuid === row.guid)?.address ?? null;
+    return address === null ? row : { ...row, address };
+  });
+}
+
 function isRowOf({ afterRowId, chat, content }: Waiting, row: OwnRow, contents: readonly string[]): boolean {
-  return row.rowId > afterRowId && isExpectedIn(chat, row.address) && contents.includes(content);
+  return row.rowId > afterRowId && isExpectedIn(chat, row.address) && fits(content, contents);
 }
 
 function isDatedLike({ atMs }: Waiting, { datedMs }: OwnRow): boolean {

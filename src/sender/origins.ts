@@ -36,7 +36,8 @@ export class Origins {
   added(message: Message, details: MessageDetails): MessageDetails {
     if (!message.is_from_me) return details;
     try {
-      const origin = this.#originOf(message, details);
+      const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
+      const origin = this.#originOf(text ?? message, details);
       return origin === undefined ? details : { ...details, origin };
     } catch (error) {
       this.#parts.log.warn('could not read where a message was sent', { code: errorCode(error) });

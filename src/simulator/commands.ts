@@ -46,6 +46,8 @@ export interface Behaviour {
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
   /** Whether what is written to oneself comes once more, as an incoming message. */
   readonly selfChat: 'mirrored' | 'single';
+  /** Whether a link beside text is sent as a row of its own, as on macOS 26.4. */
+  readonly links: 'two_rows' | 'one_row';
 }
 
 /** What can be asked of the simulated Messages: a line of JSON each, answered by a line. */
@@ -99,6 +101,20 @@ export type Command =
     }
   | { readonly do: 'edit'; readonly row: number; readonly text: string }
   | { readonly do: 'unsend'; readonly row: number }
+  /** A message of an app, as a row of type 2 or 3; `session` is the row that began the game. */
+  | {
+      readonly do: 'app';
+      readonly from: string;
+      readonly text: string;
+      readonly type: 2 | 3;
+      readonly session?: number;
+    }
+  | { readonly do: 'poll'; readonly from: string }
+  | { readonly do: 'add_option' | 'vote'; readonly poll: number; readonly from: string }
+  /** A text and its link, as two rows. */
+  | { readonly do: 'link'; readonly from: string; readonly text: string; readonly url: string }
+  /** One of the two rows of a message to oneself. */
+  | { readonly do: 'write_to_self'; readonly address: string; readonly text: string; readonly isIncoming: boolean }
   | { readonly do: 'read'; readonly row: number }
   | { readonly do: 'recover'; readonly row: number }
   | { readonly do: 'delete'; readonly row: number; readonly recoverable?: boolean }

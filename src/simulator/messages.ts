@@ -5,14 +5,15 @@ import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
 import { mirrorToSelf, writeElsewhere } from './own-messages.ts';
+import { changeRow, linkBalloon, textAndLink } from './row-commands.ts';
 import { Scenarios } from './scenarios.ts';
 import { EVENT_LIMIT_MS, ScriptHost } from './script-host.ts';
 import { liveIds, targetOf } from './script-targets.ts';
-import { encodeAttributedBody } from './typedstream.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 /** Delays of a real Messages, as far as they are known: the join follows its row, then sent, delivered, read. */
 const JOIN_AFTER_MS = [5, 120] as const;
+const BALLOON_AFTER_MS = 40;
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -97,33 +98,16 @@ export class Messages {
         return this.#receive(command, nowMs);
       case 'write':
         return { row: writeElsewhere(database, command.to, command.text, nowMs) };
-      case 'react': {
-        const chat = database.chatOf(command.to);
-        if (chat === undefined) throw new Error(`there is no row ${command.to} in any chat`);
-        const { from, type, emoji } = command;
-        const row = database.reaction(chat, command.to, {
-          dateMs: nowMs,
-          type,
-          ...(from !== undefined && { from }),
-          ...(emoji !== undefined && { emoji }),
-        });
-        return { row };
-      }
+      case 'react':
       case 'edit':
-        database.update('message', command.row, {
-          text: database.version === '26' ? null : command.text,
-          attributedBody: encodeAttributedBody(command.text),
-          date_edited: appleDate(nowMs),
-        });
-        return {};
       case 'unsend':
-        database.update('message', command.row, {
-          text: null,
-          attributedBody: null,
-          is_empty: 1,
-          date_retracted: appleDate(nowMs),
-        });
-        return {};
+      case 'app':
+      case 'poll':
+      case 'add_option':
+      case 'vote':
+      case 'link':
+      case 'write_to_self':
+        return changeRow(database, command, nowMs);
       case 'read':
         database.update('message', command.row, { is_read: 1, date_read: appleDate(nowMs) });
         return {};
@@ -214,7 +198,7 @@ export class Messages {
     const database = this.#database;
     const dateMs = this.#options.clock.now();
     // Messages keeps carriage returns as it is given them; an attachment is one placeholder in the text.
-    const text = isGhost ? '' : (command.body ?? ATTACHMENT_CHARACTER);
+    const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const columns = { is_finished: 0, service };
     const row = database.message({ text, dateMs, columns });
     if (command.attachment === undefined) return row;
@@ -224,6 +208,11 @@ export class Messages {
     return row;
   }
 
+  /** The text and the link of a message that is written as two rows. */
+  #linkOf({ body }: SendCommand): ReturnType<typeof textAndLink> {
+    return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
+  }
+
   /** What happens after osascript has ended: join, sent, delivered, read, or the failure that comes late. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
@@ -231,6 +220,13 @@ export class Messages {
     const [from, to] = JOIN_AFTER_MS;
     const joinAfterMs = from + ((this.#turn * 37) % (to - from));
     this.later(joinAfterMs, row, () => database.join(chat, row));
+    const link = this.#linkOf(command);
+    if (link !== undefined) {
+      const { url } = link;
+      this.later(joinAfterMs + BALLOON_AFTER_MS, row, () =>
+        linkBalloon(database, { chat, row, url }, this.#options.clock.now()),
+      );
+    }
     const { selfChat } = this.#host.behaviour;
     this.later(joinAfterMs, row, () =>
       mirrorToSelf(database, { chat, text: command.body, dateMs: this.#options.clock.now() }, selfChat),

@@ -16,6 +16,7 @@ const DEFAULTS: Behaviour = {
   chooses: {},
   stagedFiles: 'copied',
   selfChat: 'mirrored',
+  links: 'two_rows',
 };
 
 interface Dialog {

@@ -24,10 +24,6 @@ export function changeStore(database: Sqlite): ChangeStore {
     `SELECT seq, row_id, names, is_removed, guid, conversation_id, first_row_id, count FROM change
       WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
   );
-  const insert = database.prepare(
-    `INSERT INTO change (row_id, names, is_removed, at_ms, guid, conversation_id, first_row_id, count)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
   const forgetMany = database.prepare('DELETE FROM change WHERE seq <= ?');
   const forgetOld = database.prepare(
     `DELETE FROM change WHERE seq <= (SELECT max(seq) FROM
@@ -38,15 +34,7 @@ export function changeStore(database: Sqlite): ChangeStore {
   const writePrints = printWriter(database);
   const newest = (): number => Number(selectNewest.get()?.[0] ?? 0);
 
-  const add = (change: Change, atMs: number): void => {
-    if (change.kind === 'many') {
-      insert.run(change.lastRowId, 0, 0, atMs, null, null, change.firstRowId, change.count);
-    } else if (change.kind === 'removed') {
-      insert.run(change.rowId, 0, 1, atMs, change.guid, change.conversationId, null, null);
-    } else {
-      insert.run(change.rowId, toBits(change.changes), 0, atMs, null, null, null, null);
-    }
-  };
+  const add = changeWriter(database);
   const restart = (isOn: boolean, nowMs: number, prints: ReadonlyMap<number, Print>): void =>
     database.transaction(() => {
       database.exec(RESTART);
@@ -96,6 +84,23 @@ export function changeStore(database: Sqlite): ChangeStore {
         forgetOld.run(nowMs - KEPT_MS);
       });
     },
+  };
+}
+
+/** Adds a change to the log, inside a transaction of the caller. */
+export function changeWriter(database: Sqlite): (change: Change, atMs: number) => void {
+  const insert = database.prepare(
+    `INSERT INTO change (row_id, names, is_removed, at_ms, guid, conversation_id, first_row_id, count)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (change, atMs) => {
+    if (change.kind === 'many') {
+      insert.run(change.lastRowId, 0, 0, atMs, null, null, change.firstRowId, change.count);
+    } else if (change.kind === 'removed') {
+      insert.run(change.rowId, 0, 1, atMs, change.guid, change.conversationId, null, null);
+    } else {
+      insert.run(change.rowId, toBits(change.changes), 0, atMs, null, null, null, null);
+    }
   };
 }
 

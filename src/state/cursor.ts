@@ -1,8 +1,7 @@
 import type { Cursor } from '../domain/cursor.ts';
-import type { Print } from '../domain/fingerprint.ts';
 import type { CursorStore } from '../domain/ports/feed.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import { printWriter, restartChanges } from './changes.ts';
+import { changeWriter, printWriter, restartChanges } from './changes.ts';
 import { forgetSelfChat } from './self-chat.ts';
 
 /** How far events have been published (decisions C4, C5). */
@@ -17,6 +16,7 @@ export function cursorStore(database: Sqlite): CursorStore {
   const sentSince = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const renewEpoch = database.prepare('UPDATE fleet SET epoch = lower(hex(randomblob(16)))');
   const writePrints = printWriter(database);
+  const addChange = changeWriter(database);
   const write = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
   return {
     load() {
@@ -29,11 +29,12 @@ export function cursorStore(database: Sqlite): CursorStore {
         inode: String(inode),
       };
     },
-    save(cursor: Cursor, prints?: ReadonlyMap<number, Print>) {
+    save(cursor, prints, changes = [], nowMs = 0) {
       if (prints === undefined) return write(cursor);
       database.transaction(() => {
         write(cursor);
         writePrints(prints, true);
+        for (const change of changes) addChange(change, nowMs);
       });
     },
     restart(cursor, prints) {

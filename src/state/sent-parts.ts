@@ -26,7 +26,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const ofRow = database.prepare('SELECT guid, request_id, idempotency_key FROM sent_part WHERE row_id = ?');
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
-  const unpairedWith = database.prepare(`${unpaired} AND content = ?`);
+  const unpairedWith = database.prepare(`${unpaired} AND instr(content, ?) > 0`);
   const since = database.prepare('SELECT row_id FROM sent_since');
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');

@@ -79,6 +79,11 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .meta({ description: 'Those of the Message, in the same order.' }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
       origin: origin.optional(),
+      part_of: z
+        .object({ id: z.string(), guid: z.string() })
+        .readonly()
+        .optional()
+        .meta({ description: 'Of the link of a message that is two rows: the message with its text.' }),
       mirror: z
         .literal(true)
         .optional()

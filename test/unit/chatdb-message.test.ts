@@ -282,7 +282,7 @@ describe('a message to oneself', () => {
 
   test.each([
     ['another text', { text: 'else' }, {}],
-    ['another time', {}, { date: appleNs('2026-01-01T00:01:00Z') }],
+    ['another time', {}, { date: appleNs('2026-01-01T00:11:00Z') }],
     ['another person', {}, { is_from_me: 1 }],
   ] as const)('is no copy of one with %s', (_name, own, copy) => {
     expect(pair(own, copy)).not.toHaveProperty('mirror');

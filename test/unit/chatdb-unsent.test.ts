@@ -44,6 +44,20 @@ describe('an unsent message is not shown as edited', () => {
   });
 });
 
+test('the files of an unsent message are not listed, and those of an edited one are', () => {
+  const { fixture, connection } = databases.open();
+  const reader = new ChatReader(connection);
+  const attachments = (columns: Parameters<ChatFixture['message']>[0]): unknown => {
+    const row = fixture.message({ ...columns, cache_has_attachments: 1 });
+    fixture.attach(row, '/photos/one.jpg');
+    const message = reader.message(String(row), { include: includeSet(['details']) });
+    return [message?.attachments.length, message?.details?.attachments.length];
+  };
+  expect(attachments({ ...EDITED, part_count: 0, message_summary_info: RETRACTED })).toEqual([0, 0]);
+  expect(attachments({ ...EDITED, part_count: 1, text: 'left' })).toEqual([1, 1]);
+  expect(attachments({})).toEqual([1, 1]);
+});
+
 describe('an edited message is not shown as unsent', () => {
   test.each([
     ['has a text', { text: 'left', part_count: 0 }],

@@ -34,6 +34,7 @@ test('the store does what the one of the simulation does', () => {
       (store) => store.record(given.changes, given.prints, given.step),
       (store) => store.record([], given.prints, given.step),
       (store) => store.save(given.cursor, given.prints),
+      (store) => store.save(given.cursor, given.prints, given.changes, given.step),
       (store) => store.noteAsked(given.step),
       (store) => store.noteSwept(given.step),
       (store) => (given.step % 8 === 0 ? store.begin(given.step, given.prints) : undefined),

@@ -2,6 +2,7 @@ import type { Cursor, LogIdentity } from '../cursor.ts';
 import type { LogEntry, PendingRow, RowEntry } from '../event.ts';
 import type { Print } from '../fingerprint.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
+import type { Change } from './changes.ts';
 
 /** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
 export interface MessageLog {
@@ -133,8 +134,11 @@ export interface EventFeed {
 
 export interface CursorStore {
   load(): Cursor | undefined;
-  /** With the first prints of the rows that it says are published: both are stored, or neither (decision I4). */
-  save(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
+  /**
+   * With the first prints of the rows that it says are published, and the changes that those rows are of earlier ones: all
+   * of it is stored, or nothing (decision I4).
+   */
+  save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**
    * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), every consumer and the change
    * log with it, in one transaction. `prints` are those of the newest rows.

@@ -56,6 +56,8 @@ export interface OwnRow {
   readonly body: string;
   /** File names of its attachments. */
   readonly attachmentNames: readonly string[];
+  /** Of the link of a message that is two rows: guid of the row with its text. */
+  readonly textGuid?: string;
 }
 
 /** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */

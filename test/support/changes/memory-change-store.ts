@@ -32,9 +32,10 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
     return this.#cursor;
   }
 
-  save(cursor: Cursor, prints: ReadonlyMap<number, Print> = new Map()): void {
+  save(cursor: Cursor, prints: ReadonlyMap<number, Print> = new Map(), changes: readonly Change[] = []): void {
     this.onCall(true);
     this.#cursor = cursor;
+    this.#add(changes);
     this.#write(prints, true);
   }
 
@@ -101,13 +102,17 @@ export class MemoryChangeStore implements ChangeStore, CursorStore {
 
   record(changes: readonly Change[], prints: ReadonlyMap<number, Print>): void {
     this.onCall(true);
+    this.#add(changes);
+    this.#log.splice(0, Math.max(0, this.#log.length - this.kept));
+    this.#write(prints, false);
+  }
+
+  #add(changes: readonly Change[]): void {
     for (const change of changes) {
       this.#seq += 1;
       this.recorded += change.kind === 'many' ? change.count : 1;
       this.#log.push({ ...change, seq: this.#seq });
     }
-    this.#log.splice(0, Math.max(0, this.#log.length - this.kept));
-    this.#write(prints, false);
   }
 
   /** Where a consumer begins when nothing was stored for it. */

@@ -1,0 +1,139 @@
+import { encodeBinaryPlist } from './binary-plist.ts';
+import { appleDate, type ChatDatabase } from './chat-database.ts';
+import type { Command } from './commands.ts';
+import { encodeAttributedBody } from './typedstream.ts';
+
+const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
+export const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
+const POLLS = `${APP}:com.apple.messages.Polls`;
+/** The text of a balloon: one placeholder. */
+const BALLOON_TEXT = '\uFFFC';
+
+/** What changes rows that are there, or writes those of apps, polls and links. */
+export type RowCommand = Extract<
+  Command,
+  { do: 'react' | 'edit' | 'unsend' | 'app' | 'poll' | 'add_option' | 'vote' | 'link' | 'write_to_self' }
+>;
+
+/** Does what a command says, as Messages was seen to write it. */
+export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
+  switch (command.do) {
+    case 'react': {
+      const { from, to, type, emoji } = command;
+      const message = {
+        dateMs: nowMs,
+        type,
+        ...(from !== undefined && { from }),
+        ...(emoji !== undefined && { emoji }),
+      };
+      return { row: database.reaction(chatOf(database, to), to, message) };
+    }
+    case 'edit':
+      database.update('message', command.row, {
+        text: database.version === '26' ? null : command.text,
+        attributedBody: encodeAttributedBody(command.text),
+        date_edited: appleDate(nowMs),
+      });
+      return {};
+    case 'unsend':
+      unsend(database, command.row, nowMs);
+      return {};
+    case 'app': {
+      const { from, text, type, session } = command;
+      const columns = {
+        associated_message_type: type,
+        associated_message_guid: session === undefined ? null : database.guid(session),
+        balloon_bundle_id: `${APP}:com.example.games.ext`,
+      };
+      return { row: database.joinedMessage(database.directChat(from), { text, from, dateMs: nowMs, columns }) };
+    }
+    case 'poll': {
+      const message = { text: BALLOON_TEXT, from: command.from, dateMs: nowMs, columns: { balloon_bundle_id: POLLS } };
+      return { row: database.joinedMessage(database.directChat(command.from), message) };
+    }
+    case 'add_option':
+      return { row: ofPoll(database, command.poll, { type: 2, from: command.from }, nowMs) };
+    case 'vote':
+      return { row: ofPoll(database, command.poll, { type: 4000, from: command.from }, nowMs) };
+    case 'link': {
+      const chat = database.directChat(command.from);
+      const row = database.joinedMessage(chat, { text: command.text, from: command.from, dateMs: nowMs });
+      return { row, balloon: linkBalloon(database, { chat, row, from: command.from, url: command.url }, nowMs) };
+    }
+    default: {
+      // Seen on macOS 26 some five minutes apart, the incoming copy first (KiroCrew #5255).
+      const chat = database.directChat(command.address);
+      const { text, isIncoming, address } = command;
+      const sent = { is_sent: 1, is_delivered: 1 };
+      const message = { text, dateMs: nowMs, ...(isIncoming ? { from: address } : { columns: sent }) };
+      return { row: database.joinedMessage(chat, message) };
+    }
+  }
+}
+
+/**
+ * Undo Send of a whole message: `date_edited`, neither text nor body, each part under `rp` in the summary, and
+ * `date_retracted` still 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26); `part_count` 0 (mautrix/imessage,
+ * pull request 199). The rows of its attachments stay.
+ */
+function unsend(database: ChatDatabase, row: number, nowMs: number): void {
+  database.update('message', row, {
+    text: null,
+    attributedBody: null,
+    is_empty: 1,
+    part_count: 0,
+    date_edited: appleDate(nowMs),
+    date_retracted: 0,
+    message_summary_info: encodeBinaryPlist({ otr: { '0': { lo: 0n, le: 1n } }, rp: [0n], ust: true }),
+  });
+}
+
+/** A vote or an added option is a row of Polls that names the poll by its bare guid (imsg, pull requests 125 and 162). */
+function ofPoll(
+  database: ChatDatabase,
+  poll: number,
+  { type, from }: { readonly type: number; readonly from: string },
+  dateMs: number,
+): number {
+  const columns = {
+    associated_message_type: type,
+    associated_message_guid: database.guid(poll),
+    balloon_bundle_id: POLLS,
+  };
+  return database.joinedMessage(chatOf(database, poll), { text: BALLOON_TEXT, from, dateMs, columns });
+}
+
+/**
+ * The balloon of a link that stands beside text: a row of its own that names the text's row by `reply_to_guid` and is in
+ * no thread; the text's row lacks the URL (imsg, pull request 181, macOS 26.4.1).
+ */
+export function linkBalloon(
+  database: ChatDatabase,
+  link: { readonly chat: number; readonly row: number; readonly from?: string; readonly url: string },
+  dateMs: number,
+): number {
+  const { chat, row, from, url } = link;
+  const columns = {
+    balloon_bundle_id: LINK_BALLOON,
+    reply_to_guid: database.guid(row),
+    is_sent: from === undefined ? 1 : 0,
+  };
+  return database.joinedMessage(chat, { text: url, dateMs, ...(from !== undefined && { from }), columns });
+}
+
+const LINK = /^https?:\/\/\S+$/;
+
+/** A text and the link at one of its ends; undefined where there is none, or nothing else. */
+export function textAndLink(body: string): { readonly text: string; readonly url: string } | undefined {
+  const words = body.trim().split(/(\s+)/);
+  const [first = '', last = ''] = [words[0], words.at(-1)];
+  if (words.length < 3) return undefined;
+  if (LINK.test(last)) return { text: words.slice(0, -2).join(''), url: last };
+  return LINK.test(first) ? { text: words.slice(2).join(''), url: first } : undefined;
+}
+
+function chatOf(database: ChatDatabase, row: number): number {
+  const chat = database.chatOf(row);
+  if (chat === undefined) throw new Error(`there is no row ${row} in any chat`);
+  return chat;
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from '@jest/globals';
+import { ChatLog } from '../../src/chatdb/message-log.ts';
+import { ChatReader } from '../../src/chatdb/reader.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+
+const databases = chatDatabases();
+const ME = 'me@example.com';
+const DETAILS = { include: includeSet(['details']) };
+type Columns = Parameters<ChatFixture['message']>[0];
+
+/** A conversation with oneself, in which rows are written at a time of 1 January 2026. */
+function selfChat(schema: Schema = 'macos-26') {
+  const { fixture, connection } = databases.open(schema);
+  const isBare = schema === 'bare';
+  const chat = fixture.chat(`any;-;${ME}`, isBare ? [] : [ME], isBare ? {} : { last_addressed_handle: ME });
+  const handle_id = fixture.handle(ME);
+  const reader = new ChatReader(connection);
+  return {
+    fixture,
+    log: new ChatLog(connection),
+    incoming: (time: string, columns: Columns = {}) =>
+      fixture.message({ chat, handle_id, text: 'note', date: appleNs(`2026-01-01T${time}Z`), ...columns }),
+    own: (time: string, columns: Columns = {}) =>
+      fixture.message({ chat, is_from_me: 1, text: 'note', date: appleNs(`2026-01-01T${time}Z`), ...columns }),
+    isMirror: (row: number) => reader.message(String(row), DETAILS)?.details?.mirror === true,
+  };
+}
+
+describe('a message to oneself is marked in its incoming copy', () => {
+  test('when the incoming one came minutes before', () => {
+    const { incoming, own, isMirror } = selfChat();
+    const row = incoming('17:32:03');
+    expect(isMirror(row)).toBe(false);
+    own('17:36:47');
+    expect(isMirror(row)).toBe(true);
+  });
+
+  test('when the incoming one came minutes after, with a thousand rows of others between', () => {
+    const { fixture, incoming, own, isMirror } = selfChat();
+    own('17:32:03');
+    const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+    for (let count = 0; count < 1000; count += 1) {
+      fixture.message({ chat, text: 'note', date: appleNs('2026-01-01T17:33:00Z') });
+    }
+    expect(isMirror(incoming('17:36:47'))).toBe(true);
+  });
+
+  test('in a database with dates in seconds', () => {
+    const { incoming, own, isMirror } = selfChat('macos-10.13');
+    own('10:00:00', { date: 500_000_000 });
+    expect(isMirror(incoming('10:00:00', { date: 500_000_300 }))).toBe(true);
+    expect(isMirror(incoming('10:00:00', { date: 500_000_700 }))).toBe(false);
+  });
+
+  test('by the names of its files', () => {
+    const { fixture, incoming, own, isMirror } = selfChat();
+    const [sent, copy, other] = [own('10:00:00'), incoming('10:01:00'), incoming('10:02:00')];
+    for (const [row, path] of [
+      [sent, '/a/1/photo.jpg'],
+      [copy, '/a/2/photo.jpg'],
+      [other, '/a/3/else.jpg'],
+    ] as const) {
+      fixture.attach(row, path);
+    }
+    expect([copy, other].map(isMirror)).toEqual([true, false]);
+  });
+});
+
+test.each([
+  ['another text', '10:00:00', { text: 'other' }],
+  ['a date eleven minutes before', '09:49:00', {}],
+  ['no text, a minute before', '09:59:00', { text: null }],
+  ['another conversation', '10:00:00', { chat: null }],
+] as const)('an own message with %s makes no copy of an incoming one', (_, time, columns) => {
+  const { incoming, own, isMirror } = selfChat();
+  own(time, columns);
+  expect(isMirror(incoming('10:00:00'))).toBe(false);
+});
+
+describe('an own message names the incoming copies before it', () => {
+  test('that nobody could have known', () => {
+    const { log, incoming, own } = selfChat();
+    const before = incoming('10:00:00');
+    incoming('10:00:01', { text: 'else' });
+    const row = own('10:04:00');
+    incoming('10:04:01');
+    const copies = log.pendingRows(rowOffset(row - 1), 10, true).map(({ rowId, copies }) => [rowId, copies]);
+    expect(copies).toEqual([
+      [row, [before]],
+      [row + 1, []],
+    ]);
+  });
+
+  test('and none in a conversation with somebody else', () => {
+    const { fixture, log } = selfChat();
+    const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+    fixture.message({ chat, handle_id: fixture.handle('+15550100'), text: 'ok' });
+    const row = fixture.message({ chat, is_from_me: 1, text: 'ok' });
+    expect(log.pendingRows(rowOffset(row - 1), 10, true)).toMatchObject([{ rowId: row, copies: [] }]);
+  });
+});
+
+test('a database without an index by date is searched near the row', () => {
+  const { incoming, own, log } = selfChat('bare');
+  incoming('10:00:00');
+  const row = own('10:04:00');
+  // Nobody can say there whose address it is.
+  expect(log.pendingRows(rowOffset(row - 1), 10, true)).toMatchObject([{ copies: [] }]);
+});

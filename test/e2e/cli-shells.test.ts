@@ -13,6 +13,9 @@ import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 const SCRIPTS = fileURLToPath(new URL('../../src/cli/completions/', import.meta.url));
 const folder = temporaryFolder();
 const evil = `Evil $(touch ${folder}/evil) ;touch`;
+const evilInQuotes = `Quote '; touch ${folder}/evil; '"; touch ${folder}/evil; "`;
+/** Groups whose names a shell would take for an option, or the scripts for a command. The marks before one are taken out. */
+const commanding = ['--exec=touch $HOME/owned', '\u200e--url=http://127.0.0.1:9', ':files', ':folders', '-x'];
 const env = {
   PATH: `${folder}/bin:${process.env.PATH ?? ''}`,
   HOME: folder,
@@ -28,10 +31,17 @@ beforeAll(async () => {
   for (const [id, name] of [
     ['chat1', 'Garden party'],
     ['chat2', evil],
-  ] as const) {
+    ['chat3', evilInQuotes],
+    ['chat4', 'Special `\\!"'],
+    ...commanding.map((name, index): [string, string] => [`command${index}`, name]),
+  ]) {
     const chat = database.chat(`any;+;${id}`, ['+15550100', '+15550101'], { display_name: name });
     database.message({ chat, text: 'Hello', handle_id: database.handle('+15550100') });
   }
+  const chat = database.chat('any;-;--url=x@example.net', ['--url=x@example.net']);
+  database.message({ chat, text: 'Hello', handle_id: database.handle('--url=x@example.net') });
+  const nameless = database.chat('-e;+;chat9', ['+15550100', '+15550101'], { display_name: '' });
+  database.message({ chat: nameless, text: 'Hello', handle_id: database.handle('+15550100') });
   database.close();
   service = await Service.start({ chatDbPath: database.path });
   const answer = await service.post('/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.sent'] });
@@ -61,7 +71,8 @@ async function typed(shell: readonly string[], setup: string, keys: string): Pro
   const terminal = spawn('script', ['-qec', words, '/dev/null'], { env: { ...env, SHELL: '/bin/sh' }, cwd: folder });
   let shown = '';
   terminal.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()));
-  terminal.stdin.write(`${setup}\n${keys}\nexit\n`);
+  // A quote that is left open ends with the input.
+  terminal.stdin.end(`${setup}\n${keys}\nexit\n`);
   await once(terminal, 'close');
   return shown;
 }
@@ -112,6 +123,44 @@ describe('completion', () => {
       expect(shown).toContain(`<${evil}>`);
     }
     expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('evil');
+  });
+
+  inShell('bash', 'offers the id of a group named like an option or a command of the script', () => {
+    const offered = bash(`postern ${place()} tail ''`);
+    expect(offered.filter((value) => /^[-:]/.test(value))).toEqual([]);
+    for (const index of commanding.keys()) expect(offered).toContain(`any\\;+\\;command${index}`);
+    expect(offered).toContain('any\\;-\\;--url=x@example.net');
+    expect(offered).toContain('Garden\\ party');
+  });
+
+  inShell('fish', 'offers the id of a group named like an option or a command of the script', () => {
+    const offered = fish(`postern ${place()} tail `).map((line) => line.split('\t')[0]);
+    expect(offered.filter((value) => /^[-:]/.test(value ?? ''))).toEqual([]);
+    for (const index of commanding.keys()) expect(offered).toContain(`any;+;command${index}`);
+    expect(offered).toContain('any;-;--url=x@example.net');
+    expect(offered).toContain('Garden party');
+  });
+
+  inShell('zsh', 'inserts no group name as an option, whatever TAB TAB takes first', async () => {
+    const setup = `PS1='> '; autoload -U compinit; compinit -D -u; source ${SCRIPTS}_postern; stty -echo`;
+    const shown = await typed(['zsh', '-f', '-i'], setup, `postern ${place()} tail \t\t`);
+    expect(shown).toMatch(/<tail><(?:any|Garden|Evil|Quote)/);
+    expect(shown).not.toMatch(/<tail><[-:]/);
+  });
+
+  inShell('bash', 'runs nothing of a group name that is completed within quotes', async () => {
+    const setup = `PS1='> '; stty -echo; source ${SCRIPTS}postern.bash`;
+    for (const begun of [`"Ev`, `'Ev`, `"Ev"`, `'Ev'`, `'Quo`]) {
+      const shown = await typed(['bash', '--norc', '-i'], setup, `postern ${place()} messages ${begun}\t`);
+      expect(spawnSync('ls', [folder], { encoding: 'utf8' }).stdout).not.toContain('evil');
+      expect(shown).toContain(`<${begun.includes('Ev') ? evil : evilInQuotes}>`);
+    }
+  });
+
+  inShell('bash', 'quotes a name for the quote that is open', () => {
+    expect(bash(`postern ${place()} messages "'Quo"`)).toEqual([evilInQuotes.replaceAll("'", `'\\''`)]);
+    expect(bash(`postern ${place()} messages '"Ev'`)).toEqual([evil.replace('$', '\\$')]);
+    expect(bash(`postern ${place()} messages '"Sp'`)).toEqual([`Special \\\`\\\\"'!'"\\"`]);
   });
 
   test('is silent and soon over where no service answers', () => {

@@ -12,6 +12,8 @@ import { type ConnectionOptions, withService } from '../service-connection.ts';
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
+/** What the scripts of the shells take for a command of theirs. */
+const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
 /**
  * `postern complete -- WORDS`: what fits in place of the last word, a line each, with a tab before what it is; or
@@ -62,18 +64,34 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
     (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: url })),
   approval: async (client) =>
     (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
-  key: async (client) => (await client.keys.list()).map(({ id, name }) => ({ value: name, about: id })),
+  key: async (client) =>
+    (await client.keys.list()).flatMap(({ id, name }) => firstOffered([name, id], (value) => (value === id ? name : id))),
 };
 
 /** By the name, where only one has it, else by the address or the id. */
 async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
-  const named = found.map((conversation) => ({ name: nameOf(conversation), address: addressOf(conversation) }));
+  const named = found.map((conversation) => ({
+    id: conversation.id,
+    name: nameOf(conversation),
+    address: addressOf(conversation),
+  }));
   const counts = new Map<string, number>();
   for (const { name } of named) counts.set(folded(name), (counts.get(folded(name)) ?? 0) + 1);
-  return named.map(({ name, address }) =>
-    name !== '' && counts.get(folded(name)) === 1 ? { value: name, about: address } : { value: address, about: name },
+  return named.flatMap(({ id, name, address }) =>
+    firstOffered(counts.get(folded(name)) === 1 ? [name, address, id] : [address, id], (value) =>
+      value === name ? address : name,
+    ),
   );
+}
+
+/** The first value that a shell may insert: others choose names, and one that begins with `-` would be an option. */
+function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
+  const value = values.find((one) => {
+    const inserted = oneLine(one);
+    return inserted !== '' && !inserted.startsWith('-') && !COMMANDS.has(inserted);
+  });
+  return value === undefined ? [] : [{ value, about: aboutOf(value) }];
 }
 
 function nameOf({ id, display_name: name, participants, names = {} }: Conversation): string {

@@ -16,12 +16,28 @@ _postern() {
     # Without an answer bash completes files by itself.
     case $value in :files | :folders) return ;; esac
     [[ $value == "$current"* ]] || continue
-    quoted=$value
     case ${COMP_WORDS[COMP_CWORD]} in
-      [\'\"]*) ;;
+      \'*\' | \"*\") printf -v quoted %q "$value" ;;
+      [\'\"]*) _postern_within "${COMP_WORDS[COMP_CWORD]:0:1}" "$value" ;;
       *) printf -v quoted %q "$value" ;;
     esac
     COMPREPLY+=("$quoted")
   done < <(command postern complete -- "${line_words[@]}" 2>/dev/null)
+}
+
+# Sets `quoted` to the text as it goes into an open quote: bash inserts it as it is, and a double quote stops no $(…).
+_postern_within() {
+  local at character
+  quoted=
+  for ((at = 0; at < ${#2}; at++)); do
+    character=${2:at:1}
+    case $1$character in
+      "''") quoted+="'\\''" ;;
+      '"\' | '""' | '"$' | '"`') quoted+="\\$character" ;;
+      # The history is expanded there too, and a backslash would stay.
+      '"!') quoted+="\"'!'\"" ;;
+      *) quoted+=$character ;;
+    esac
+  done
 }
 complete -o default -F _postern postern

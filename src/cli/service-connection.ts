@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type ClientOptions, isPosternError, PosternClient, type PosternError } from '../client/postern-client.ts';
-import { trustedSocketOf, urlOf } from '../config/address.ts';
+import { isOwnUrl, trustedSocketOf, urlOf } from '../config/address.ts';
 import { demoFolder } from '../config/environment.ts';
 import { configPath, readConfig } from '../config/file.ts';
 import type { Config } from '../config.ts';
@@ -103,12 +103,51 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
     return config;
   };
   const place = placeOf(options, context, configuration);
-  return { ...place, key: givenKey ?? configuration().auth.apiKey };
+  if (givenKey !== undefined) return { ...place, key: givenKey };
+  const { auth, server } = configuration();
+  if (place.url === undefined || isOwnUrl(place.url, server)) return { ...place, key: auth.apiKey };
+  const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
+  throw new Refusal(
+    EXIT.keyRefused,
+    `The key in config.toml is sent to its own service alone, not to ${new URL(place.url).origin}: give the key for that address with ${ways}.`,
+  );
 }
 
 /** A configuration that is named means its service, whatever the environment says. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
-  return options.demo === true || options.configDir !== undefined ? {} : environment.env;
+  return isConfigurationNamed(options) ? {} : environment.env;
+}
+
+function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
+  return demo === true || configDir !== undefined;
+}
+
+/** The console for a person who signs in by hand, and what to say of it. */
+export interface UnsignedConsole {
+  readonly url: string;
+  readonly lines: readonly string[];
+}
+
+/** Returns undefined where the Unix socket can be asked: `postern open` then signs in by itself. */
+export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
+  const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
+  if (named !== undefined) {
+    placeOf(options, context, () => configurationOf(options, context));
+    return {
+      url: named,
+      lines: ['It asks for the key: api_key in config.toml of its machine, which "postern config key" prints there.'],
+    };
+  }
+  const config = configurationOf(options, context);
+  const socket = trustedSocketOf(config);
+  if ('path' in socket || config.server.port === 0) return undefined;
+  return {
+    url: urlOf(config.server),
+    lines: [
+      `It is not signed in, because there is no Unix socket that can be trusted. ${socket.reason}`,
+      `The key is api_key in ${configPath(config.dir)}. Enter it only if you know that no other program has taken the port.`,
+    ],
+  };
 }
 
 function placeOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {
@@ -125,7 +164,7 @@ function placeOf(options: ConnectionOptions, context: Context, configuration: ()
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
     config.server.port === 0
-      ? 'Or name the address, which the log line "serving" has: --url URL'
+      ? 'Or name the address, which the log line "serving" has, and its key: --url URL --key-file FILE'
       : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
   );
 }

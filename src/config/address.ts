@@ -11,6 +11,33 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
+type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
+
+/**
+ * Reports whether the service of this configuration answers at `url`, so that its key may go there: a loopback name or
+ * address, `server.host` or a listed name, at the configured port. A listed name may also have the port it is listed
+ * with, or 443, because a proxy stands in front of it.
+ */
+export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
+  const { hostname, port: written, protocol } = new URL(url);
+  const asked = written === '' ? (protocol === 'https:' ? 443 : 80) : Number(written);
+  if (asked === port && (isLoopback(hostname) || hostname === normalized(host))) return true;
+  return allowedHosts.some((entry) => {
+    const [, name = '', listed] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
+    return normalized(name) === hostname && [port, 443, Number(listed)].includes(asked);
+  });
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
+/** A host as URLs have it; undefined when it can be in none. */
+function normalized(host: string): string | undefined {
+  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`;
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}
+
 /** The path of a Unix socket, or a sentence on why there is none. */
 export type SocketPlace = { readonly path: string } | { readonly reason: string };
 

@@ -28,13 +28,14 @@ let webhook = '';
 
 beforeAll(async () => {
   const database = new ChatFixture(join(folder, 'Library/Messages/chat.db'));
-  for (const [id, name] of [
+  const groups: readonly (readonly [id: string, name: string])[] = [
     ['chat1', 'Garden party'],
     ['chat2', evil],
     ['chat3', evilInQuotes],
     ['chat4', 'Special `\\!"'],
-    ...commanding.map((name, index): [string, string] => [`command${index}`, name]),
-  ]) {
+    ...commanding.map((name, index) => [`command${index}`, name] as const),
+  ];
+  for (const [id, name] of groups) {
     const chat = database.chat(`any;+;${id}`, ['+15550100', '+15550101'], { display_name: name });
     database.message({ chat, text: 'Hello', handle_id: database.handle('+15550100') });
   }

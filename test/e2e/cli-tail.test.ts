@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -83,7 +83,10 @@ describe('tail', () => {
     const mute = createServer((call) => void calls.push(call)).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     try {
-      const running = tail('--url', `http://127.0.0.1:${(mute.address() as AddressInfo).port}`);
+      const keyFile = join(folder, 'key.txt');
+      writeFileSync(keyFile, 'its key');
+      const { port } = mute.address() as AddressInfo;
+      const running = tail('--url', `http://127.0.0.1:${port}`, '--key-file', keyFile);
       await eventually(() => expect(calls.length).toBeGreaterThan(0));
       running.child.kill('SIGINT');
       await waitFor(() => running.child.exitCode !== null || running.child.signalCode === 'SIGINT');

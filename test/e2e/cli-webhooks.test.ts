@@ -225,7 +225,11 @@ describe('postern webhooks listen', () => {
 
   test.each([
     [['--forward-to', 'ftp://x'], 64, '--forward-to is ftp://x'],
-    [['--url', 'http://192.0.2.1:3001'], 64, 'cannot reach a receiver on this machine'],
+    [
+      ['--url', 'http://192.0.2.1:3001', '--key-file', file('some-key', 'key')],
+      64,
+      'cannot reach a receiver on this machine',
+    ],
   ])('says what it cannot do: %j', async (args, code, words) => {
     const { exitCode, stderr } = await run('listen', ...args);
     expect([exitCode, stderr]).toEqual([code, expect.stringContaining(words)]);

@@ -65,7 +65,9 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
   approval: async (client) =>
     (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
   key: async (client) =>
-    (await client.keys.list()).flatMap(({ id, name }) => firstOffered([name, id], (value) => (value === id ? name : id))),
+    (await client.keys.list()).flatMap(({ id, name }) =>
+      firstOffered([name, id], (value) => (value === id ? name : id)),
+    ),
 };
 
 /** By the name, where only one has it, else by the address or the id. */

@@ -2,6 +2,7 @@ import type { Approval, ApprovalState } from '../domain/approval.ts';
 import type { AuditEntry } from '../domain/audit.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../domain/key.ts';
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
+import type { SignInCode } from '../domain/sign-in.ts';
 
 /** What the owner may set on a key. Lists hold addresses and conversation ids; `'*'` is everybody, empty is nobody. */
 export interface KeyOptions {
@@ -75,6 +76,11 @@ export class KeysApi {
     filter: { readonly key?: string; readonly after?: number; readonly limit?: number } = {},
   ): Promise<AuditEntry[]> {
     return this.#transport.list(`audit${queryOf(filter)}`, 'outcome');
+  }
+
+  /** Returns an address that signs the console in, once and within 60 seconds. Only over `socketPath`. */
+  signInCode(): Promise<SignInCode> {
+    return this.#transport.one('POST', 'sign-in-codes', 'url');
   }
 }
 

@@ -81,7 +81,7 @@ export class PosternClient {
     this.#clock = clock;
   }
 
-  /** Keys beside the owner's, and the audit log. */
+  /** Keys beside the owner's, the audit log, and signing in the console. */
   get keys(): KeysApi {
     return new KeysApi(this.#requests);
   }

@@ -88,6 +88,22 @@ export const PROBLEMS = {
     detail: 'Requests from web pages are not allowed on the Unix socket.',
     hint: 'Leave out Origin and Sec-Fetch-Site, or use the port.',
   },
+  own_origin_required: {
+    status: 403,
+    code: 'origin_not_allowed',
+    detail: 'Only the console of this service may sign in with a code.',
+    hint: 'Programs send the key in the header X-API-Key.',
+  },
+  sign_in_code_wrong: {
+    status: 403,
+    detail: 'This sign-in code is wrong, was used already, or is older than 60 seconds.',
+    hint: 'postern open makes another one.',
+  },
+  socket_required: {
+    status: 403,
+    detail: 'Sign-in codes are made over the Unix socket alone.',
+    hint: 'postern open makes one. Over the port, enter the key in the console.',
+  },
   owner_key_at_mcp: {
     status: 403,
     detail:

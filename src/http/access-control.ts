@@ -23,7 +23,7 @@ export interface AccessControlParts {
 }
 
 /** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
-const KEY_PLACES: ReadonlyMap<string, 'query' | 'none'> = new Map(
+const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
@@ -94,6 +94,12 @@ export class AccessControl {
     if (isPreflight && source === 'listed') return PREFLIGHT;
     const place = KEY_PLACES.get(path);
     if (place === 'none' && isReading) return undefined;
+    if (place === 'code') {
+      // A browser names the page in every POST, so what names none is not the console.
+      if (!isReading && (source !== 'own' || request.headers.origin === undefined))
+        throw problem('own_origin_required');
+      return undefined;
+    }
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized();
     if (caller.key !== undefined) await this.#countKey(caller.key, headers);

@@ -32,6 +32,7 @@ import { healthRoutes } from './routes/health.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricRoutes } from './routes/metrics.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, statusRoutes } from './routes/status.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -128,6 +129,7 @@ export class HttpServer implements ExchangeContext {
       ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...lazyRoutes(parts.access),
+      ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
       ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),

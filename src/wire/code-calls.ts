@@ -20,6 +20,10 @@ export interface CodeCall {
   /** With the typed client, as `postern`; `$id` and `$body` are those of the request. */
   readonly typeScript: string;
   readonly imports?: readonly string[];
+  /** Over the Unix socket alone, whose path is in `SOCKET`. */
+  readonly isOverSocket?: true;
+  /** In the place of what would be made of the request. */
+  readonly python?: string;
   /** The typed client does not have it; `$url` is the request's. */
   readonly isPlainFetch?: true;
 }
@@ -103,6 +107,34 @@ export const CODE_CALLS = {
   sendSelfChatCode: printed('approvals.sendSelfChatCode()'),
   proveSelfChat: printed("approvals.proveSelfChat('482913')"),
   listAudit: { query: { after: '11', limit: '100' }, ...printed('keys.audit({ after: 11, limit: 100 })') },
+  makeSignInCode: {
+    isOverSocket: true,
+    python: [
+      'import http.client',
+      'import json',
+      'import os',
+      'import socket',
+      '',
+      'connection = http.client.HTTPConnection("localhost")',
+      'connection.sock = socket.socket(socket.AF_UNIX)',
+      'connection.sock.connect(os.environ["SOCKET"])',
+      'connection.request("POST", "/api/v1/sign-in-codes", headers={"X-API-Key": os.environ["KEY"]})',
+      'print(json.load(connection.getresponse()))',
+    ].join('\n'),
+    ...printed('keys.signInCode()'),
+  },
+  signIn: {
+    headers: { Origin: 'http://127.0.0.1:3001' },
+    isPlainFetch: true,
+    typeScript: [
+      'const answer = await fetch($url, {',
+      "  method: 'POST',",
+      "  headers: { 'Content-Type': 'application/json', Origin: env.CONSOLE ?? 'http://127.0.0.1:3001' },",
+      '  body: JSON.stringify($body),',
+      '});',
+      'console.log(answer.status);',
+    ].join('\n'),
+  },
   callMcp: {
     headers: { Accept: 'application/json, text/event-stream' },
     reads: 'text',

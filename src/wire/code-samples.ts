@@ -12,6 +12,8 @@ export interface CodeSample {
 
 const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
+/** What the service is called on its Unix socket. */
+const LOCAL = 'http://localhost';
 /** Of what neither curl everywhere nor Python's standard library can do. */
 const OVER_HTTP = '# The same events over plain HTTP, which need no program for WebSockets:';
 
@@ -41,24 +43,32 @@ function samplesOf(id: RouteId, call: CodeCall): readonly [CodeSample, CodeSampl
   const query = new URLSearchParams(call.query).toString();
   const request = {
     method: route.method,
-    url: `${SERVICE}${path}${query === '' ? '' : `?${query}`}`,
-    hasKey: route.key !== 'none',
+    url: `${call.isOverSocket === true ? LOCAL : SERVICE}${path}${query === '' ? '' : `?${query}`}`,
+    hasKey: route.key === 'header' || route.key === 'query',
     headers: call.headers ?? {},
     body: body?.example,
     call,
   };
   return [
     { lang: 'Shell', label: 'curl', source: curl(request) },
-    { lang: 'Python', label: 'Python', source: python(request) },
+    { lang: 'Python', label: 'Python', source: call.python ?? python(request) },
     { lang: 'TypeScript', label: 'TypeScript', source: typeScript(request) },
   ];
 }
 
-function curl({ method, url, hasKey, headers, body, call: { file, isStream, download } }: Request): string {
+function curl({
+  method,
+  url,
+  hasKey,
+  headers,
+  body,
+  call: { file, isStream, download, isOverSocket },
+}: Request): string {
   const hasBody = body !== undefined || file !== undefined;
   const parts = [
     ...(method === (hasBody ? 'POST' : 'GET') ? [] : [`-X ${method}`]),
     ...(isStream === true ? ['-N'] : []),
+    ...(isOverSocket === true ? ['--unix-socket "$SOCKET"'] : []),
     ...(download === undefined ? [] : [`-o ${download}`]),
     ...(hasKey ? ['-H "X-API-Key: $KEY"'] : []),
     ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
@@ -132,7 +142,7 @@ function typeScript({ url, body, call }: Request): string {
     ...(call.imports ?? []),
     "import { PosternClient } from 'postern/client';",
     '',
-    "const postern = new PosternClient({ key: env.KEY ?? '' });",
+    `const postern = new PosternClient({ ${call.isOverSocket === true ? "socketPath: env.SOCKET ?? '', " : ''}key: env.KEY ?? '' });`,
     source,
   ].join('\n');
 }

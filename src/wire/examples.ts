@@ -164,6 +164,7 @@ export const examples = {
     },
     own_addresses: ['me@example.org'],
   },
+  signInCode: { url: 'http://127.0.0.1:3001/console#code=c2lnbi1pbi1jb2RlLTE2Yg', expires_at: '2026-11-22T14:06:00Z' },
   status: {
     version: '0.1.0',
     uptime_s: 86_400,

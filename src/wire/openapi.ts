@@ -23,6 +23,7 @@ import { reactionSchema } from './reaction.ts';
 import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from './routes.ts';
 import { searchHitSchema } from './search.ts';
 import { proveBody, selfChatSchema } from './self-chat.ts';
+import { signInBody, signInCodeSchema, signInSchema } from './sign-in.ts';
 import { permissionsSchema, statusSchema } from './status-schema.ts';
 import { uploadSchema } from './upload.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from './webhook.ts';
@@ -59,6 +60,9 @@ const SCHEMAS = {
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,
   SendRequest: hubSendBody,
+  SignIn: signInSchema,
+  SignInCode: signInCodeSchema,
+  SignInRequest: signInBody,
   Status: statusSchema,
   Upload: uploadSchema,
   Webhook: webhookSchema,
@@ -137,7 +141,7 @@ function operationOf(id: RouteId, path: string): Json {
     responses: {
       ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
       ...problemResponses(operation, {
-        hasKey: ROUTES[id].key !== 'none',
+        hasKey: ROUTES[id].key === 'header' || ROUTES[id].key === 'query',
         needsScope: ROUTES[id].access !== 'open' && ROUTES[id].access !== 'key',
         hasParameterInPath: names.length > 0,
         isAtHub: !NOT_AT_A_HUB.has(id),

@@ -9,8 +9,11 @@ export interface Route {
   /** Beneath `API`, or from the root with `isOutside`; `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
-  /** Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. */
-  readonly key: 'header' | 'query' | 'none';
+  /**
+   * Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. With `code` a one-time
+   * code in the body takes its place, and only the console of the service itself may send it.
+   */
+  readonly key: 'header' | 'query' | 'none' | 'code';
   /**
    * Who may use it. Every route states its rule; what is read, sent or delivered under a limited key is narrowed by
    * the ports of `exchange.caller`, which handlers use instead of ports of their own.
@@ -64,6 +67,8 @@ export const ROUTES = {
   sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
   proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
   listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
+  makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
+  signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
   callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;

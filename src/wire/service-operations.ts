@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { diagnosticsQuery } from './diagnostics.ts';
 import { examples } from './examples.ts';
 import type { Operation } from './operation.ts';
+import { signInBody } from './sign-in.ts';
 import { statusQuery } from './status.ts';
 
 /** The service itself, and the Model Context Protocol. */
@@ -53,6 +54,26 @@ export const SERVICE_OPERATIONS = {
       'Counters and states of requests, sends, events and webhooks, in the text format that Prometheus reads. ' +
       'No label holds an address.',
     answers: { 200: { description: 'The text format.', type: 'text/plain' } },
+  },
+  makeSignInCode: {
+    tag: 'Service',
+    summary: 'An address that signs the console in once',
+    description:
+      'For `postern open`: the console, with a one-time code in the fragment, which no browser sends. ' +
+      'The code has 128 random bits, works once within 60 seconds, and is made over the Unix socket alone.',
+    answers: { 201: { description: 'The address.', schema: 'SignInCode', example: examples.signInCode } },
+    problems: ['socket_required'],
+  },
+  signIn: {
+    tag: 'Service',
+    summary: 'Exchange a sign-in code for the key; for the console alone',
+    description:
+      'The console calls it with the code of its address. The `Origin` must be that of the service itself. ' +
+      'After five wrong codes no code is valid any more.',
+    body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
+    answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
+    problems: ['own_origin_required', 'sign_in_code_wrong'],
+    mistakes: [{ pointer: '/code', message: 'code is missing.' }],
   },
   callMcp: {
     tag: 'Agents',

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -11,7 +12,7 @@ function there(): BrowserStage {
 }
 
 beforeAll(async () => {
-  stage = await BrowserStage.open(folder);
+  stage = await BrowserStage.open(folder, 1000);
 });
 afterAll(async () => {
   await stage?.close();
@@ -26,14 +27,113 @@ afterEach(async () => {
   expect(complaints).toEqual([]);
 });
 
-inBrowser('the address that postern open leads to signs in, and holds the key no longer', async () => {
-  const { page, url, key } = there();
+const kept = (): Promise<unknown> =>
+  there().page.evaluate('[Object.values(sessionStorage).join(), Object.values(localStorage).join()]');
+
+/** Leads the page to an address of the console, as a link of any page does. */
+async function follow(fragment: string): Promise<void> {
+  const { page, url } = there();
+  await page.goto('about:blank');
+  await page.goto(`${url}/console#${fragment}`);
+}
+
+/** Signs in by the form. */
+async function signIn(key: string, isRemembered = false): Promise<void> {
+  const { page } = there();
+  await page.fill('#key', key);
+  await page.getByLabel('Remember on this device').setChecked(isRemembered);
+  await page.keyboard.press('Enter');
+  await page.locator('#views').waitFor();
+}
+
+async function agentsKey(name: string): Promise<string> {
+  return (await there().client.keys.add({ name, preset: 'reader', read: '*' })).key;
+}
+
+/** What Chromium says of an answer above 399, which these tests expect. */
+function expectRefusal(status: number): void {
+  const { complaints } = there();
+  expect(complaints.splice(0)).toEqual([expect.stringContaining(`status of ${status}`)]);
+}
+
+inBrowser('the address that postern open leads to signs in, and holds neither code nor key any longer', async () => {
+  const { page, url, key, client } = there();
   const visited = Number(await page.evaluate('history.length'));
-  await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
+  await page.goto((await client.keys.signInCode()).url);
   await page.locator('#conversation-list button').first().waitFor();
   expect(page.url()).toBe(`${url}/console`);
   expect(await page.evaluate('history.length')).toBe(visited + 1);
-  expect(await page.evaluate('localStorage.length')).toBe(0);
+  expect(await kept()).toEqual([key, '']);
+});
+
+inBrowser('postern open signs in in a tab that works under another key', async () => {
+  const { page, key, client } = there();
+  await signIn(await agentsKey('earlier'));
+  await page.goto((await client.keys.signInCode()).url);
+  await eventually(async () => expect(await kept()).toEqual([key, '']));
+  await page.locator('#conversation-list button').first().waitFor();
+});
+
+inBrowser('a key in the address is taken at once while none is kept', async () => {
+  const { page, url, key } = there();
+  await page.goto(`${url}/console#key=${encodeURIComponent(key)}`);
+  await page.locator('#conversation-list button').first().waitFor();
+  expect(page.url()).toBe(`${url}/console`);
+});
+
+inBrowser('a link with a wrong key or code signs nobody out, and forgets no remembered key', async () => {
+  const { page, key } = there();
+  await signIn(key, true);
+  for (const [fragment, status, words] of [
+    ['key=wrong', 401, 'The key in the address is wrong. Nothing was changed.'],
+    ['code=wrong', 403, 'This sign-in code is wrong, was used already, or is older than 60 seconds.'],
+  ] as const) {
+    await follow(fragment);
+    await page.locator('#offer-text', { hasText: words }).waitFor();
+    await page.locator('#conversation-list button').first().waitFor();
+    expect(await kept()).toEqual([key, key]);
+    expectRefusal(status);
+  }
+});
+
+inBrowser('a link with a wrong key keeps nothing while nobody is signed in', async () => {
+  const { page } = there();
+  await follow('key=wrong');
+  await page.locator('#key-error', { hasText: 'Wrong API key' }).waitFor();
+  expect(await kept()).toEqual(['', '']);
+  expectRefusal(401);
+  await signIn(there().key);
+});
+
+inBrowser('a link with the key of an agent puts nobody under it without a click', async () => {
+  const { page, key } = there();
+  const agent = await agentsKey('an agent');
+  await signIn(key, true);
+  await follow(`key=${encodeURIComponent(agent)}`);
+  const take = page.getByRole('button', { name: 'Sign in with “an agent”' });
+  await take.waitFor();
+  await page.locator('#conversation-list button').first().waitFor();
+  expect(await kept()).toEqual([key, key]);
+  expect(await there().faults()).toEqual([]);
+  await page.getByRole('button', { name: 'Close' }).click();
+  expect(await take.isVisible()).toBe(false);
+
+  // In a tab that is open nothing is loaded again.
+  await page.evaluate(`location.hash = ${JSON.stringify(`#key=${encodeURIComponent(agent)}`)}`);
+  await take.waitFor();
+  expect(page.url()).not.toContain('key=');
+  await take.click();
+  await eventually(async () => expect(await kept()).toEqual([agent, agent]));
+  await page.locator('#views').waitFor();
+});
+
+inBrowser('a key of the address is not taken by the reference', async () => {
+  const { page, url, key } = there();
+  await page.goto(`${url}/docs#key=${encodeURIComponent(key)}`);
+  await page.locator('#operations-Service-getStatus').waitFor();
+  expect(await kept()).toEqual(['', '']);
+  await page.goto(`${url}/console`);
+  await signIn(key);
 });
 
 inBrowser('the key is remembered on this device when that was asked for', async () => {

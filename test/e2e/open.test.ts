@@ -33,7 +33,11 @@ function standIn(name: string, lines: string): void {
 }
 
 function open(...options: readonly string[]): Promise<Ended> {
-  return postern(['--config-dir', service.configFolder, 'open', ...options], {
+  return openAt(service.configFolder, ...options);
+}
+
+function openAt(folder: string, ...options: readonly string[]): Promise<Ended> {
+  return postern(['--config-dir', folder, 'open', ...options], {
     env: { PATH: `${programs}:${process.env.PATH ?? ''}` },
   });
 }
@@ -43,16 +47,54 @@ const pages = (): readonly string[] =>
     .filter((name) => name.endsWith('.html'))
     .map((name) => join(service.configFolder, name));
 
-test('the browser is given a private page that leads to the console with the key, and the page goes away', async () => {
+test('the browser is given a private page that leads to the console with a code for the key, and the page goes away', async () => {
   const { exitCode, stdout, stderr } = await open();
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toBe(`Opened the console of http://127.0.0.1:${service.port} in the browser.\n`);
+  const url = `http://127.0.0.1:${service.port}`;
+  expect(stdout).toBe(`Opened the console of ${url} in the browser.\n`);
   const [page = ''] = pages();
   expect(readFileSync(openedPage, 'utf8')).toBe(`1 ${page}\n`);
   expect(statSync(page).mode & 0o777).toBe(0o600);
-  expect(readFileSync(page, 'utf8')).toContain(
-    `content="0; url=http://127.0.0.1:${service.port}/console#key=${encodeURIComponent(KEY)}"`,
+  const text = readFileSync(page, 'utf8');
+  expect(text).not.toContain(KEY);
+  const [, code = ''] = text.split(`content="0; url=${url}/console#code=`).map((part) => part.split('"')[0]);
+  const answer = await fetch(`${url}/console/sign-in`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Origin: url },
+    body: JSON.stringify({ code }),
+  });
+  expect(await answer.json()).toEqual({ key: KEY });
+});
+
+test('an address that is named is opened without a key, and it says where the key is', async () => {
+  for (const url of [`http://127.0.0.1:${service.port}`, 'https://mini.example']) {
+    const { exitCode, stdout, stderr } = await open('--url', url);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(readFileSync(openedPage, 'utf8')).toBe(`1 ${url}/console\n`);
+    expect(stdout).toBe(
+      `Opened ${url}/console in the browser.\nIt asks for the key: api_key in config.toml of its machine, which "postern config key" prints there.\n`,
+    );
+    expect(pages()).toEqual([]);
+  }
+});
+
+test('without a socket the console is opened without a key, and it says where the key is', async () => {
+  const folder = join(root, 'without-socket');
+  mkdirSync(folder, { mode: 0o700 });
+  const settings = `[server]\nport = 3999\nsocket = false\n[auth]\napi_key = "${KEY}"\n`;
+  writeFileSync(join(folder, 'config.toml'), settings, { mode: 0o600 });
+  const { exitCode, stdout, stderr } = await openAt(folder);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(readFileSync(openedPage, 'utf8')).toBe('1 http://127.0.0.1:3999/console\n');
+  expect(stdout).toContain(
+    'It is not signed in, because there is no Unix socket that can be trusted. server.socket is false.',
   );
+  expect(stdout).toContain(`The key is api_key in ${join(folder, 'config.toml')}. Enter it only if you know`);
+  expect(stdout).not.toContain(KEY);
+  standIn('xdg-open', 'exit 3');
+  const failed = await openAt(folder);
+  expect([failed.exitCode, failed.stdout]).toEqual([1, '']);
+  expect(failed.stderr).toContain('Open this address: http://127.0.0.1:3999/console\n');
 });
 
 test('without a browser it says which file to open', async () => {

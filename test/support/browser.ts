@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Command } from '../../src/simulator/commands.ts';
 import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { testIf } from './conditions.ts';
@@ -69,10 +70,11 @@ export class BrowserStage {
   }
 
   /** undefined where there is no browser. */
-  static async open(parent: string): Promise<BrowserStage | undefined> {
+  static async open(parent: string, requestsPerMinute?: number): Promise<BrowserStage | undefined> {
     if (CHROMIUM === undefined) return undefined;
     const folder = join(parent, 'demo');
     const port = await freePort();
+    if (requestsPerMinute !== undefined) allow(requestsPerMinute, folder);
     const demo = await startDemo(folder, port);
     const { browser, page } = await openPage(CHROMIUM);
     return new BrowserStage(`http://127.0.0.1:${port}`, folder, demo, browser, page);
@@ -80,6 +82,11 @@ export class BrowserStage {
 
   get key(): string {
     return /^api_key = "(.+)"/m.exec(readFileSync(join(this.#folder, 'config.toml'), 'utf8'))?.[1] ?? '';
+  }
+
+  /** The owner's client over the Unix socket. */
+  get client(): PosternClient {
+    return new PosternClient({ socketPath: join(this.#folder, 'postern.sock'), key: this.key });
   }
 
   /** Faults of the page that axe finds, in few words. */
@@ -109,6 +116,23 @@ export class BrowserStage {
     await this.#browser.close();
     if (this.#demo.exitCode === null) await this.stopService();
   }
+}
+
+/** Writes the configuration of a demo that has not been started yet. */
+function allow(requestsPerMinute: number, folder: string): void {
+  // A folder without it is taken for no demo's.
+  mkdirSync(join(folder, 'home'), { recursive: true, mode: 0o700 });
+  const settings = [
+    '[server]',
+    `rate_limit_per_minute = ${requestsPerMinute}`,
+    '[auth]',
+    'api_key = "the-key-of-the-demo"',
+    '[backend]',
+    'poll_interval_ms = 250',
+    '[search]',
+    'enabled = true',
+  ];
+  writeFileSync(join(folder, 'config.toml'), `${settings.join('\n')}\n`, { mode: 0o600 });
 }
 
 async function startDemo(folder: string, port: number): Promise<ChildProcess> {

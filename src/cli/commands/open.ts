@@ -1,48 +1,87 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import type { SignInCode } from '../../domain/sign-in.ts';
 import { trimmedEnd } from '../../domain/trimmed-end.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, EXIT, folderOf } from '../context.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
+import { printable } from '../output/text.ts';
+import { type ConnectionOptions, Refusal, reportRefusal, unsignedConsole, withService } from '../service-connection.ts';
 
 const KEPT_SECONDS = 60;
 const PAGE = /^console-[0-9a-f]{16}\.html$/;
 
 /**
- * `postern open`: opens a page that leads to the console with the key in the fragment of its address, which no browser
- * sends. The page is a file of this user alone: an address given to a browser would be in the process list.
+ * `postern open`: opens the console. Over the Unix socket it is signed in by a one-time code in the fragment of its
+ * address, which no browser sends; else the person enters the key.
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  return withService(options, context, async ({ client, key, place }) => {
-    // The service's own word, over its socket: another program could be at the port that the configuration names.
-    const { url = place } = await client.status();
-    const folder = folderOf(options, context);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const run = commandRunner(context.environment.env);
-    removeOldPages(folder);
-    const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
-    writeFileSync(page, pageTo(`${trimmedEnd(url, /\//)}/console#key=${encodeURIComponent(key)}`), {
-      mode: 0o600,
-      flag: 'wx',
-    });
-    // It outlives this command, which would otherwise hold the terminal for a minute.
-    await run('/bin/sh', ['-c', `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`, 'sh', page], {
-      hasOwnGroup: true,
-    });
-    const opener = context.environment.platform === 'darwin' ? 'open' : 'xdg-open';
-    const { code } = await run(opener, [page]);
-    if (code === 0) {
-      context.stdout(`Opened the console of ${url} in the browser.`);
+  return reportRefusal(options, context, async () => {
+    const unsigned = unsignedConsole(options, context);
+    if (unsigned === undefined)
+      return withService(options, context, ({ client }) => openSignedIn(client, options, context));
+    const address = `${trimmedEnd(unsigned.url, /\//)}/console`;
+    if (await isOpened(address, context)) {
+      context.stdout(...[`Opened ${address} in the browser.`, ...unsigned.lines].map(printable));
       return EXIT.ok;
     }
-    context.stderr(
-      `There is no browser that ${opener} can open.`,
-      `Open this file within ${KEPT_SECONDS} seconds, in a browser on this machine: ${page}`,
-    );
+    context.stderr(...[noBrowser(context), `Open this address: ${address}`, ...unsigned.lines].map(printable));
     return EXIT.crash;
   });
+}
+
+/** Opens a page of this user alone: an address given to a browser would be in the process list. */
+async function openSignedIn(
+  client: PosternClient,
+  options: ConnectionOptions,
+  context: ClientContext,
+): Promise<number> {
+  const { url } = await signInCode(client);
+  const folder = folderOf(options, context);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  removeOldPages(folder);
+  const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
+  writeFileSync(page, pageTo(url), { mode: 0o600, flag: 'wx' });
+  // It outlives this command, which would otherwise hold the terminal for a minute.
+  const removal = `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`;
+  await commandRunner(context.environment.env)('/bin/sh', ['-c', removal, 'sh', page], { hasOwnGroup: true });
+  if (await isOpened(page, context)) {
+    context.stdout(printable(`Opened the console of ${new URL(url).origin} in the browser.`));
+    return EXIT.ok;
+  }
+  context.stderr(
+    noBrowser(context),
+    `Open this file within ${KEPT_SECONDS} seconds, in a browser on this machine: ${page}`,
+  );
+  return EXIT.crash;
+}
+
+async function signInCode(client: PosternClient): Promise<SignInCode> {
+  try {
+    return await client.keys.signInCode();
+  } catch (error) {
+    if (!isPosternError(error) || error.code !== 'not_found') throw error;
+    throw new Refusal(
+      EXIT.unavailable,
+      'The running service is older than this command.',
+      'Restart it: postern restart',
+    );
+  }
+}
+
+function openerOf({ environment }: ClientContext): string {
+  return environment.platform === 'darwin' ? 'open' : 'xdg-open';
+}
+
+async function isOpened(target: string, context: ClientContext): Promise<boolean> {
+  const { code } = await commandRunner(context.environment.env)(openerOf(context), [target]);
+  return code === 0;
+}
+
+function noBrowser(context: ClientContext): string {
+  return `There is no browser that ${openerOf(context)} can open.`;
 }
 
 /** Those of a machine that was switched off within the minute. */

@@ -23,11 +23,15 @@ class Refusal extends Error {
   }
 }
 
-/** One call of the API; throws a Refusal. `isByItself`: nobody clicked, so it may be refused to spare the limit. */
-export async function call(path, { method = 'GET', body, isByItself } = {}) {
+/**
+ * One call of the API; throws a Refusal. `isByItself`: nobody clicked, so it may be refused to spare the limit. `key`
+ * asks with another key than this page's.
+ */
+export async function call(path, { method = 'GET', body, isByItself, key: asked } = {}) {
   const response = await ask(path, {
     method,
     isByItself,
+    key: asked,
     headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
@@ -76,11 +80,11 @@ export async function upload(file) {
   return (await response.json()).id;
 }
 
-async function ask(path, { headers, isByItself = false, ...options }) {
+async function ask(path, { headers, isByItself = false, key: asked = key, ...options }) {
   if (isByItself && !mayAskByItself()) throw new Refusal(0, { detail: 'Not asked, to spare the limit.' });
   let response;
   try {
-    response = await fetch(new URL(path, API), { ...options, headers: { ...headers, 'X-API-Key': asHeader(key) } });
+    response = await fetch(new URL(path, API), { ...options, headers: { ...headers, 'X-API-Key': asHeader(asked) } });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });

@@ -7,7 +7,7 @@ import { focusConversations, offerConversations, showConversations } from './con
 import { element, say } from './elements.js';
 import { isHub, noteFleet, offerMacs, showMacs } from './fleet.js';
 import { watchHealth } from './health.js';
-import { forgetKey, isRemembered, keepKey, keyInAddress } from './kept-key.js';
+import { forgetKey, isRemembered, keepKey, keptKey, takeFromAddress } from './kept-key.js';
 import { listen, offerFilter } from './live.js';
 import { offerMessagesView, showMessagesView } from './messages-view.js';
 import { currentRoute } from './route.js';
@@ -15,6 +15,7 @@ import { offerSearch } from './search.js';
 import { expectChanges, offerSending } from './send.js';
 import { applyScheme, offerSettings, showSettings } from './settings.js';
 import { offerShortcuts } from './shortcuts.js';
+import { followAddress, keyToEnter, offerDismissing } from './sign-in.js';
 import { noteDemo, offerSpeaking } from './speak.js';
 import { offerThread, reloadThread } from './thread.js';
 import { offerWebhooks, showWebhooks } from './webhooks.js';
@@ -61,11 +62,11 @@ async function restart() {
   }
 }
 
-/** Back to the sign-in form. A key that was refused is forgotten; one that could not be checked is kept. */
-function leave(reason, isForgotten = true) {
-  if (isForgotten) {
+/** Back to the sign-in form. A kept key that was refused is forgotten; one that could not be checked stays. */
+function leave(reason, isRefused = true) {
+  if (isRefused) {
+    if (currentKey() === keptKey()) forgetKey();
     useKey('');
-    forgetKey();
   }
   isIn = false;
   showFrame();
@@ -116,9 +117,9 @@ element('sign-out').addEventListener('click', () => {
 });
 addEventListener('hashchange', () => {
   // The address that postern open leads to, in a tab where the console is open.
-  const key = keyInAddress();
-  if (key === undefined) void showView();
-  else void enter(key);
+  const address = takeFromAddress();
+  if (address === undefined) void showView();
+  else void followAddress(address, enter);
 });
 offerConversations();
 offerMacs(showConversations);
@@ -133,6 +134,8 @@ offerViewer();
 offerShortcuts();
 offerSettings(currentKey);
 watchHealth();
+offerDismissing();
 element('remember').checked = isRemembered();
-if (currentKey() !== '') void enter(currentKey());
-else showFrame();
+const key = await keyToEnter();
+if (key === '') showFrame();
+else await enter(key);

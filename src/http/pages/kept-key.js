@@ -2,7 +2,7 @@
 
 const NAME = 'postern-key';
 
-export const keptKey = () => keyInAddress() ?? sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
+export const keptKey = () => sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
 
 export const isRemembered = () => localStorage.getItem(NAME) !== null;
 
@@ -17,13 +17,16 @@ export function forgetKey() {
   localStorage.removeItem(NAME);
 }
 
-/** `#key=…`, as `postern open` leads here. It leaves the address and the history at once. */
-export function keyInAddress() {
-  const [, encoded] = /^#key=(.+)$/.exec(location.hash) ?? [];
+/**
+ * `{ code }` of `#code=…`, as `postern open` leads here, or `{ key }` of `#key=…`; undefined where there is neither.
+ * It leaves the address and the history at once.
+ */
+export function takeFromAddress() {
+  const [, name, encoded] = /^#(code|key)=(.+)$/.exec(location.hash) ?? [];
   if (encoded === undefined) return undefined;
   history.replaceState(null, '', location.pathname + location.search);
   try {
-    return decodeURIComponent(encoded);
+    return { [name]: decodeURIComponent(encoded) };
   } catch {
     return undefined;
   }

@@ -76,6 +76,7 @@ const CONSOLE_MODULES = [
   'send',
   'settings',
   'shortcuts',
+  'sign-in',
   'speak',
   'thread',
   'visible',

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import { SignInCodes } from '../../src/http/sign-in-codes.ts';
+
+let nowMs = 0;
+const newCodes = (): SignInCodes => {
+  nowMs = 1000;
+  return new SignInCodes({ monotonic: () => nowMs });
+};
+
+test('a code has 128 random bits', () => {
+  const codes = newCodes();
+  const made = [codes.make(), codes.make()];
+  for (const code of made) expect(Buffer.from(code, 'base64url').length).toBe(16);
+  expect(made[0]).not.toBe(made[1]);
+});
+
+test('a code signs in once', () => {
+  const codes = newCodes();
+  const code = codes.make();
+  expect([codes.redeem(code), codes.redeem(code)]).toEqual([true, false]);
+});
+
+test('a code of 60 seconds ago signs nobody in', () => {
+  const codes = newCodes();
+  const [early, late] = [codes.make(), codes.make()];
+  nowMs += 59_999;
+  expect(codes.redeem(early)).toBe(true);
+  nowMs += 1;
+  expect(codes.redeem(late)).toBe(false);
+});
+
+test('five wrong codes void all', () => {
+  const codes = newCodes();
+  const [one, other] = [codes.make(), codes.make()];
+  for (let count = 0; count < 4; count += 1) expect(codes.redeem('wrong')).toBe(false);
+  expect(codes.redeem(one)).toBe(true);
+  expect(codes.redeem('wrong')).toBe(false);
+  expect(codes.redeem(other)).toBe(false);
+});
+
+test('wrong codes while there is none to guess void no later one', () => {
+  const codes = newCodes();
+  for (let count = 0; count < 9; count += 1) codes.redeem('wrong');
+  expect(codes.redeem(codes.make())).toBe(true);
+  const ended = codes.make();
+  for (let count = 0; count < 4; count += 1) codes.redeem('wrong');
+  nowMs += 60_000;
+  const code = codes.make();
+  expect([codes.redeem(ended), codes.redeem(code)]).toEqual([false, true]);
+});
+
+test('codes that nobody takes are kept sixteen at a time', () => {
+  const codes = newCodes();
+  const made = Array.from({ length: 17 }, () => codes.make());
+  expect([made[0], made[1], made[16]].map((code) => codes.redeem(code ?? ''))).toEqual([false, true, true]);
+});

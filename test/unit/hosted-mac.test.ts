@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { testIf } from '../support/conditions.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SCRIPT = join(ROOT, '.ci/hosted-mac');
+const WORKFLOW = join(ROOT, '.github/workflows/ci.yml');
+const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
+
+interface Job {
+  readonly strategy?: { readonly matrix: { readonly os: readonly string[] } };
+  readonly steps: readonly { readonly run?: string }[];
+}
+
+testIf(has('ruby'), 'needs ruby')('the workflow is YAML, with labels that exist and steps that the script has', () => {
+  const program = 'puts YAML.load_file(ARGV[0]).to_json';
+  const { stdout, stderr } = spawnSync('ruby', ['-ryaml', '-rjson', '-e', program, WORKFLOW], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  const { jobs } = JSON.parse(stdout) as { readonly jobs: Readonly<Record<string, Job>> };
+  // actions/runner-images #13518 (macos-14 ended on 2 November 2026), #13046 (macos-15-intel is the last x64).
+  const labels = ['macos-15', 'macos-15-intel', 'macos-26'];
+  expect([jobs.macos?.strategy?.matrix.os, jobs['hosted-mac']?.strategy?.matrix.os]).toEqual([labels, labels]);
+  const called = jobs['hosted-mac']?.steps.flatMap(({ run }) => /^\.ci\/hosted-mac (\w+)$/.exec(run ?? '')?.[1] ?? []);
+  const usage = spawnSync(SCRIPT, ['nothing'], {
+    encoding: 'utf8',
+    env: { ...process.env, HOSTED_MAC_OUT: join(root, 'usage') },
+  });
+  expect([usage.status, called?.join('|')]).toEqual([64, /hosted-mac (\S+)/.exec(usage.stderr)?.[1]]);
+});
+
+testIf(has('shellcheck'), 'needs shellcheck')('shellcheck objects to nothing in the steps', () => {
+  expect(spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' }).stdout).toBe('');
+});
+
+const root = temporaryFolder();
+let macs = 0;
+
+/** The columns of TCC's table since macOS 14 (actions/runner-images, configure-tccdb-macos.sh). */
+const TCC_TABLE = `CREATE TABLE access (service TEXT NOT NULL, client TEXT NOT NULL, client_type INTEGER NOT NULL,
+  auth_value INTEGER NOT NULL, auth_reason INTEGER NOT NULL, auth_version INTEGER NOT NULL, csreq BLOB, policy_id INTEGER,
+  indirect_object_identifier_type INTEGER, indirect_object_identifier TEXT NOT NULL DEFAULT 'UNUSED',
+  indirect_object_code_identity BLOB, flags INTEGER, last_modified INTEGER NOT NULL DEFAULT 0, pid INTEGER,
+  pid_version INTEGER, boot_uuid TEXT NOT NULL DEFAULT 'UNUSED', last_reminded INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (service, client, client_type, indirect_object_identifier))`;
+
+/** A Mac of programs that only note how they were called, but for sqlite3, which is real. */
+function newMac() {
+  macs += 1;
+  const folder = join(root, `mac-${macs}`);
+  const programs = join(folder, 'bin');
+  const home = join(folder, 'home');
+  const support = join(home, 'Library/Application Support/Postern');
+  for (const path of [programs, support, join(home, 'Library/Messages')]) mkdirSync(path, { recursive: true });
+  const program = (path: string, script: string): void =>
+    writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const note = `echo "$(basename "$0") $*" >> '${folder}/asked'`;
+  const plain = 'open log screencapture osascript sips say afconvert tccutil lsof file stat'.split(' ');
+  for (const name of plain) program(join(programs, name), note);
+  program(join(programs, 'codesign'), `${note}\necho CDHash=0123 >&2`);
+  program(join(programs, 'make'), `${note}\n[ "$1" != uninstall ] || touch '${folder}/gone'`);
+  program(join(programs, 'launchctl'), `${note}\n[ ! -e '${folder}/gone' ]`);
+  // Here the TCC database of the system is the one of the test.
+  const sudo = `${note}\nshift 3\nexec sqlite3 '${folder}/tcc.db' "$2"`;
+  program(join(programs, 'sudo'), sudo);
+  program(
+    join(support, 'postern'),
+    `${note}\n[ ! -e '${folder}/connected' ] && value=false || value=true\necho "{\\"connected\\": $value}"`,
+  );
+  const sqlite = (file: string, sql: string): string => spawnSync('sqlite3', [file, sql], { encoding: 'utf8' }).stdout;
+  sqlite(join(folder, 'tcc.db'), TCC_TABLE);
+  const chatDb = join(home, 'Library/Messages/chat.db');
+  sqlite(
+    chatDb,
+    'CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT, text TEXT, date, service, handle_id, is_from_me)',
+  );
+  const results = join(folder, 'out');
+  const run = (step: string) =>
+    spawnSync('bash', [SCRIPT, step], {
+      encoding: 'utf8',
+      env: {
+        PATH: `${programs}:/usr/bin:/bin`,
+        HOME: home,
+        HOSTED_MAC_OUT: results,
+        HOSTED_MAC_SECOND: '0',
+      },
+    });
+  const asked = (): string => (existsSync(join(folder, 'asked')) ? readFileSync(join(folder, 'asked'), 'utf8') : '');
+  return { folder, results, chatDb, run, sqlite, asked };
+}
+
+testIf(has('sqlite3'), 'needs sqlite3')(
+  'each step runs to its end on a Mac of stand-ins, and leaves what it found',
+  () => {
+    const { folder, results, chatDb, run, sqlite, asked } = newMac();
+    const passes = (step: string): void => expect([step, run(step)]).toMatchObject([step, { status: 0 }]);
+    for (const step of ['schema', 'install', 'denied']) passes(step);
+    expect(readFileSync(join(results, 'schema.sql'), 'utf8')).toContain('CREATE TABLE message');
+    expect(readFileSync(join(results, 'schema.diff'), 'utf8')).toContain('chat_message_join');
+    expect(run('grant').status).toBe(1); // the agent does not notice
+    writeFileSync(join(folder, 'connected'), '');
+    for (const step of ['grant', 'dialog', 'rows', 'files', 'refused', 'report']) passes(step);
+    expect(run('denied').status).toBe(1); // health no longer says so
+    expect(
+      sqlite(join(folder, 'tcc.db'), 'SELECT service, client, auth_value, indirect_object_identifier FROM access'),
+    ).toBe(
+      'kTCCServiceSystemPolicyAllFiles|local.postern|2|UNUSED\nkTCCServiceAppleEvents|local.postern|0|com.apple.MobileSMS\n',
+    );
+    expect(sqlite(chatDb, 'SELECT count(*), count(DISTINCT guid), min(date) > 0 FROM message')).toBe('5|5|1\n');
+    expect(asked()).toContain('tccutil reset AppleEvents local.postern');
+    expect(readFileSync(join(results, 'report.json'), 'utf8')).toContain('"connected": true');
+    passes('uninstall');
+  },
+);
+
+testIf(has('sqlite3'), 'needs sqlite3')('an agent that is still there after it was removed fails its step', () => {
+  const { folder, run } = newMac();
+  writeFileSync(join(folder, 'bin/make'), '#!/bin/sh\n', { mode: 0o755 });
+  expect(run('uninstall').status).toBe(1);
+});
+
+test('the script needs no newer bash than the 3.2 of macOS', () => {
+  expect(readFileSync(SCRIPT, 'utf8')).not.toMatch(/\$\{\w+[,^]{1,2}\}|declare -A|mapfile|readarray|local -n|&>>|\|&/);
+});

@@ -93,6 +93,8 @@ export class LimitedWebhooks implements WebhookRegistry {
 function assertAllowed({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void {
   if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');
   if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
 }
 
 /** By name or literal address: another name could mean another machine tomorrow. */

@@ -22,6 +22,12 @@ export const ACCESS_PROBLEMS = {
     detail: 'A webhook of this key has no headers of its own.',
     hint: 'Leave headers out. The owner of Postern can register a webhook with headers.',
   },
+  webhook_user_not_allowed: {
+    status: 403,
+    code: 'webhook_headers_not_allowed',
+    detail: 'A webhook of this key has no user name or password in its address: they become a header.',
+    hint: 'Leave them out. The owner of Postern can register a webhook with them.',
+  },
   send_denied: {
     status: 403,
     detail: 'The owner of Postern decided not to send this message.',

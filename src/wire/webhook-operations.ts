@@ -24,6 +24,7 @@ export const WEBHOOK_OPERATIONS = {
     problems: [
       'webhook_not_allowed',
       'webhook_headers_not_allowed',
+      'webhook_user_not_allowed',
       'changes_disabled',
       'too_many_webhooks',
       ...STATE_DB,
@@ -57,6 +58,7 @@ export const WEBHOOK_OPERATIONS = {
     problems: [
       'webhook_not_allowed',
       'webhook_headers_not_allowed',
+      'webhook_user_not_allowed',
       'webhook_not_found',
       'changes_disabled',
       ...STATE_DB,

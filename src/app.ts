@@ -34,6 +34,7 @@ import { preferLittleMemory } from './runtime/memory.ts';
 import { openSearch } from './search/open.ts';
 import { UPLOADS } from './sender/attachments.ts';
 import { OriginReader } from './sender/origins.ts';
+import type { Sender } from './sender/sender.ts';
 import { assertRestored } from './state/backup.ts';
 import { openStateDatabase } from './state/database.ts';
 import { idempotencyStore } from './state/idempotency.ts';
@@ -83,6 +84,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       connection,
       thread,
       chatLog,
+      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
     });
 
     const permissions = new MacPermissions({
@@ -107,7 +109,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const attachmentRules = attachmentRulesOf(config);
     const idempotency = idempotencyStore(state);
     detector.onChange(() => detection.noteCommit());
-    const sender = openSender({ config, host, state, connection, permissions, detector, feed, publisher, idempotency });
+    const senderParts = { detector, feed, publisher, idempotency };
+    const sender: Sender = openSender({ config, host, state, connection, permissions, ...senderParts });
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();

@@ -4,6 +4,7 @@ import type { Connection } from '../chatdb/connection.ts';
 import { Fingerprints } from '../chatdb/fingerprints.ts';
 import type { ChatLog } from '../chatdb/message-log.ts';
 import type { Config } from '../config.ts';
+import type { Message } from '../domain/message.ts';
 import type { Log } from '../domain/ports/host.ts';
 import { ChangeStream } from '../events/change-stream.ts';
 import { Channel } from '../events/channel.ts';
@@ -28,10 +29,12 @@ interface EventLogParts {
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadMethods> | undefined;
   readonly chatLog: ChatLog;
+  /** Reports whether an incoming message may be the row of a send that is not confirmed yet. */
+  readonly isAwaited: (message: Message) => boolean;
 }
 
 /** Creates what makes events of chat.db: new rows are published, changes of others detected, and both read from one feed. */
-export function openEventLog({ config, host, closers, state, connection, thread, chatLog }: EventLogParts) {
+export function openEventLog({ config, host, closers, state, connection, thread, chatLog, isAwaited }: EventLogParts) {
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
@@ -41,6 +44,7 @@ export function openEventLog({ config, host, closers, state, connection, thread,
     channel,
     cursor: cursorStore(state),
     changes: { stream, printsUpTo: (at) => detection.printsUpTo(at) },
+    isAwaited: ({ event }) => event.type === 'message.received' && isAwaited(event.data),
     clock,
     log,
   });

@@ -100,6 +100,7 @@ export const PENDING_COLUMNS = columnList({
   announcesAttachments: 'value',
   hasUnnamedAttachment: 'value',
   isPartOfPoll: 'value',
+  lacksHandle: 'value',
 });
 
 export const DETAIL_COLUMNS = columnList({

@@ -99,6 +99,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,
     isSilent: row[at.isPartOfPoll] === 1,
+    lacksHandle: row[at.lacksHandle] === 1,
   };
 }
 

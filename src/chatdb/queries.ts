@@ -11,7 +11,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { isMessage, isPartOfPoll, isReaction, isUnsent, linkTextGuid } from './row-kinds.ts';
+import { isMessage, isPartOfPoll, isReaction, isUnsent, lacksHandle, linkTextGuid } from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -63,6 +63,7 @@ export const queriesOf = perSchema((schema): Queries => {
     announcesAttachments: announcesAttachments(schema),
     hasUnnamedAttachment: unnamedAttachments(schema),
     isPartOfPoll: isPartOfPoll(schema),
+    lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
   });
   // Without its index every message would cost a walk through the whole table (decision B1: then the feature is off).
   const hasReactions =

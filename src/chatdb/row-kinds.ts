@@ -70,3 +70,13 @@ export function linkTextGuid(schema: SchemaInfo): string {
   const thread = has('thread_originator_guid') ? " AND ifnull(m.thread_originator_guid, '') = ''" : '';
   return `CASE WHEN m.balloon_bundle_id = 'com.apple.messages.URLBalloonProvider'${thread} THEN nullif(m.reply_to_guid, '') END`;
 }
+
+/**
+ * SQL that is true of an incoming row `m` without a handle, and no system row (U1). Messages inserts rows of the
+ * person's own with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull
+ * request 87).
+ */
+export function lacksHandle(schema: SchemaInfo): string {
+  const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';
+  return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
+}

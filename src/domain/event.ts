@@ -91,6 +91,8 @@ export interface PendingRow extends RowEntry {
   readonly isSilent?: boolean;
   /** Rows before it that it shows to be copies of an own message (U7); only together with a print. */
   readonly copies?: readonly number[];
+  /** True for an incoming message without a handle: Messages may mark it as an own one in a moment (decision U1). */
+  readonly lacksHandle: boolean;
   /** Of the row as it is given here; undefined when none was asked for (decision I4). */
   readonly print?: Print | undefined;
 }

@@ -24,13 +24,15 @@ export interface PublisherParts {
   readonly cursor: CursorStore;
   /** Where readers with changes read, and the prints of the newest rows up to a row. */
   readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
+  /** Reports whether an incoming message may be the row of a send that is not confirmed yet (decision U1). */
+  readonly isAwaited?: (row: PendingRow) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Turns new rows into events: one event a row, in row id order (decision C1), each as soon as it is complete (decision C2). Stores a
- * cursor of what has been published.
+ * Turns new rows into events: one event a row, in row id order (decision C1), each as soon as it is complete (decisions C2, U1, U2).
+ * Stores a cursor of what has been published.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -253,14 +255,14 @@ export class Publisher {
 
   /** The rows at the front that need not wait any longer; schedules the next run for the first one that must. */
   #settled(pending: readonly PendingRow[]): readonly PendingRow[] {
-    const { clock } = this.#parts;
+    const { clock, isAwaited = () => false } = this.#parts;
     const nowMs = clock.monotonic();
     this.#cancelWake?.();
     const newest = pending.at(-1);
     if (newest !== undefined) this.#noteSighting(newest.rowId);
     for (const [index, row] of pending.entries()) {
       const seenAtMs = this.#sightings.find((sighting) => sighting.upTo >= row.rowId)?.atMs ?? nowMs;
-      const endsAtMs = waitEndsAt(row, seenAtMs, clock.now());
+      const endsAtMs = waitEndsAt(row, seenAtMs, isAwaited);
       if (endsAtMs > nowMs) {
         this.#cancelWake = clock.after(endsAtMs - nowMs, () => this.publishPending());
         return pending.slice(0, index);

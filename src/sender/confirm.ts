@@ -18,6 +18,8 @@ const PAIRED_WITHIN_MS = 600_000;
 const TOLERANCE_MS = 60_000;
 /** How often to look for late rows, of recent sends and of older ones. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
+/** Longer than an own row is shown as another person's (decision U1). */
+const UNMARKED_MS = 1000;
 /** Row ids known to be taken; far more than can come above one mark. */
 const TAKEN_KEPT = 1000;
 
@@ -58,6 +60,8 @@ export interface ConfirmOptions {
 export class Confirmations {
   /** In order of arrival: of two equal texts the first row belongs to the first. */
   #expected: Waiting[] = [];
+  /** Parts that were given their row a moment ago. */
+  #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
   readonly #taken = new Set<number>();
   readonly #options: ConfirmOptions;
   #hasGaps = false;
@@ -126,12 +130,19 @@ export class Confirmations {
     return expectation.rowId;
   }
 
+  /**
+   * Reports whether some part may have this row, which is not marked as an own one yet. A part that was given a row a
+   * moment ago counts too: of two equal texts the second row may be marked first.
+   */
+  isAwaited(rowId: number, contents: () => readonly string[]): boolean {
+    const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
+    const recent = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= sinceMs);
+    return hasContent([...this.#expected, ...recent], rowId, contents);
+  }
+
   /** Looks once if this row may belong to a part that waits, and says whether it did. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
-    const waiting = this.#expected.filter((one) => one.afterRowId < rowId);
-    if (waiting.length === 0) return false;
-    const hashes = contents();
-    const isWanted = waiting.some((one) => fits(one.content, hashes));
+    const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();
     return isWanted;
   }
@@ -188,6 +199,10 @@ export class Confirmations {
 
   #give(row: OwnRow, owner: Waiting): void {
     owner.rowId = row.rowId;
+    const { afterRowId, content } = owner;
+    const nowMs = this.#options.clock.monotonic();
+    this.#justGiven = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= nowMs - UNMARKED_MS);
+    this.#justGiven.push({ afterRowId, content, givenAtMs: nowMs });
     this.#remove(owner);
     this.#taken.add(row.rowId);
     for (const oldest of this.#taken) {
@@ -251,6 +266,17 @@ function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
     const address = rows.find(({ textGuid }) => textGuid === row.guid)?.address ?? null;
     return address === null ? row : { ...row, address };
   });
+}
+
+function hasContent(
+  parts: readonly Pick<Waiting, 'afterRowId' | 'content'>[],
+  rowId: number,
+  contents: () => readonly string[],
+): boolean {
+  const waiting = parts.filter((one) => one.afterRowId < rowId);
+  if (waiting.length === 0) return false;
+  const hashes = contents();
+  return waiting.some((one) => fits(one.content, hashes));
 }
 
 function isRowOf({ afterRowId, chat, content }: Waiting, row: OwnRow, contents: readonly string[]): boolean {

@@ -45,6 +45,16 @@ export class Origins {
     }
   }
 
+  /**
+   * Reports whether a message that is shown as incoming may be one that was sent here and has no row yet: Messages may
+   * insert an own row with the other person's handle, and correct it a moment later (decision U1).
+   */
+  isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
+    const contents = (): readonly string[] =>
+      contentsOf(message, message.attachments.length === 0 ? undefined : details(message));
+    return this.#parts.confirmations.isAwaited(Number(message.id), contents);
+  }
+
   #originOf(message: Message, details: MessageDetails): Origin | undefined {
     const { store, confirmations } = this.#parts;
     const rowId = Number(message.id);
@@ -84,10 +94,10 @@ interface DetailsReader extends MessageReader {
 }
 
 /** Of the row of a message, as a sent part has it. */
-function contentsOf({ body, attachments }: Message, details: MessageDetails): readonly string[] {
+function contentsOf({ body, attachments }: Message, details: MessageDetails | undefined): readonly string[] {
   return contentHashes(body, [
     ...attachments.map((path) => basename(path)),
-    ...details.attachments.map(({ name }) => name),
+    ...(details?.attachments ?? []).map(({ name }) => name),
   ]);
 }
 

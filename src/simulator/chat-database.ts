@@ -281,6 +281,12 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
+  /** The handle of a chat's first participant, 0 without any. */
+  firstHandle(chat: number): number {
+    const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);
+    return Number(row?.[0] ?? 0);
+  }
+
   newestRow(): number {
     return this.number('SELECT ifnull(max(ROWID), 0) FROM message');
   }

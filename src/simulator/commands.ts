@@ -48,6 +48,13 @@ export interface Behaviour {
   readonly selfChat: 'mirrored' | 'single';
   /** Whether a link beside text is sent as a row of its own, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
+  /**
+   * How an own row is inserted: as one, or as an incoming one without a handle or with the other person's, which is marked
+   * as own a moment after its chat join (steipete/imsg issue 80, pull request 87).
+   */
+  readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
+  /** What the delays of rows are drawn from; null: each as the turn has it. */
+  readonly seed: number | null;
 }
 
 /** What can be asked of the simulated Messages: a line of JSON each, answered by a line. */
@@ -127,6 +134,17 @@ export type Command =
       readonly name?: string;
     }
   | { readonly do: 'backfill'; readonly from: string; readonly count: number }
+  /**
+   * The Mac wakes: what was written during the last `hours` comes at once, each row with its original date, and its chat
+   * join so long after it; default 5 to 300 ms.
+   */
+  | {
+      readonly do: 'wake';
+      readonly from: string;
+      readonly count: number;
+      readonly hours: number;
+      readonly joinAfterMs?: number;
+    }
   | { readonly do: 'burst'; readonly from: string; readonly count: number }
   | { readonly do: 'replace' }
   | { readonly do: 'insert'; readonly table: string; readonly values: Readonly<Record<string, SqlValue>> };

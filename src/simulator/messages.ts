@@ -1,19 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
+import { arrive } from './arrivals.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
 import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
-import { mirrorToSelf, writeElsewhere } from './own-messages.ts';
+import { Delays, JOIN_AFTER_MS, MARK_AFTER_MS } from './delays.ts';
+import { MARKED, mirrorToSelf, unmarkedColumns, writeElsewhere } from './own-messages.ts';
 import { changeRow, linkBalloon, textAndLink } from './row-commands.ts';
 import { Scenarios } from './scenarios.ts';
 import { EVENT_LIMIT_MS, ScriptHost } from './script-host.ts';
 import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
-/** Delays of a real Messages, as far as they are known: the join follows its row, then sent, delivered, read. */
-const JOIN_AFTER_MS = [5, 120] as const;
 const BALLOON_AFTER_MS = 40;
+/** After the join of an own row: sent, delivered, read. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -39,7 +40,7 @@ export class Messages {
   #database: ChatDatabase;
   readonly #scenarios = new Scenarios();
   readonly #host: ScriptHost;
-  #turn = 0;
+  #delays = new Delays();
 
   constructor(options: MessagesOptions) {
     this.#options = options;
@@ -86,6 +87,7 @@ export class Messages {
         return {};
       case 'behave':
         this.#host.behave(command);
+        this.#delays = new Delays(command.seed);
         return {};
       case 'answer':
         return { wasOpen: this.#host.answer(command.isAllowed) };
@@ -97,7 +99,7 @@ export class Messages {
       case 'receive':
         return this.#receive(command, nowMs);
       case 'write':
-        return { row: writeElsewhere(database, command.to, command.text, nowMs) };
+        return { row: this.#writeElsewhere(command, nowMs) };
       case 'react':
       case 'edit':
       case 'unsend':
@@ -139,19 +141,11 @@ export class Messages {
         const columns = { item_type: 2, group_title: command.name, attributedBody: null, text: null };
         return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
       }
+      case 'wake':
       case 'backfill':
-      case 'burst': {
-        const chat = database.directChat(command.from);
-        const isOld = command.do === 'backfill';
-        database.transaction(() => {
-          for (let count = 0; count < command.count; count += 1) {
-            const dateMs = isOld ? nowMs - (command.count - count + 24) * 3_600_000 : nowMs;
-            const row = database.message({ text: `${command.do} ${count}`, from: command.from, dateMs });
-            database.join(chat, row);
-          }
-        });
+      case 'burst':
+        arrive(database, command, { clock: this.#options.clock, delays: this.#delays });
         return { newest: database.newestRow() };
-      }
       case 'replace':
         this.#database = this.#database.replaced(this.path, nowMs);
         return {};
@@ -179,27 +173,31 @@ export class Messages {
     const target = targetOf(this.#database, command, this.#host.behaviour);
     if (typeof target === 'number') return this.#scenarios.error(target);
     if (target === 'ghost' || scenario?.name === 'ghost') {
-      this.#outgoing(command, 'SMS', true);
+      this.#outgoing(command, 'SMS');
       return { exitCode: 0 };
     }
     if (scenario?.name === 'misdirected') {
       // openclaw/imsg #90 on macOS 26: a conversation by SMS with the identifier of the group for a person.
       const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
-      this.#deliver(this.#database.directChat(identifier, 'SMS'), this.#outgoing(command, 'SMS', false), command, 22);
+      const chat = this.#database.directChat(identifier, 'SMS');
+      this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);
       return { exitCode: 0 };
     }
-    const row = this.#outgoing(command, target.service, false);
+    const row = this.#outgoing(command, target.service, target.chat);
     const fails = scenario?.name === 'error_22' ? 22 : scenario?.name === 'error_25' ? 25 : undefined;
     this.#deliver(target.chat, row, command, fails);
     return failure ?? { exitCode: 0 };
   }
 
-  #outgoing(command: SendCommand, service: string, isGhost: boolean): number {
+  /** Without a chat it is a ghost: an empty row that belongs nowhere. */
+  #outgoing(command: SendCommand, service: string, chat?: number): number {
     const database = this.#database;
+    const isGhost = chat === undefined;
     const dateMs = this.#options.clock.now();
     // Messages keeps carriage returns as it is given them; an attachment is one placeholder in the text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
-    const columns = { is_finished: 0, service };
+    const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
+    const columns = { is_finished: 0, service, ...unmarked };
     const row = database.message({ text, dateMs, columns });
     if (command.attachment === undefined) return row;
     const { stagedFiles } = this.#host.behaviour;
@@ -216,9 +214,7 @@ export class Messages {
   /** What happens after osascript has ended: join, sent, delivered, read, or the failure that comes late. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
-    this.#turn += 1;
-    const [from, to] = JOIN_AFTER_MS;
-    const joinAfterMs = from + ((this.#turn * 37) % (to - from));
+    const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);
     this.later(joinAfterMs, row, () => database.join(chat, row));
     const link = this.#linkOf(command);
     if (link !== undefined) {
@@ -227,6 +223,7 @@ export class Messages {
         linkBalloon(database, { chat, row, url }, this.#options.clock.now()),
       );
     }
+    const markedAfterMs = joinAfterMs + this.#markAfter(joinAfterMs, row);
     const { selfChat } = this.#host.behaviour;
     this.later(joinAfterMs, row, () =>
       mirrorToSelf(database, { chat, text: command.body, dateMs: this.#options.clock.now() }, selfChat),
@@ -235,16 +232,30 @@ export class Messages {
       this.later(FAILS_AFTER_MS, row, () => database.update('message', row, { error, is_finished: 1 }));
       return;
     }
-    this.later(joinAfterMs + SENT_AFTER_MS, row, () => {
+    this.later(markedAfterMs + SENT_AFTER_MS, row, () => {
       database.update('message', row, { is_sent: 1, is_finished: 1 });
       this.#options.onSent?.(chat, row, command.body ?? '');
     });
-    this.later(joinAfterMs + DELIVERED_AFTER_MS, row, () =>
+    this.later(markedAfterMs + DELIVERED_AFTER_MS, row, () =>
       database.update('message', row, { is_delivered: 1, date_delivered: appleDate(this.#options.clock.now()) }),
     );
-    this.later(joinAfterMs + READ_AFTER_MS, row, () =>
+    this.later(markedAfterMs + READ_AFTER_MS, row, () =>
       database.update('message', row, { is_read: 1, date_read: appleDate(this.#options.clock.now()) }),
     );
+  }
+
+  /** Marks a row as an own one so long after its join; returns how long. */
+  #markAfter(joinAfterMs: number, row: number): number {
+    if (this.#host.behaviour.ownRows === 'marked') return 0;
+    const afterMs = this.#delays.in(MARK_AFTER_MS);
+    this.later(joinAfterMs + afterMs, row, () => this.#database.update('message', row, MARKED));
+    return afterMs;
+  }
+
+  #writeElsewhere({ to, text }: Extract<Command, { do: 'write' }>, dateMs: number): number {
+    const row = writeElsewhere(this.#database, { to, text, dateMs, ownRows: this.#host.behaviour.ownRows });
+    this.#markAfter(0, row);
+    return row;
   }
 
   async #receive(command: Extract<Command, { do: 'receive' }>, nowMs: number): Promise<unknown> {

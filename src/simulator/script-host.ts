@@ -17,6 +17,8 @@ const DEFAULTS: Behaviour = {
   stagedFiles: 'copied',
   selfChat: 'mirrored',
   links: 'two_rows',
+  ownRows: 'marked',
+  seed: null,
 };
 
 interface Dialog {

@@ -13,6 +13,7 @@ export function arrival(rowId: number, options: Partial<PendingRow> = {}): Pendi
     datedMs: Number.MAX_SAFE_INTEGER,
     isIncomplete: false,
     isUnsent: false,
+    lacksHandle: false,
     event: {
       type: 'message.received',
       data: {

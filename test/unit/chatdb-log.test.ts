@@ -106,6 +106,19 @@ describe('a pending row', () => {
     expect(log.pendingRows(rowOffset(0), 1)[0]?.datedMs).toBe(Date.parse('2026-01-02T03:04:05.678Z'));
   });
 
+  test.each([
+    [true, {}],
+    [true, { handle_id: null }],
+    [false, { handle_id: 7 }],
+    [false, { is_from_me: 1 }],
+    [false, { item_type: 2 }],
+    [false, { associated_message_type: 2000, associated_message_guid: 'p:0/A' }],
+  ] as const)('may be an own one that is not marked yet: %p for %j', (lacksHandle, columns) => {
+    const { fixture, log } = open();
+    fixture.message({ chat: fixture.chat('any;-;1'), ...columns });
+    expect(log.pendingRows(rowOffset(0), 1)[0]).toMatchObject({ lacksHandle, isIncomplete: false });
+  });
+
   test('of a bare database lacks a chat at most', () => {
     const { fixture, log } = open('bare');
     fixture.message({ is_from_me: 1, text: '\uFFFC' });

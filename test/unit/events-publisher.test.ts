@@ -95,17 +95,60 @@ describe('the publisher', () => {
     expect(pipeline.clock.monotonic()).toBe(2000);
   });
 
-  test('a row dated over a minute ago does not wait', async () => {
+  test('what arrives after a night waits for its chat like any other, and gets it', async () => {
     const pipeline = eventPipeline();
     pipeline.publisher.start();
     await look(pipeline);
     const reader = pipeline.feed.live(nothing);
-    pipeline.messages.add(arrival(1, { isIncomplete: true, datedMs: pipeline.clock.now() - 60_001 }));
-    pipeline.messages.add(arrival(2, { isIncomplete: true, datedMs: pipeline.clock.now() - 58_000 }));
+    const datedMs = pipeline.clock.now() - 8 * 3_600_000;
+    pipeline.messages.add(arrival(1, { isIncomplete: true, datedMs }), arrival(2, { isIncomplete: true, datedMs }));
     await look(pipeline);
-    expect(ids(reader.take(10).entries)).toEqual([1]);
-    await pipeline.clock.advance(1999);
+    await pipeline.clock.advance(300);
     expect(reader.take(10).entries).toEqual([]);
+    pipeline.messages.add(arrival(1, { datedMs }), arrival(2, { datedMs }));
+    await look(pipeline);
+    expect(ids(reader.take(10).entries)).toEqual([1, 2]);
+    expect(pipeline.clock.monotonic()).toBe(300);
+  });
+
+  test('a backlog of 50,000 rows that never become complete costs one wait', async () => {
+    const pipeline = eventPipeline();
+    pipeline.publisher.start();
+    await look(pipeline);
+    const rows = 50_000;
+    let published = 0;
+    const reader = pipeline.feed.live(() => {
+      published += reader.take(5000).entries.length;
+    });
+    for (let rowId = 1; rowId <= rows; rowId += 1) {
+      pipeline.messages.add(arrival(rowId, { isIncomplete: rowId % 5 === 1, datedMs: 0 }));
+    }
+    await look(pipeline);
+    await pipeline.clock.advance(2000);
+    await eventually(() => expect(published).toBe(rows));
+    expect(pipeline.clock.monotonic()).toBe(2000);
+  });
+
+  test('an incoming row without a handle waits 500 ms and is read again: an own one is published as sent', async () => {
+    const pipeline = eventPipeline();
+    pipeline.publisher.start();
+    await look(pipeline);
+    const reader = pipeline.feed.live(nothing);
+    pipeline.messages.add(arrival(1, { lacksHandle: true }));
+    await look(pipeline);
+    await pipeline.clock.advance(499);
+    expect(reader.take(10).entries).toEqual([]);
+    const { event } = arrival(1);
+    if (event.type === 'message.received') {
+      const data = { ...event.data, is_from_me: true };
+      pipeline.messages.add(arrival(1, { event: { type: 'message.sent', data } }));
+    }
+    await pipeline.clock.advance(1);
+    expect(reader.take(10).entries.map(({ event: { type } }) => type)).toEqual(['message.sent']);
+    pipeline.messages.add(arrival(2, { lacksHandle: true }));
+    await look(pipeline);
+    await pipeline.clock.advance(500);
+    expect(reader.take(10).entries.map(({ event: { type } }) => type)).toEqual(['message.received']);
   });
 
   test('a burst makes no reader that was caught up lose anything', async () => {

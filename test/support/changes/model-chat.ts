@@ -96,6 +96,7 @@ export class ModelChat implements MessageLog {
         datedMs: Number.MAX_SAFE_INTEGER,
         isIncomplete: !row.isComplete,
         isUnsent: false,
+        lacksHandle: false,
         ...(hasPrints && { print: printOfRow(row) }),
       }));
   }

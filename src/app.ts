@@ -26,6 +26,7 @@ import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import { LazyMcpService } from './mcp/service.ts';
 import { Conversions } from './media/conversions.ts';
+import { AwakeClock } from './runtime/awake-clock.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { localTimeZone } from './runtime/clock.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
@@ -68,6 +69,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
     assertRestored(config.dir);
+    const awake = new AwakeClock(clock, log);
+    closers.add('awake clock', () => awake.close());
+    awake.start();
     const state = openStateDatabase(join(config.dir, 'state.db'));
     closers.add('state', () => state.close());
 
@@ -77,20 +81,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const chatLog = new ChatLog(connection);
 
     const { channel, publisher, detection, feed } = openEventLog({
-      config,
-      host,
-      closers,
-      state,
-      connection,
-      thread,
-      chatLog,
+      ...{ config, host, closers, state, connection, thread, chatLog, awake },
       isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
     });
 
     const permissions = new MacPermissions({
       platform: host.platform,
       osascriptPath,
-      clock,
+      clock: awake,
       chatDbAccess: () => connection.access,
     });
     const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
@@ -109,7 +107,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const attachmentRules = attachmentRulesOf(config);
     const idempotency = idempotencyStore(state);
     detector.onChange(() => detection.noteCommit());
-    const senderParts = { detector, feed, publisher, idempotency };
+    const senderParts = { awake, detector, feed, publisher, idempotency };
     const sender: Sender = openSender({ config, host, state, connection, permissions, ...senderParts });
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });

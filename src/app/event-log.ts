@@ -5,7 +5,7 @@ import { Fingerprints } from '../chatdb/fingerprints.ts';
 import type { ChatLog } from '../chatdb/message-log.ts';
 import type { Config } from '../config.ts';
 import type { Message } from '../domain/message.ts';
-import type { Log } from '../domain/ports/host.ts';
+import type { Clock, Log } from '../domain/ports/host.ts';
 import { ChangeStream } from '../events/change-stream.ts';
 import { Channel } from '../events/channel.ts';
 import { Feed } from '../events/feed.ts';
@@ -29,12 +29,15 @@ interface EventLogParts {
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadMethods> | undefined;
   readonly chatLog: ChatLog;
+  /** Stands still while the Mac sleeps: rows that settle have their time then. */
+  readonly awake: Clock;
   /** Reports whether an incoming message may be the row of a send that is not confirmed yet. */
   readonly isAwaited: (message: Message) => boolean;
 }
 
 /** Creates what makes events of chat.db: new rows are published, changes of others detected, and both read from one feed. */
-export function openEventLog({ config, host, closers, state, connection, thread, chatLog, isAwaited }: EventLogParts) {
+export function openEventLog(parts: EventLogParts) {
+  const { config, host, closers, state, connection, thread, chatLog, awake, isAwaited } = parts;
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
@@ -45,7 +48,7 @@ export function openEventLog({ config, host, closers, state, connection, thread,
     cursor: cursorStore(state),
     changes: { stream, printsUpTo: (at) => detection.printsUpTo(at) },
     isAwaited: ({ event }) => event.type === 'message.received' && isAwaited(event.data),
-    clock,
+    clock: awake,
     log,
   });
   closers.add('publisher', () => publisher.close());

@@ -4,6 +4,7 @@ import type { Connection } from '../chatdb/connection.ts';
 import { ChatSendLookup } from '../chatdb/lookups.ts';
 import type { Config } from '../config.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
+import type { Clock } from '../domain/ports/host.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import { untilPublished } from '../events/published.ts';
 import type { MacPermissions } from '../mac/permissions.ts';
@@ -17,6 +18,8 @@ import type { Host } from './host.ts';
 interface SenderParts {
   readonly config: Config;
   readonly host: Host;
+  /** Stands still while the Mac sleeps: a running script has its time then. */
+  readonly awake: Clock;
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly permissions: MacPermissions;
@@ -32,19 +35,19 @@ export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRul
 
 /** Creates what sends by Messages and finds what was sent in chat.db. */
 export function openSender(parts: SenderParts): Sender {
-  const { config, host, state, connection, permissions, detector, feed, publisher, idempotency } = parts;
-  const { clock, log } = host;
+  const { config, host, awake, state, connection, permissions, detector, feed, publisher, idempotency } = parts;
+  const { log } = host;
   return new Sender({
-    messages: osascript({ path: config.backend.osascriptPath, clock }),
+    messages: osascript({ path: config.backend.osascriptPath, clock: awake }),
     isAsking: () => permissions.isAsking(),
     lookup: new ChatSendLookup(connection),
     idempotency,
     sentParts: sentPartStore(state),
-    clock,
+    clock: awake,
     log,
     confirmMs: config.send.confirmMs,
     attachments: attachmentRulesOf(config),
-    published: (rowId) => untilPublished(rowId, { feed, clock, publish: () => publisher.publishPending() }),
+    published: (rowId) => untilPublished(rowId, { feed, clock: awake, publish: () => publisher.publishPending() }),
     onChange: (look) => detector.onChange(look),
     ...(host.platform === 'darwin' && {
       stagingFolder: join(host.homeFolder, 'Library/Messages/Attachments/Postern'),

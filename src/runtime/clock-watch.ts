@@ -6,8 +6,9 @@ const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 
 /**
- * Detects wall-clock jumps (the clock was set, or the Mac slept) by comparing with the monotonic clock. They affect
- * only timestamps and the age of rows (decision C2), so they are logged and reported by health for a minute.
+ * Detects wall-clock jumps by comparing with the monotonic clock: the clock was set, or on Linux the machine slept. On
+ * macOS the monotonic clock runs on during sleep, so a sleep is no jump there; `AwakeClock` sees it. Jumps affect only
+ * timestamps, so they are logged and reported by health for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;
@@ -34,7 +35,7 @@ export class ClockWatch {
     const seconds = Math.round(Math.abs(jump.byMs) / 1000);
     return jump.byMs < 0
       ? `The clock jumped: it was set ${seconds} s back within the last minute.`
-      : `The clock jumped: within the last minute it was set ${seconds} s forward, or the Mac slept so long.`;
+      : `The clock jumped: within the last minute it was set ${seconds} s forward.`;
   }
 
   close(): void {
@@ -47,6 +48,6 @@ export class ClockWatch {
     this.#offsetMs = offsetMs;
     if (Math.abs(byMs) < JUMP_MS) return;
     this.#jump = { byMs, atMs: this.#clock.monotonic() };
-    this.#log.warn('the clock jumped: it was set, or the Mac slept', { by_ms: Math.round(byMs) });
+    this.#log.warn('the clock jumped: it was set', { by_ms: Math.round(byMs) });
   }
 }

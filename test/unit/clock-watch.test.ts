@@ -24,11 +24,11 @@ test('a clock set back is reported for a minute, and logged once', async () => {
   expect(log.lines).toHaveLength(1);
 });
 
-test('a clock set forward, or a Mac that slept, is noticed within a second', async () => {
+test('a clock set forward is noticed within a second', async () => {
   const { clock, watch } = build();
   clock.step(7_200_000);
   await clock.advance(1000);
-  expect(watch.warning()).toMatch(/7200 s forward, or the Mac slept/);
+  expect(watch.warning()).toMatch(/set 7200 s forward\.$/);
 });
 
 test('what network time corrects in passing is no jump, however much it comes to', async () => {

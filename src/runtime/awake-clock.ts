@@ -1,0 +1,79 @@
+import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
+
+/** A timer that fires so much later than every second means a gap: less is a busy machine. */
+const BEAT_MS = 1000;
+const LATE_MS = 5000;
+
+export interface AwakeClockOptions {
+  readonly beatMs?: number;
+  readonly lateMs?: number;
+}
+
+/**
+ * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that limits have the
+ * time that was left when it wakes. Node's own runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
+ * pull requests 2894 and 4390) and stands still on Linux; a stopped process (SIGSTOP) sees it run on everywhere. A gap is
+ * exact to one beat. The wall clock stays as it is.
+ */
+export class AwakeClock implements Clock {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #beatMs: number;
+  readonly #lateMs: number;
+  #gapsMs = 0;
+  /** Undefined while it is not running: then no gap is seen. */
+  #beatAtMs: number | undefined;
+  #cancelBeat: Cancel | undefined;
+
+  constructor(clock: Clock, log: Log, { beatMs = BEAT_MS, lateMs = LATE_MS }: AwakeClockOptions = {}) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#beatMs = beatMs;
+    this.#lateMs = lateMs;
+  }
+
+  start(): void {
+    this.#noteGap();
+    this.#beatAtMs = this.#clock.monotonic();
+    this.#cancelBeat = this.#clock.after(this.#beatMs, () => this.start());
+  }
+
+  close(): void {
+    this.#cancelBeat?.();
+    this.#beatAtMs = undefined;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  monotonic(): number {
+    this.#noteGap();
+    return this.#clock.monotonic() - this.#gapsMs;
+  }
+
+  after(ms: number, run: () => void): Cancel {
+    const dueMs = this.monotonic() + ms;
+    const check = (): void => {
+      const leftMs = dueMs - this.monotonic();
+      // Node's timers may fire a fraction of a millisecond early.
+      if (leftMs < 1) run();
+      else cancel = this.#clock.after(leftMs, check);
+    };
+    let cancel = this.#clock.after(ms, check);
+    return () => cancel();
+  }
+
+  /** Whichever timer is first after a gap notices it, before any limit is taken for over. */
+  #noteGap(): void {
+    const nowMs = this.#clock.monotonic();
+    if (this.#beatAtMs === undefined) return;
+    const lateMs = nowMs - this.#beatAtMs - this.#beatMs;
+    if (lateMs < this.#lateMs) return;
+    this.#gapsMs += lateMs;
+    this.#beatAtMs = nowMs;
+    this.#log.info('the Mac slept, or this process was stopped: limits that were running go on', {
+      ms: Math.round(lateMs),
+    });
+  }
+}

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { eventually } from '../support/eventually.ts';
+
+const PROGRAM = fileURLToPath(new URL('../support/suspended.mjs', import.meta.url));
+const STOPPED_MS = 1500;
+
+/** What a stopped process sees is what a sleeping Mac's does: its monotonic clock has run on (libuv pull request 2894). */
+test('a limit of a process that was stopped has its time when it goes on', async () => {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  await once(lines, 'line');
+  child.kill('SIGSTOP');
+  const stoppedAtMs = performance.now();
+  await eventually(() => expect(performance.now() - stoppedAtMs).toBeGreaterThan(STOPPED_MS));
+  const ended = once(lines, 'line');
+  child.kill('SIGCONT');
+  const { awake, passed } = JSON.parse(String((await ended)[0])) as { awake: number; passed: number };
+  // The limit of 300 ms came after the stop, and the stop did not count.
+  expect(passed).toBeGreaterThan(STOPPED_MS);
+  expect(awake).toBeGreaterThanOrEqual(299);
+  expect(passed - awake).toBeGreaterThan(STOPPED_MS - 200);
+});

@@ -1,0 +1,16 @@
+// Runs a limit of 300 ms on a clock of this process, which its parent stops meanwhile, and prints what both clocks say.
+import { AwakeClock } from '../../dist/src/runtime/awake-clock.js';
+import { systemClock } from '../../dist/src/runtime/clock.js';
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+const clock = new AwakeClock(systemClock, quiet, { beatMs: 20, lateMs: 400 });
+clock.start();
+const startedMs = systemClock.monotonic();
+const awakeMs = clock.monotonic();
+clock.after(300, () => {
+  process.stdout.write(
+    `${JSON.stringify({ awake: clock.monotonic() - awakeMs, passed: systemClock.monotonic() - startedMs })}\n`,
+  );
+  process.exit(0);
+});
+process.stdout.write('running\n');

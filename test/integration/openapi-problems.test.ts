@@ -12,7 +12,7 @@ import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** These need a limited key, a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
+/** These need a limited key, a Unix socket, a broken connection, a minute of waiting, a file exchanged at the right moment or a defect of ours; other tests cover them. */
 const NOT_PROVOKED_HERE = [
   '403 recipient_not_allowed',
   '403 attachment_not_allowed',
@@ -53,6 +53,8 @@ const NOT_PROVOKED_HERE = [
   '502 mac_answer_too_large',
   '400 incomplete_body',
   '400 attachment_changed',
+  '403 sign_in_code_wrong',
+  '403 socket_required',
   '404 changes_disabled',
   '404 contacts_disabled',
   '404 search_disabled',

@@ -4,9 +4,11 @@ import { addressOf } from './domain/address.ts';
 import {
   ACCOUNT_SERVICES,
   type AccountDiagnostics,
+  type DataShapes,
   type Diagnostics,
   type LiveChatDiagnostics,
   type ScriptFailure,
+  type SqliteDiagnostics,
 } from './domain/diagnostics.ts';
 import type { Clock } from './domain/ports/host.ts';
 import type { RunCommand } from './runtime/command.ts';
@@ -62,12 +64,14 @@ export class DiagnosticsRunner {
       asksMessages ? this.#ask(CHATS_SCRIPT) : NOT_ASKED,
       this.#database(seconds),
     ]);
-    const { guids, changes, addresses } = database;
+    const { guids, changes, addresses, shapes, sqlite } = database;
     return {
       accounts: typeof accounts === 'string' ? accountsIn(accounts) : accounts,
       live_chats: typeof liveIds === 'string' ? compared(lines(liveIds), guids ?? []) : liveIds,
       stored_prefixes: guids === null ? null : prefixCounts(guids),
       changes,
+      data_shapes: shapes,
+      sqlite,
       own_addresses: addresses,
     };
   }
@@ -76,6 +80,8 @@ export class DiagnosticsRunner {
     readonly guids: readonly string[] | null;
     readonly addresses: readonly string[];
     readonly changes: Diagnostics['changes'];
+    readonly shapes: DataShapes | null;
+    readonly sqlite: SqliteDiagnostics | null;
   }> {
     const { chatDbPath, clock } = this.#parts;
     let reader: DiagnosticReader | undefined;
@@ -83,9 +89,10 @@ export class DiagnosticsRunner {
       reader = new DiagnosticReader(chatDbPath);
       const guids = reader.chatGuids();
       const addresses = reader.ownAddresses();
-      return { guids, addresses, changes: await reader.watch(seconds, clock, this.#stop.signal) };
+      const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
+      return { guids, addresses, shapes, sqlite, changes: await reader.watch(seconds, clock, this.#stop.signal) };
     } catch {
-      return { guids: null, addresses: [], changes: null }; // the health says why
+      return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // the health says why
     } finally {
       reader?.close();
     }

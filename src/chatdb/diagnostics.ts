@@ -2,13 +2,16 @@ import { type FSWatcher, watch } from 'node:fs';
 import {
   type AttachmentPlace,
   type ChangeDiagnostics,
+  type DataShapes,
   GUID_PREFIXES,
   type GuidPrefix,
   type NewRow,
   type PrefixCounts,
+  type SqliteDiagnostics,
 } from '../domain/diagnostics.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
+import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
 /** Sees a commit that no event announced. */
 const POLL_MS = 100;
@@ -20,7 +23,11 @@ const MAX_ADDRESSES = 20;
 /** Own addresses are searched in this many of the newest rows. */
 const RECENT_ROWS = 2000;
 
+/** 2001-01-01 in seconds of Unix. */
+const APPLE_EPOCH_S = 978_307_200;
+
 interface SeenRow {
+  readonly first: { readonly isFromMe: boolean; readonly hasHandle: boolean; readonly ageS: number | null };
   readonly seenMs: number;
   readonly joinDelayMs: number | null;
 }
@@ -93,8 +100,9 @@ export class DiagnosticReader {
       eventMs = undefined;
       for (const row of this.#rowsAbove(firstRow)) {
         const { seenMs, joinDelayMs } = seen.get(row) ?? { seenMs: since(startMs), joinDelayMs: null };
+        const first = seen.get(row)?.first ?? this.#firstSight(row, clock.now());
         const isJoinedNow = joinDelayMs === null && this.#isJoined(row);
-        seen.set(row, { seenMs, joinDelayMs: isJoinedNow ? Math.max(0, since(startMs + seenMs)) : joinDelayMs });
+        seen.set(row, { first, seenMs, joinDelayMs: isJoinedNow ? Math.max(0, since(startMs + seenMs)) : joinDelayMs });
       }
       return true;
     };
@@ -145,7 +153,22 @@ export class DiagnosticReader {
     this.#sqlite.close();
   }
 
-  #newRow(row: number, { seenMs, joinDelayMs }: SeenRow): NewRow {
+  dataShapes(): DataShapes {
+    return dataShapes(this.#sqlite, this.#columns);
+  }
+
+  sqlite(): SqliteDiagnostics {
+    return sqliteDiagnostics(this.#sqlite);
+  }
+
+  #firstSight(row: number, nowMs: number): SeenRow['first'] {
+    const [isFromMe, handle, date] =
+      this.#sqlite.prepare('SELECT is_from_me, handle_id, date / 1 FROM message WHERE ROWID = ?').get(row) ?? [];
+    const ageS = Math.round(nowMs / 1000 - APPLE_EPOCH_S - appleSeconds(Number(date ?? 0)));
+    return { isFromMe: Number(isFromMe) === 1, hasHandle: Number(handle ?? 0) !== 0, ageS: ageS < 0 ? null : ageS };
+  }
+
+  #newRow(row: number, { first, seenMs, joinDelayMs }: SeenRow): NewRow {
     const tests = this.#columns.map((name) => `"${name}" IS NOT NULL AND "${name}" NOT IN (0, '')`);
     const [isFromMe, error, ...set] =
       this.#sqlite.prepare(`SELECT is_from_me, error, ${tests.join(', ')} FROM message WHERE ROWID = ?`).get(row) ?? [];
@@ -156,6 +179,9 @@ export class DiagnosticReader {
       join_delay_ms: joinDelayMs,
       columns: this.#columns.filter((_name, index) => Number(set[index]) === 1),
       error: Number(error ?? 0),
+      age_s: first.ageS,
+      flipped: first.isFromMe !== (Number(isFromMe) === 1),
+      had_handle: first.hasHandle,
       attachments: this.#places(row),
     };
   }
@@ -197,6 +223,11 @@ export class DiagnosticReader {
       .all(...parameters)
       .map(([value]) => String(value ?? ''));
   }
+}
+
+/** Seconds since 2001 of a date in seconds or in nanoseconds. */
+function appleSeconds(date: number): number {
+  return Math.abs(date) > 1e10 ? date / 1e9 : date;
 }
 
 function isAddress(text: string): boolean {

@@ -44,6 +44,11 @@ export interface NewRow {
   /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
   readonly columns: readonly string[];
   readonly error: number;
+  /** Seconds from its date to its first sight; null for a row dated later. Left out by older services. */
+  readonly age_s?: number | null | undefined;
+  /** Whether `is_from_me` and the handle were other values at the end of the watch than at first sight. */
+  readonly flipped?: boolean | undefined;
+  readonly had_handle?: boolean | undefined;
   /** Where the files of its attachments are, at the end of the watch. */
   readonly attachments: readonly AttachmentPlace[];
 }
@@ -64,6 +69,38 @@ export interface ChangeDiagnostics {
   readonly rows: readonly NewRow[];
 }
 
+/** How many rows have each value; null where the database has no such column. Keys are numbers or words of closed sets. */
+type Histogram = Readonly<Record<string, number>> | null;
+
+/** How the newest 20,000 rows of chat.db are shaped: counts alone, null where the database cannot say. */
+export interface DataShapes {
+  readonly rows: number;
+  readonly item_types: Histogram;
+  readonly associated_types: Histogram;
+  readonly schedule_types: Histogram;
+  readonly services: Histogram;
+  readonly guids: Histogram;
+  readonly retracted: number | null;
+  readonly edited_without_body: number | null;
+  readonly without_parts: number | null;
+  readonly text_null: number | null;
+  /** Without a conversation a minute after their date. */
+  readonly unjoined: number | null;
+  readonly link_previews_hidden: number | null;
+  readonly link_previews_shown: number | null;
+  readonly link_rows_with_reply: number | null;
+  /** Dated more than an hour before the row before. */
+  readonly backfilled: number;
+  readonly columns: number;
+}
+
+export interface SqliteDiagnostics {
+  readonly library: 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite' | 'none';
+  readonly version: string;
+  readonly journal_mode: 'wal' | 'delete' | 'other';
+  readonly compile_options: readonly string[];
+}
+
 /** Answer of `POST /api/v1/diagnostics`: what only the program with the permissions can find out. */
 export interface Diagnostics {
   readonly accounts: readonly AccountDiagnostics[] | ScriptFailure;
@@ -71,6 +108,9 @@ export interface Diagnostics {
   /** Chat guids in chat.db by prefix; null when it cannot be read. */
   readonly stored_prefixes: PrefixCounts | null;
   readonly changes: ChangeDiagnostics | null;
+  /** Left out by older services; null when chat.db cannot be read. */
+  readonly data_shapes?: DataShapes | null | undefined;
+  readonly sqlite?: SqliteDiagnostics | null | undefined;
   /** Addresses under which this Mac has sent or received, most recent first. */
   readonly own_addresses: readonly string[];
 }

@@ -15,6 +15,9 @@ const newRow = z.object({
   join_delay_ms: milliseconds.nullable(),
   columns: z.array(columnName).readonly(),
   error: z.int(),
+  age_s: z.int().nullable().optional(),
+  flipped: z.boolean().optional(),
+  had_handle: z.boolean().optional(),
   attachments: z.array(z.enum(ATTACHMENT_PLACES)).readonly(),
 });
 
@@ -24,6 +27,40 @@ const changes = z.object({
   wal_events: z.object({ change: z.int(), rename: z.int() }).nullable(),
   event_to_row_ms: z.array(milliseconds).readonly(),
   rows: z.array(newRow).readonly(),
+});
+
+const count = z.int().min(0);
+/** Row counts by number, or by a word of a closed set. */
+const histogram = z
+  .record(z.string().regex(/^(?:-?\d{1,5}|iMessage|SMS|RCS|iMessageLite|uuid|prefixed|other)$/), count)
+  .nullable();
+
+const dataShapes = z.object({
+  rows: count,
+  item_types: histogram,
+  associated_types: histogram,
+  schedule_types: histogram,
+  services: histogram,
+  guids: histogram,
+  retracted: count.nullable(),
+  edited_without_body: count.nullable(),
+  without_parts: count.nullable(),
+  text_null: count.nullable(),
+  unjoined: count.nullable(),
+  link_previews_hidden: count.nullable(),
+  link_previews_shown: count.nullable(),
+  link_rows_with_reply: count.nullable(),
+  backfilled: count,
+  columns: count,
+});
+
+const sqlite = z.object({
+  library: z.enum(['better-sqlite3', 'bun:sqlite', 'node:sqlite', 'none']),
+  version: z.string().regex(/^(?:\d{1,3}(?:\.\d{1,3}){2})?$/),
+  journal_mode: z.enum(['wal', 'delete', 'other']),
+  compile_options: z
+    .array(z.string().regex(/^(?:ENABLE|OMIT|THREADSAFE|MAX|DEFAULT)_?[A-Z0-9_]{0,50}(?:=\d{1,12})?$/))
+    .readonly(),
 });
 
 /** Answer of `POST /diagnostics` (decision H). */
@@ -40,6 +77,8 @@ export const diagnosticsSchema = shapeOf<Diagnostics>()(
       ]),
       stored_prefixes: prefixes.nullable(),
       changes: changes.nullable(),
+      data_shapes: dataShapes.nullable().optional(),
+      sqlite: sqlite.nullable().optional(),
       own_addresses: z.array(z.string()).readonly(),
     })
     .meta({ id: 'Diagnostics' }),

@@ -55,6 +55,8 @@ function planted(text: string, { first, last, phone, email, key }: Secrets, how:
   );
 }
 
+const SHAPES = examples.diagnostics.data_shapes;
+
 /** What a program of this Mac answers does not change, so each is asked once. */
 const answers = new Map<string, ReturnType<RunCommand>>();
 
@@ -93,12 +95,18 @@ describe('no address, key, name or text is in the report', () => {
               ],
               permissions: [{ name: 'automation', state: 'granted', detail: said, reason: secret.first as 'asking' }],
               newest_row: 15550100123,
+              contacts: { state: secret.last as 'off', message: said },
             }),
           diagnostics: () =>
             Promise.resolve(
               how % 2 === 0
                 ? { ...examples.diagnostics, own_addresses: [secret.phone, secret.email] }
-                : { ...examples.diagnostics, accounts: [{ service: secret.first as 'SMS', enabled: true }] },
+                : {
+                    ...examples.diagnostics,
+                    ...(how % 3 === 0
+                      ? { accounts: [{ service: secret.first as 'SMS', enabled: true }] }
+                      : { data_shapes: { ...SHAPES, services: { [secret.first]: 1, [secret.phone]: 2 } } }),
+                  },
             ),
           send: () =>
             how % 3 === 0

@@ -1,4 +1,5 @@
-import type { Diagnostics } from '../../domain/diagnostics.ts';
+import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
+import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
 import { diagnosticsSchema } from '../../wire/diagnostics-schema.ts';
 import type { Finding } from './finding.ts';
@@ -18,6 +19,12 @@ const SERVICE_KEYS = [
   'live_chats',
   'stored_chats',
   'changes',
+  'data_shapes',
+  'sqlite',
+  'flips',
+  'join_delay',
+  'contacts',
+  'local_network',
 ] as const;
 
 export type ReportKey = MacProbeKey | (typeof SERVICE_KEYS)[number] | 'tcc_log' | 'findings' | 'send_to_me';
@@ -80,7 +87,7 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
   const { prompt, watchSeconds } = options;
   const { backend } = await client.health();
   if (prompt) await client.checkPermissions().catch(ignored);
-  const { version, uptime_s, permissions, newest_row, newest_event, webhooks } = await client.status();
+  const { version, uptime_s, permissions, newest_row, newest_event, webhooks, contacts, fleet } = await client.status();
   const isGranted = permissions.some(({ name, state }) => name === 'automation' && state === 'granted');
   const asks = prompt || isGranted || options.sendToMe !== undefined;
   const watch = (seconds: number): Promise<Diagnostics | undefined> =>
@@ -110,17 +117,31 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
     }),
     webhooks: found({ all: webhooks.length, failing: webhooks.filter(({ state }) => state === 'failing').length }),
     ...diagnosed(diagnostics),
+    contacts: found({
+      state: oneOf(['off', 'not_loaded', 'loaded', 'unreadable'], contacts?.state),
+      has_message: typeof contacts?.message === 'string',
+    }),
+    local_network: found({
+      webhooks: webhooks.filter(({ origin }) => isOnLocalNetwork(origin)).length,
+      refused: webhooks.filter(({ last_error: error }) => error?.includes(LOCAL_NETWORK) === true).length,
+      fleet: oneOf(['connected', 'away', 'refused'], fleet?.state),
+    }),
     send_to_me: sent,
   };
 }
 
 function diagnosed(
   diagnostics: Diagnostics | undefined,
-): Pick<ServiceObservations, 'accounts' | 'live_chats' | 'stored_chats' | 'changes'> {
+): Omit<
+  ServiceObservations,
+  'service' | 'permissions' | 'events' | 'webhooks' | 'contacts' | 'local_network' | 'send_to_me'
+> {
   if (diagnostics === undefined) {
     const away = absent('no_service');
-    return { accounts: away, live_chats: away, stored_chats: away, changes: away };
+    const chats = { accounts: away, live_chats: away, stored_chats: away, changes: away };
+    return { ...chats, data_shapes: away, sqlite: away, flips: away, join_delay: away };
   }
+  const { data_shapes: shapes, sqlite } = diagnostics;
   const { accounts, live_chats, stored_prefixes, changes } = diagnostics;
   const asked = (value: Json): Observation => {
     const error = (value as { readonly error?: Json } | null)?.error;
@@ -132,7 +153,27 @@ function diagnosed(
     live_chats: asked(plain(live_chats)),
     stored_chats: stored_prefixes === null ? absent('failed') : found(plain(stored_prefixes)),
     changes: changes === null ? absent('failed') : found(plain(changes)),
+    data_shapes: shapes ? found(plain(shapes)) : absent('failed'),
+    sqlite: sqlite ? found(plain(sqlite)) : absent('failed'),
+    flips: changes === null ? absent('failed') : found(flipsIn(changes.rows)),
+    join_delay: changes === null ? absent('failed') : found(joinDelaysIn(changes.rows)),
   };
+}
+
+/** How many of the rows seen while chat.db was watched changed from received to own, or back. */
+function flipsIn(rows: readonly NewRow[]): Json {
+  const flipped = rows.filter((row) => row.flipped === true);
+  return {
+    rows: rows.length,
+    flipped: flipped.length,
+    flipped_without_handle: flipped.filter((row) => row.had_handle === false).length,
+    received_without_handle: rows.filter((row) => !row.is_from_me && row.had_handle === false).length,
+  };
+}
+
+/** For each received row, how long after its first sight it had a conversation, and how old its date was. */
+function joinDelaysIn(rows: readonly NewRow[]): Json {
+  return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
 /** Whatever answered, only what has the documented form goes on: numbers and words of closed sets. */

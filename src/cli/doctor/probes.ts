@@ -7,6 +7,7 @@ import type { Machine } from '../../../installer/machine.ts';
 import { portListeners } from '../../mac/port-listeners.ts';
 import { MESSAGES_TERMS, NEEDED_TERMS } from '../../mac/scripting-terms.ts';
 import type { CommandResult } from '../../runtime/command.ts';
+import { appXattrs, conversions, sleep, socket } from './data-probes.ts';
 import { absent, found, guarded, type Json, type Observation, observe } from './observation.ts';
 import { fields, knownWords, oneOf } from './redact.ts';
 
@@ -90,6 +91,10 @@ export const MAC_PROBES = {
   scripts_compile: compile,
   dictionary,
   messages_process: program('pgrep', ['-x', 'Messages'], ({ code }) => ({ is_running: code === 0 })),
+  socket,
+  app_xattrs: appXattrs,
+  sleep,
+  conversions,
   installed: ({ layout }) =>
     found({
       version: installedVersion(layout.current),

@@ -19,7 +19,7 @@ const TEXT = Object.values(PARTS).join(' / ');
 const STATUSES = ['pending', 'sent', 'delivered', 'read', 'failed'] as const;
 
 /** A PNG of one pixel. */
-const PICTURE = Buffer.from(
+export const PICTURE = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );

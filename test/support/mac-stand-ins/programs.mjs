@@ -6,6 +6,7 @@ import { codesign } from './codesign.mjs';
 import { launchctl } from './launchctl.mjs';
 import { log, lsregister, tccutil } from './tcc.mjs';
 import {
+  converter,
   csrutil,
   defaults,
   lsof,
@@ -15,6 +16,7 @@ import {
   otool,
   pgrep,
   plutil,
+  pmset,
   swVers,
   sysctl,
   xattr,
@@ -22,6 +24,7 @@ import {
 } from './tools.mjs';
 
 const PROGRAMS = {
+  afconvert: converter,
   codesign,
   csrutil,
   defaults,
@@ -35,6 +38,8 @@ const PROGRAMS = {
   otool,
   pgrep,
   plutil,
+  pmset,
+  sips: converter,
   sw_vers: swVers,
   sysctl,
   tccutil,

@@ -127,3 +127,27 @@ function isAlive(pid) {
     return false;
   }
 }
+
+/** The converters write their last argument, or the one after `--out`. */
+export function converter(args) {
+  const place = args.indexOf('--out');
+  writeFileSync(place === -1 ? args.at(-1) : args[place + 1], 'converted');
+  return { code: 0, stdout: args.join(' ') };
+}
+
+/** Lines of `pmset -g log`: time, zone, domain and message (pmset(1), macOS 13 to 26). */
+export function pmset() {
+  const now = new Date();
+  const two = (value) => String(value).padStart(2, '0');
+  const today = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  const line = (day, domain, text) => `${day} 07:30:01 +0100 ${domain.padEnd(20)}\t${text}`;
+  return {
+    code: 0,
+    stdout: [
+      line('2001-01-01', 'Wake', 'Wake from Deep Idle [CDNVA] : due to EC.LidOpen'),
+      line(today, 'Sleep', "Entering Sleep state due to 'Clamshell Sleep'"),
+      line(today, 'DarkWake', 'DarkWake from Deep Idle [CDNP] : due to RTC/Maintenance'),
+      line(today, 'Wake', 'Wake from Deep Idle [CDNVA] : due to EC.LidOpen'),
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { found, type Json, type Observation, observe } from './observation.ts';
+import type { ProbeContext } from './probes.ts';
+import { oneOf } from './redact.ts';
+import { PICTURE } from './send-to-me.ts';
+
+/** Attributes that macOS gives to apps. */
+const XATTRS = [
+  'com.apple.quarantine',
+  'com.apple.provenance',
+  'com.apple.macl',
+  'com.apple.FinderInfo',
+  'com.apple.lastuseddate#PS',
+] as const;
+/** Every macOS has this sound. */
+const SOUND = '/System/Library/Sounds/Ping.aiff';
+const CONVERSION_LIMIT_MS = 60_000;
+
+/** Length of the socket's path, of which macOS allows 103 bytes, and its mode. */
+export function socket({ layout }: ProbeContext): Observation {
+  const path = join(layout.support, 'postern.sock');
+  const mode = (statSync(path).mode & 0o777).toString(8);
+  return found({ bytes: Buffer.byteLength(path), limit: 103, mode });
+}
+
+export function appXattrs({ machine, layout }: ProbeContext): Promise<Observation> {
+  return observe({ run: machine.run, command: 'xattr', args: [layout.app] }, ({ stdout }) => ({
+    names: stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((name) => oneOf(XATTRS, name.trim()) ?? 'other'),
+  }));
+}
+
+/** How often this Mac woke up today, as far as the end of its log says. */
+export function sleep({ machine }: ProbeContext): Promise<Observation> {
+  const now = new Date(machine.clock.now());
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const today = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+  return observe({ run: machine.run, command: 'pmset', args: ['-g', 'log'] }, ({ stdout }) => ({
+    wakes: stdout.split('\n').filter((line) => line.startsWith(today) && /\s(?:Dark)?Wake\s/.test(line)).length,
+  }));
+}
+
+/** Whether Apple's converters do what attachments need, on a picture and a sound that are nobody's. */
+export async function conversions({ machine }: ProbeContext): Promise<Observation> {
+  const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
+  const at = (name: string): string => join(folder, name);
+  const made = async (command: string, args: readonly string[], output: string): Promise<Json> => {
+    const call = { run: machine.run, command, args, timeoutMs: CONVERSION_LIMIT_MS };
+    return observe(call, () => ({ bytes: statSync(output, { throwIfNoEntry: false })?.size ?? 0 }));
+  };
+  try {
+    writeFileSync(at('a.png'), PICTURE);
+    const heic = await made('sips', ['-s', 'format', 'heic', at('a.png'), '--out', at('a.heic')], at('a.heic'));
+    const jpeg = await made('sips', ['-s', 'format', 'jpeg', at('a.heic'), '--out', at('a.jpg')], at('a.jpg'));
+    const caf = await made('afconvert', ['-f', 'caff', '-d', 'ima4', SOUND, at('a.caf')], at('a.caf'));
+    const m4a = await made('afconvert', ['-f', 'm4af', '-d', 'aac', at('a.caf'), at('a.m4a')], at('a.m4a'));
+    return found({ heic, jpeg, caf, m4a });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { DiagnosticReader } from '../../src/chatdb/diagnostics.ts';
+import { diagnosticsSchema } from '../../src/wire/diagnostics-schema.ts';
+import { examples } from '../../src/wire/examples.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const folder = temporaryFolder();
+const WHO = ['Zqjane', '+15550100123', 'zq@zqmail.org'] as const;
+
+test('the shapes count rows, and nothing that a row, a chat or a file says is in them', () => {
+  const fixture = new ChatFixture(join(folder, 'chat.db'));
+  const chat = fixture.chat(`iMessage;-;${WHO[1]}`, [WHO[1]]);
+  const day = appleNs('2026-01-01T00:00:00Z');
+  fixture.message({ chat, text: WHO[0], date: day });
+  fixture.message({ chat, text: null, date: day, service: WHO[2], item_type: 1, account: `E:${WHO[2]}` });
+  fixture.message({ text: WHO[0], date: day, guid: WHO[0] });
+  fixture.message({ chat, text: null, date: day - 7_200_000_000_000n, date_edited: day, part_count: 0 });
+  const link = fixture.message({
+    chat,
+    text: 'zq.example',
+    date: day,
+    balloon_bundle_id: 'com.apple.messages.URLBalloonProvider',
+    reply_to_guid: WHO[0],
+    guid: `p:0/${WHO[0]}`,
+  });
+  fixture.attach(link, `/Users/${WHO[0]}/a.pluginPayloadAttachment`, { hide_attachment: 1 });
+  fixture.attach(link, `/Users/${WHO[0]}/b.pluginPayloadAttachment`);
+  fixture.attach(link, `/Users/${WHO[0]}/photo.heic`);
+  const reader = new DiagnosticReader(join(folder, 'chat.db'));
+  const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
+  reader.close();
+  fixture.close();
+  expect(shapes).toMatchObject({
+    rows: 5,
+    item_types: { 0: 4, 1: 1 },
+    services: { iMessage: 4, other: 1 },
+    guids: { uuid: 3, other: 1, prefixed: 1 },
+    edited_without_body: 1,
+    without_parts: expect.any(Number),
+    text_null: 2,
+    unjoined: 1,
+    link_previews_hidden: 1,
+    link_previews_shown: 1,
+    link_rows_with_reply: 1,
+    backfilled: 1,
+  });
+  expect(sqlite).toMatchObject({ journal_mode: 'wal', version: expect.stringMatching(/^3\./) });
+  const text = JSON.stringify([shapes, sqlite]).toLowerCase();
+  for (const secret of [...WHO, 'zq.example', 'photo', folder]) expect(text).not.toContain(secret.toLowerCase());
+  // Whatever a service answers, the report takes numbers and known words alone.
+  const answer = { ...examples.diagnostics, data_shapes: shapes, sqlite };
+  expect(diagnosticsSchema.safeParse(answer).success).toBe(true);
+  const planted = { ...shapes, services: { [WHO[0]]: 1 } };
+  expect(diagnosticsSchema.safeParse({ ...answer, data_shapes: planted }).success).toBe(false);
+});
+
+test('a bare database has shapes too, null where it has no such column', () => {
+  new ChatFixture(join(folder, 'bare.db'), 'bare').close();
+  const reader = new DiagnosticReader(join(folder, 'bare.db'));
+  expect(reader.dataShapes()).toMatchObject({ rows: 0, item_types: null, retracted: null, link_previews_shown: null });
+  reader.close();
+});

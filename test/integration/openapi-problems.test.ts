@@ -140,6 +140,14 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('invalid_path', 'getMessage', await service.get('/messages/%zz'));
     expectProblem('not_found', undefined, await service.get('/nothing'));
     expectProblem('method_not_allowed', undefined, await service.request('PUT', '/conversations', {}));
+    expectProblem('socket_required', 'makeSignInCode', await service.post('/sign-in-codes', {}));
+    const signIn = (headers: Readonly<Record<string, string>>) =>
+      service.request('POST', '/../../console/sign-in', {
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ code: 'wrong' }),
+      });
+    expectProblem('origin_not_allowed', 'signIn', await signIn({}));
+    expectProblem('sign_in_code_wrong', 'signIn', await signIn({ origin: `http://127.0.0.1:${service.port}` }));
     expectProblem('owner_key_at_mcp', 'callMcp', await service.post('/../../mcp', {}));
     expectProblem('upgrade_required', 'openWebSocket', await service.get(`/ws?api_key=${KEY}`));
     const handshake = [`GET /api/v1/ws?api_key=${KEY} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`];

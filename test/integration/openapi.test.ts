@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
 import { openApi } from '../../src/wire/openapi.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
-import { type Answer, Service } from '../support/service.ts';
+import { type Answer, KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 interface Documented {
@@ -277,6 +278,18 @@ describe('real answers are as the document says', () => {
     await ask('listAudit', 400, {}, undefined, '?after=x');
     await ask('revokeKey', 204, key);
     await ask('revokeKey', 404, key);
+  });
+
+  test('of signing in the console', async () => {
+    await ask('makeSignInCode', 403);
+    const made = await new PosternClient({ socketPath: service.socketPath, key: KEY }).keys.signInCode();
+    expect(mistakes({ $ref: '#/components/schemas/SignInCode' }, made)).toBeNull();
+    seen.add('makeSignInCode 201');
+    const { origin, hash } = new URL(made.url);
+    const code = hash.replace('#code=', '');
+    await ask('signIn', 200, {}, { code }, '', { origin });
+    await ask('signIn', 403, {}, { code }, '', { origin });
+    await ask('signIn', 400, {}, {}, '', { origin });
   });
 
   test('of every route there is, at least one good answer was looked at', () => {

@@ -37,9 +37,9 @@ export async function upload(client: PosternClient, path: string): Promise<Uploa
   }
 }
 
-/** Writes an attachment to a new file. Without a path it gets its own name, as far as that is one. */
+/** Writes an attachment to a new file. Without a path it gets its own name, as far as that is one, but no option's. */
 export async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
-  const target = path ?? safeFileName(name);
+  const target = path ?? safeFileName(name).replace(/^-/, '_');
   try {
     await pipeline(content, createWriteStream(target, { flags: 'wx' }));
     return target;

@@ -20,6 +20,8 @@ const URLS = /url$|^(?:path|target)$/i;
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
 /** Without one of these in it, a text is not searched. */
 const HINT = /[@+]|%40|%2B/i;
+/** Controls that JSON leaves as they are and a terminal obeys. */
+const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
@@ -71,7 +73,8 @@ function kindOf(name: string): Kind {
 }
 
 function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): string {
-  const rest = kind === 'url' ? withoutQuery(text) : text;
+  const plain = text.replace(OBEYED, '\uFFFD');
+  const rest = kind === 'url' ? withoutQuery(plain) : plain;
   if (showsAddresses) return rest;
   if (kind === 'address') return maskAddress(rest);
   return HINT.test(rest) ? rest.replace(IN_TEXT, maskAddress) : rest;

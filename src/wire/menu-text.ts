@@ -59,7 +59,7 @@ function plain(text: string): string {
     .replace(/\u001b\[[0-9;]*[A-Za-z]/g, '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .replaceAll('|', '¦')
-    .replace(/:(?=[\w+-]+:)/g, ': ')
+    .replace(/:(?=[\w.+-]+:)/g, ': ')
     .replace(/^[\s-]+/, '')
     .replace(/\s+/g, ' ')
     .trim();

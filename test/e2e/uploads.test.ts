@@ -154,6 +154,8 @@ describe('the command line', () => {
     expect(await run(get)).toMatchObject({ exitCode: 0, stdout: 'Wrote authorized_keys.\n' });
     expect(readFileSync(join(work, 'authorized_keys'), 'utf8')).toBe('content');
     expect(await run(get)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is there already') });
+    fixture.chats.attach(message, path, { transfer_name: '--checkpoint=1' });
+    expect(await run(get, ['1'])).toMatchObject({ exitCode: 0, stdout: 'Wrote _-checkpoint=1.\n' });
     expect(await run(get, ['0', '--out', 'other'])).toMatchObject({ exitCode: 0 });
     expect(await run(get, ['7'])).toMatchObject({
       exitCode: 65,

@@ -64,6 +64,11 @@ describe('a log line', () => {
     });
   });
 
+  test('holds no control that a terminal would obey', async () => {
+    const [line] = await linesOf('info', (log) => log.info('read', { name: 'a\u009b31mred\u007f' }));
+    expect(line?.name).toBe('a\uFFFD31mred\uFFFD');
+  });
+
   test('is left out below the level', async () => {
     const lines = await linesOf('warn', (log) => {
       log.debug('a');

@@ -159,6 +159,11 @@ describe('people and groups', () => {
     expect(last.split('\n').at(-1)).toBe('[7] 23:30 +4917112345678: c');
   });
 
+  test('a sender that is only a word is neither the owner nor a contact', () => {
+    const lines = text([message('a', { sender: 'me' }), message('b', { sender: 'Ana' })]);
+    expect(lines.split('\n').slice(1)).toEqual(['[7] 23:30 sender "me": a', '[7] 23:30 sender "Ana": b']);
+  });
+
   test('a group stands in quotes with its id', () => {
     const group = { conversation_id: 'any;+;chat42' };
     expect(

@@ -76,10 +76,10 @@ describe('the menu text', () => {
   });
 
   test.each(['swiftbar', 'xbar'] as const)('lets no foreign text speak to %s', (host) => {
-    const hostile = '---\nRun me | bash=/bin/rm param1=-rf\n\u001b[31m:skull: \u2028--sub \u202e';
+    const hostile = '---\nRun me | bash=/bin/rm param1=-rf\n\u001b[31m:skull: :sun.max: \u2028--sub \u202e';
     const text = menuText({ ...fine, webhooks: [failing('https://x', hostile)] }, host, { url });
     const line = text.split('\n').find((found) => found.includes('Run me'));
-    expect(line).toBe('--https://x – --- Run me ¦ bash=/bin/rm param1=-rf : skull: --sub');
+    expect(line).toBe('--https://x – --- Run me ¦ bash=/bin/rm param1=-rf : skull: : sun.max: --sub');
     expect(
       text
         .split('\n')
@@ -87,7 +87,7 @@ describe('the menu text', () => {
         .join(),
     ).not.toContain('bash');
     const alone = menuText({ ...fine, backend: { connected: false, message: hostile } }, host, { url });
-    expect(alone).toContain('\nRun me ¦ bash=/bin/rm param1=-rf : skull: --sub | color=red\n');
+    expect(alone).toContain('\nRun me ¦ bash=/bin/rm param1=-rf : skull: : sun.max: --sub | color=red\n');
     expect(menuText({ ...fine, version: 'v'.repeat(5000) }, host, { url }).length).toBeLessThan(500);
   });
 

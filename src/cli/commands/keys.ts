@@ -7,7 +7,7 @@ import type {
 } from '../../client/postern-client.ts';
 import type { ApprovalMode, Preset, Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT } from '../context.ts';
+import { type ClientContext, EXIT, quoted } from '../context.ts';
 import { type Invocation, invocationOf } from '../invocation.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json, oneLine, printable } from '../output/text.ts';
@@ -208,7 +208,7 @@ function description(key: KeyRecord): readonly string[] {
     `  expires   ${key.expires_at ?? NEVER}`,
     ...closed.map(
       ({ conversation_id: id, joined }) =>
-        `  closed    ${id}: ${joined.join(', ')} joined. postern keys allow ${key.id} --send '${id}' opens it again.`,
+        `  closed    ${id}: ${joined.join(', ')} joined. postern keys allow ${key.id} --send ${quoted(id)} opens it again.`,
     ),
   ].map(printable);
 }

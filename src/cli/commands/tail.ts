@@ -54,7 +54,7 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       if (isWanted && (only === undefined || isIn(event, only))) await deliver(event, position, options, context);
       last = position;
     }
-    if (isTerminal) stderr('', `To continue from here: ${changes ? '--changes ' : ''}--after ${last}`);
+    if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
     return EXIT.ok;
   });
 }
@@ -95,5 +95,5 @@ async function runFor(
   const end = await pipeTo('/bin/sh', ['-c', command], { env, input: `${json(event)}\n` });
   if (end.code === 0) return;
   const how = end.code === null ? `was ended by ${end.reason}` : `ended with ${end.code}`;
-  stderr(`The command ${how} for ${event.type} (--after ${position}).`);
+  stderr(printable(`The command ${how} for ${event.type} (--after ${position}).`));
 }

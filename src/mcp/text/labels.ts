@@ -3,7 +3,7 @@ import { oneLine } from './visible.ts';
 /** The owner's name for an address, undefined where there is none or several. */
 export type NameOf = (address: string) => string | undefined;
 
-/** What a name must not look like, because it could pass for somebody else. */
+/** A name must not look like one of these, because it could pass for somebody else. */
 const LIKE_AN_ADDRESS = /^[\s\d+().@-]+$|@/;
 const OWNER = 'me';
 const SHORT_DIGITS = 4;
@@ -23,7 +23,7 @@ export class Labels {
   }
 
   person(address: string): string {
-    const shown = oneLine(address) || 'unknown';
+    const shown = shownAddress(oneLine(address));
     const short = this.#short.get(address);
     if (short !== undefined) return short;
     const name = oneLine(this.#nameOf(address) ?? '', 60);
@@ -57,6 +57,12 @@ export class Labels {
     this.#taken.add(label);
     this.#short.set(key, label);
   }
+}
+
+/** Quotes a sender that is a mere word, as companies have: as it is, `me` would pass for the owner, `Mom` for a contact. */
+function shownAddress(address: string): string {
+  if (address === '') return 'unknown';
+  return LIKE_AN_ADDRESS.test(address) ? address : `sender "${address.replaceAll('"', "'")}"`;
 }
 
 /** The last digits of a long number; an e-mail address stays whole. */

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly arguments?: readonly string[];
   /** `serve` unless it is given. */
   readonly command?: 'serve' | 'hub';
+  /** Path of another version's main.js; today's unless it is given. */
+  readonly program?: string | undefined;
   /** A program that makes itself the service in the end, and its arguments. */
   readonly through?: readonly string[];
 }
@@ -123,11 +125,11 @@ export class Service {
 
   /** Starts the process, again after `kill` or `stop`. */
   async launch(): Promise<void> {
-    const { arguments: more = [], command = 'serve', through = [], env } = this.#options;
+    const { arguments: more = [], command = 'serve', through = [], env, program: main = MAIN } = this.#options;
     const [program, ...rest] = [
       ...through,
       process.execPath,
-      MAIN,
+      main,
       command,
       '--config-dir',
       this.configFolder,

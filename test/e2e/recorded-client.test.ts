@@ -1,0 +1,136 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { answersOf } from '../support/recorded-client/client.ts';
+import { differences } from '../support/recorded-client/differences.ts';
+
+/** One line for each step of the script: its name, and what commit c70b27f answered. */
+const RECORDED = new URL('../support/recorded-client/answers-0.1.jsonl', import.meta.url);
+/**
+ * Path of main.js in a build of that version: its answers are recorded instead of compared. Run it twice: the same
+ * bytes come out.
+ */
+const RECORD_FROM = process.env.RECORD_FROM;
+/** Long enough for that version to publish a row that is not complete yet. */
+const HALF_WRITTEN_MS = 1500;
+
+/** A change that a client of 0.1 sees, the sentences that tell it so, and the differences it explains. */
+interface Named {
+  readonly change: string;
+  readonly upgrade: string;
+  readonly changelog: string;
+  readonly explains: RegExp;
+}
+
+const NAMED: readonly Named[] = [
+  {
+    change: 'unsent messages are not edited, and have no files',
+    upgrade: 'an unsent message has `retracted_at` and no `edited_at`',
+    changelog: '**An unsent message has `retracted_at`, and `edited_at` is null**',
+    explains:
+      /\b1[01]\b.* \/ details \/ (edited_at|retracted_at):|\b11\b.*(\battachments \/ |\/attachments\/0).*picture\.jpg/,
+  },
+  {
+    change: 'files of unsent messages and link previews are not served',
+    upgrade: 'Its files are not listed, and answer 404.',
+    changelog: 'Files of an unsent message are not listed any more, and answer 404.',
+    explains: /^GET \/messages\/1[167]\/attachments\/0 \/ /,
+  },
+  {
+    change: 'files of link previews are not attachments',
+    upgrade: 'Files of link previews are no attachments, and answer 404.',
+    changelog: 'Files of link previews (`*.pluginPayloadAttachment`) are no attachments',
+    explains:
+      /\b1[67]\b.* \/ attachments \/ .*(preview|large)\.pluginPayloadAttachment|\b17\b.* \/ photo.jpg \/ n: absent → 1$/,
+  },
+  {
+    change: 'the row of a link names the row of its text',
+    upgrade: 'the row of a link that Messages wrote beside its text has `part_of`',
+    changelog: 'The row of the link has `details.part_of`.',
+    explains: / \/ details \/ part_of: absent → \{"id":/,
+  },
+  {
+    change: 'copies of messages to oneself are known ten minutes long',
+    upgrade: '`mirror` marks copies of messages to oneself up to ten minutes apart',
+    changelog: '`mirror` is true for a copy up to ten minutes apart',
+    explains: /\b30\b.* \/ details \/ mirror: absent → true$/,
+  },
+  {
+    change: 'reactions of apps and polls have details',
+    upgrade: 'Reaction events with `include=details` have `data.details.kind`',
+    changelog: 'details their events say `details.kind`: `app`, `poll_vote` or `poll_update`',
+    explains: /reaction\.added \d+ \/ data \/ details: absent → \{"kind":"(app|poll_vote|poll_update)"\}$/,
+  },
+  {
+    change: 'what arrives after sleep has its conversation',
+    upgrade: 'What arrives after sleep waits for its conversation',
+    changelog: '**What arrives when the Mac wakes waits for its conversation**',
+    explains: /arrivals \/ message\.received 44 \/ data \/ conversation_id: "" → "any;-;\+15550100"$/,
+  },
+  {
+    change: 'an own row that was inserted as an incoming one is sent, not received',
+    upgrade: 'and is then `message.sent` and not `message.received`',
+    changelog: '**Your own messages are no longer reported as received**',
+    explains: /arrivals \/ (message\.received 45: .* → absent|message\.sent 45: absent → |order: .*message\.sent 45"$)/,
+  },
+  {
+    change: 'a bare identifier of no conversation is refused before Messages is asked',
+    upgrade: '`chat123` alone and that no conversation has is 400 `unknown_conversation`',
+    changelog: 'that no conversation has, is 400 `unknown_conversation`**',
+    explains: /^POST \/messages \{"recipient":"chat999"/,
+  },
+  {
+    change: 'a send with a link is confirmed, and both rows have its origin',
+    upgrade: 'A send of a text with a link at one of its ends is 201',
+    changelog: '**A send of a text with a link is confirmed by the row with its text**',
+    explains: /^send look at |message\.sent 4[89] \/ data \/ details \/ origin \/ /,
+  },
+  {
+    change: 'a send beside its group has failed',
+    upgrade: 'A send to a group that Messages put beside it is 502 `misdirected`',
+    changelog: '**A send to a group whose row turns up in a new conversation beside it is 502 `misdirected`**',
+    explains: /^send beside the group \/ |message\.sent 50 \/ data \/ details \/ origin \/ /,
+  },
+  {
+    change: 'header lines are bounded',
+    upgrade: 'A request with more than 200 header lines is 431',
+    changelog: '**More than 200 header lines are 431**',
+    explains: /^GET \/health with 300 header lines \/ status: 200 → 431$/,
+  },
+  {
+    change: 'MCP takes one call a request',
+    upgrade: 'A JSON-RPC array at `/mcp` is 400',
+    changelog: '**A JSON-RPC array at `/mcp` is 400 with the error −32600**',
+    explains: /^POST \/mcp with an array \/ status: 200 → 400$/,
+  },
+];
+
+let found: readonly string[];
+
+beforeAll(async () => {
+  const isRecording = RECORD_FROM !== undefined;
+  const answers = await answersOf({ program: RECORD_FROM, halfWrittenMs: isRecording ? HALF_WRITTEN_MS : 0 });
+  if (isRecording) {
+    const lines = Object.entries(answers).map((step) => `${JSON.stringify(step)}\n`);
+    writeFileSync(RECORDED, lines.join(''));
+  }
+  const lines = readFileSync(RECORDED, 'utf8').trimEnd().split('\n');
+  found = differences(Object.fromEntries(lines.map((line) => JSON.parse(line) as [string, unknown])), answers);
+}, 120_000);
+
+test('a client of 0.1 sees no difference that the changelog and the upgrade guide do not name', () => {
+  expect(found.filter((difference) => !NAMED.some(({ explains }) => explains.test(difference)))).toEqual([]);
+});
+
+describe('what a client of 0.1 sees', () => {
+  test.each(NAMED)('$change', ({ upgrade, changelog, explains }) => {
+    expect(found.filter((difference) => explains.test(difference))).not.toEqual([]);
+    expect(isSaid(upgrade, 'docs/upgrade.md')).toBe(true);
+    expect(isSaid(changelog, 'CHANGELOG.md')).toBe(true);
+  });
+});
+
+/** Reports whether a document has a sentence, wherever its lines break. */
+function isSaid(sentence: string, path: string): boolean {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return text.replaceAll(/\s+/g, ' ').includes(sentence);
+}

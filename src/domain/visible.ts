@@ -1,11 +1,21 @@
-/** Characters that cannot be seen, or that turn the direction of those that can; line feeds and tabs are left. */
+/**
+ * Characters that cannot be seen, or that turn the direction of those that can; line feeds and tabs are left. The listed
+ * ones look like a blank or like nothing, although Unicode counts some of them as letters or symbols (U+2800, U+1D159).
+ */
 const INVISIBLE =
-  /(?![\n\t ])(?:[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufffc\ufffd])/gu;
+  /(?![\n\t ])(?:[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\u{1d159}])/gu;
+/** So many that a phone may wrap the line, and what follows them looks like a line of its own. */
+const BLANKS = /[ \t]{9,}/g;
 
-/** The text with every character that nobody would see written out, such as ⟨U+202E⟩. */
+/** The text with every character that nobody would see written out, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => {
+  return countedBlanks(text).replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0) ?? 0;
     return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
   });
+}
+
+/** The text with the number of blanks in place of more than 8 spaces and tabs in a row. */
+export function countedBlanks(text: string): string {
+  return text.replace(BLANKS, (run) => `⟨${run.length} blanks⟩`);
 }

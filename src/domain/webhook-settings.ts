@@ -1,7 +1,13 @@
 import type { Offset } from './offset.ts';
 import type { NewWebhook, WebhookChanges } from './ports/webhooks.ts';
 import { invalidRequest } from './problems.ts';
-import { DEFAULT_SETTINGS, type ShownSettings, type StoredWebhook, type WebhookSettings } from './webhook.ts';
+import {
+  DEFAULT_SETTINGS,
+  type ShownSettings,
+  type StoredWebhook,
+  type WebhookSettings,
+  withoutPassword,
+} from './webhook.ts';
 
 /** How long the secret before a rotation signs too (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
@@ -23,12 +29,16 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
   };
 }
 
-/** The webhook with these changes; what was not given stays. Throws `invalid_request` with too many headers. */
+/**
+ * The webhook with these changes; what was not given stays, and so does the password of an address that is given as it
+ * is shown. Throws `invalid_request` with too many headers.
+ */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
-  const { headers, ...others } = changes;
+  const { headers, url, ...others } = changes;
   return {
     ...webhook,
     ...others,
+    url: url === undefined || url === withoutPassword(webhook.url) ? webhook.url : url,
     headers: changedHeaders(webhook.headers, headers),
     previousSecret: previousSecret(webhook, changes.secret, nowMs),
   };

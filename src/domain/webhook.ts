@@ -66,6 +66,14 @@ export interface StoredWebhook extends Webhook, WebhookSettings {
   readonly offset: Offset;
 }
 
+/** The address with `***` in place of its password. Callers pass addresses that are registered, so that they parse. */
+export function withoutPassword(url: string): string {
+  const shown = new URL(url);
+  if (shown.password === '') return url;
+  shown.password = '***';
+  return shown.href;
+}
+
 /** True for a webhook that asks for changes of existing rows (decision I2). */
 export function wantsChanges({ events }: Pick<Webhook, 'events'>): boolean {
   return events.some((type) => (CHANGE_EVENT_TYPES as readonly string[]).includes(type));

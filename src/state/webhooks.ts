@@ -15,6 +15,7 @@ import {
 import { newStoredWebhook } from '../domain/webhook-settings.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 import { droppedEvents } from './dropped.ts';
+import { removeUserInfoOfKeys } from './webhook-user-info.ts';
 
 /** Section H: records kept for each webhook. Trimmed in steps, so there may be a few more for a while. */
 const KEPT_RECORDS = 100;
@@ -76,6 +77,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   );
   const dropped = droppedEvents(database);
   let recordsSinceTrim = 0;
+  removeUserInfoOfKeys(database, clock);
   database
     .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
     .run(clock.now());

@@ -9,6 +9,8 @@ export interface MenuOptions {
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
+/** Units of a text that are looked at. */
+const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 
 const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' } as const;
@@ -55,6 +57,7 @@ function item(text: string, color?: string): string {
  */
 function plain(text: string): string {
   const line = text
+    .slice(0, MAX_UNITS)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
     .replace(/\u001b\[[0-9;]*[A-Za-z]/g, '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -6,6 +6,7 @@ import { processorMs } from '../support/processor-time.ts';
 import { newSeed } from '../support/seed.ts';
 import { doors } from './cost-doors.ts';
 import { type Entrance, functions, rows } from './cost-entrances.ts';
+import { frames } from './cost-frames.ts';
 
 const INPUTS = isLong ? 100_000 : Number.POSITIVE_INFINITY;
 const PROCESSOR_MS = isLong ? Number.POSITIVE_INFINITY : 20_000;
@@ -34,7 +35,7 @@ async function tooMuch(entrance: Entrance, text: string): Promise<number | undef
 test('no input of up to 256 KB, however it is made, costs more than 50 ms for each 64 KB', async () => {
   const seed = isLong || process.env.SEED !== undefined ? newSeed('expensive inputs') : SHORT_SEED;
   const { entrances, close } = await doors();
-  const all = [...inProcess, ...entrances];
+  const all = [...inProcess, ...entrances, ...(await frames())];
   const failures: string[] = [];
   try {
     const chance = new Chance(seed);
@@ -62,6 +63,44 @@ test('no input of up to 256 KB, however it is made, costs more than 50 ms for ea
     await close();
   }
 }, 7_200_000);
+
+/** The largest body that is read. */
+const MB = 1_048_576;
+const nested = (open: string, inner: string, close: string): string => {
+  const depth = Math.floor((MB - inner.length) / (open.length + close.length));
+  return open.repeat(depth) + inner + close.repeat(depth);
+};
+const filled = (open: string, part: string, close: string): string =>
+  `${open}${part.repeat(Math.floor((MB - open.length - close.length - 2) / part.length))}${close}`;
+const wide = (name: (at: number) => string): string =>
+  `{${Array.from({ length: 60_000 }, (_, at) => `"${name(at)}":1`).join()}}`.slice(0, MB);
+
+test.each([
+  ['lists in lists', nested('[', '', ']')],
+  ['lists in lists that never end', '['.repeat(MB)],
+  ['objects in objects', nested('{"a":', '1', '}')],
+  ['objects in lists', nested('[{"body":', '1', '}]')],
+  ['objects in a member that is known', `{"body":${nested('{"a":', '1', '}').slice(8)}`],
+  ['a list of empty lists', filled('[', '[],', '[]]')],
+  ['a list of numbers', filled('{"attachments":[', '1,', '1]}')],
+  ['members of many names', wide((at) => `m${at}`)],
+  ['members of one name', wide(() => 'body')],
+  ['a text of escapes', filled('{"body":"', '\\u0301', '"}')],
+])(
+  'a body of 1 MB that is %s costs no more than 50 ms for each 64 KB',
+  async (_, body) => {
+    const { entrances, close } = await doors();
+    try {
+      for (const name of ['a body of a send', 'a body of MCP']) {
+        const entrance = entrances.find((one) => one.name === name) ?? never();
+        expect([name, body.length > 0.4 * MB, await tooMuch(entrance, body)]).toEqual([name, true, undefined]);
+      }
+    } finally {
+      await close();
+    }
+  },
+  600_000,
+);
 
 function never(): never {
   throw new Error('there is no entrance');

@@ -98,6 +98,8 @@ describe('text of other people', () => {
 
   test('shows what nobody would see, and leaves emoji and joined scripts as they are', () => {
     expect(indented('a\u202eb')).toBe('a⟨U+202E⟩b');
+    expect(indented('a\u2800b\u{1d159}')).toBe('a⟨U+2800⟩b⟨U+1D159⟩');
+    expect(oneLine(`Ana${' '.repeat(40)}(me)`)).toBe('Ana⟨40 blanks⟩(me)');
     expect(indented('x\u200dy')).toBe('x⟨U+200D⟩y');
     expect(indented('\ud83d')).toBe('⟨U+D83D⟩');
     expect(indented('❤️️')).toBe('❤️⟨U+FE0F⟩');

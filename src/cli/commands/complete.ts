@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { PosternClient } from '../../client/postern-client.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { folded } from '../../domain/folded.ts';
+import { withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { completionOf, type GivenOptions, type ValueKind, type Word } from '../complete.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -61,7 +62,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
   person: conversations,
   whom: conversations,
   webhook: async (client) =>
-    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: url })),
+    (await client.webhooks()).map(({ id, url }) => ({ value: id.slice(0, SHORT_ID), about: withoutPassword(url) })),
   approval: async (client) =>
     (await client.approvals.list({ state: 'held' })).map(({ id, to }) => ({ value: id.slice(0, SHORT_ID), about: to })),
   key: async (client) =>

@@ -1,6 +1,6 @@
 import type { PosternClient } from '../../client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../domain/event.ts';
-import { type Webhook, wantsChanges } from '../../domain/webhook.ts';
+import { type Webhook, wantsChanges, withoutPassword } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { stateStyle } from '../output/style.ts';
@@ -30,7 +30,7 @@ const SHORT_ID = 8;
 
 export function listWebhooks(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    const webhooks = await client.webhooks();
+    const webhooks = (await client.webhooks()).map((webhook) => ({ ...webhook, url: withoutPassword(webhook.url) }));
     if (options.json === true) {
       context.stdout(json(webhooks, 2));
       return EXIT.ok;

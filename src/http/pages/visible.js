@@ -1,14 +1,16 @@
-/** Characters that cannot be seen, or that turn the direction of those that can. */
+/** Characters that cannot be seen, or that turn the direction of those that can, and more than 8 spaces or tabs in a row. */
 const INVISIBLE =
-  /(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|\u034f|\u115f|\u1160|\u17b4|\u17b5|\u3164|\uffa0)/gu;
+  /[ \t]{9,}|(?![\n\t ])(?:\p{C}|\p{Z}|\p{Default_Ignorable_Code_Point}|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u{1d159}])/gu;
 
-/** Shows a text as it is, with every character that nobody would see as a mark of its own, such as ⟨U+202E⟩. */
+/** Shows a text as it is, with every character that nobody would see as a mark, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
 export function showExactly(element, text) {
   const parts = [];
   let end = 0;
   for (const { 0: found, index } of text.matchAll(INVISIBLE)) {
     const mark = document.createElement('mark');
-    mark.textContent = `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    mark.textContent = /^[ \t]/.test(found)
+      ? `⟨${found.length} blanks⟩`
+      : `⟨U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
     parts.push(text.slice(end, index), mark);
     end = index + found.length;
   }

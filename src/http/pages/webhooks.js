@@ -12,7 +12,7 @@ const pathOf = (id) => `webhooks/${encodeURIComponent(id)}`;
 export async function showWebhooks({ isByItself } = {}) {
   const { webhooks: summaries } = await call('status', { isByItself });
   const shown = new Map([...list.children].map((item) => [item.dataset.id, item]));
-  const webhooks = await call('webhooks', { isByItself });
+  const webhooks = (await call('webhooks', { isByItself })).map(withoutPassword);
   const known = new Map(summaries.map((summary) => [summary.id, summary]));
   list.replaceChildren(
     ...webhooks.map((webhook) => {
@@ -23,6 +23,14 @@ export async function showWebhooks({ isByItself } = {}) {
     }),
   );
   element('webhook-none').hidden = webhooks.length > 0;
+}
+
+/** The list alone has the passwords of addresses: they are for programs, not for a screen. */
+function withoutPassword(webhook) {
+  const url = new URL(webhook.url);
+  if (url.password === '') return webhook;
+  url.password = '***';
+  return { ...webhook, url: url.href };
 }
 
 function describe(item, { url, events, name }, state) {

@@ -1,6 +1,6 @@
 import type { WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import type { StoredWebhook, Webhook, WebhookStatus } from '../../domain/webhook.ts';
+import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../domain/webhook.ts';
 import { checkBody } from '../../wire/mistakes.ts';
 import { API } from '../../wire/routes.ts';
 import { replayBody, webhookBody, webhookChangesBody } from '../../wire/webhook.ts';
@@ -19,7 +19,12 @@ export function webhookRoutes(): Pick<
   | 'replayWebhook'
 > {
   return {
-    listWebhooks: ({ caller: { webhooks } }) => ({ status: 200, body: webhooks.list().map(shown) }),
+    listWebhooks: ({ caller: { key, webhooks } }) => ({
+      status: 200,
+      body: webhooks
+        .list()
+        .map((webhook) => (key === undefined ? { ...shown(webhook), url: webhook.url } : shown(webhook))),
+    }),
 
     async registerWebhook(exchange) {
       const checked = checkBody(webhookBody, await exchange.json());
@@ -71,7 +76,7 @@ async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhoo
   return { ...shown(webhook), ...status };
 }
 
-/** What the contract shows of a webhook: not its secret. */
+/** What the contract shows of a webhook: not its secret, and the password in its address to the owner's list alone. */
 function shown({ id, url, events, created_at }: StoredWebhook): Webhook {
-  return { id, url, events, created_at };
+  return { id, url: withoutPassword(url), events, created_at };
 }

@@ -1,5 +1,8 @@
-/** Line ends of every kind, and whatever nobody sees. */
-const SPECIAL = /\r\n|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
+import { countedBlanks } from '../../domain/visible.ts';
+
+/** Line ends of every kind, and whatever nobody sees; the symbols of which nothing is drawn are listed. */
+const SPECIAL =
+  /\r\n|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800\u{1d159}]/gu;
 const LINE_END = /^[\n\r\v\f\u0085\u2028\u2029]/;
 /** What nearly every text is made of, so that it needs no closer look. */
 const PLAIN = /^[\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0370-\u05ff\u3000-\u312f\u4e00-\u9fff]*$/;
@@ -49,7 +52,7 @@ export function indented(body: string): string {
 
 /** For a name, an address or a file's name: at most `max` characters on one line. */
 export function oneLine(text: string, max = 80): string {
-  const line = visible(text.slice(0, max + 1), ' ').trim();
+  const line = countedBlanks(visible(text.slice(0, max + 1), ' ').trim());
   return line.length <= max ? line : `${beginning(line, max - 1)}…`;
 }
 

@@ -6,16 +6,27 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 /** More steps than the page has stops. */
 const MAX_TABS = 60;
-/** What a person who does not use a pointer has to see: where they are. */
-const FOCUS = `(() => {
+/** Where the focus is after a Tab, and what a person without a pointer has to see of it. */
+const stopAt = (selector: string): string => `(() => {
   const { activeElement: at } = document;
   const { outlineStyle, outlineWidth } = getComputedStyle(at);
   const { top, bottom, left, right } = at.getBoundingClientRect();
   return {
+    isNone: at === document.body,
+    isWanted: at.matches(${JSON.stringify(selector)}),
+    html: at.outerHTML.slice(0, 120),
     isRinged: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
     isInView: bottom > 0 && right > 0 && top < innerHeight && left < innerWidth,
   };
 })()`;
+
+interface Stop {
+  readonly isNone: boolean;
+  readonly isWanted: boolean;
+  readonly html: string;
+  readonly isRinged: boolean;
+  readonly isInView: boolean;
+}
 
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
@@ -31,10 +42,10 @@ async function tabTo(selector: string, key = 'Tab'): Promise<void> {
   const { page } = there();
   for (let step = 0; step < MAX_TABS; step += 1) {
     await page.keyboard.press(key);
-    if (await page.evaluate('document.activeElement === document.body')) continue;
-    const stop = await page.evaluate('document.activeElement.outerHTML.slice(0, 120)');
-    expect([stop, await page.evaluate(FOCUS)]).toEqual([stop, { isRinged: true, isInView: true }]);
-    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+    const stop = await page.evaluate<Stop>(stopAt(selector));
+    if (stop.isNone) continue;
+    expect(stop).toMatchObject({ isRinged: true, isInView: true });
+    if (stop.isWanted) return;
   }
   throw new Error(`${selector} cannot be reached by keyboard`);
 }

@@ -21,7 +21,8 @@ export interface Member {
  * their own. A member that falls behind by more than the ring loses the oldest, or reads them from chat.db (`feed.ts`).
  */
 export class Channel {
-  readonly #ring: (LogEntry | undefined)[] = new Array<LogEntry | undefined>(CAPACITY).fill(undefined);
+  readonly #capacity: number;
+  readonly #ring: (LogEntry | undefined)[];
   /** Sequence number of the next event; an event is kept at its number modulo the capacity. */
   #next = 0;
   /** First sequence number since the log was last started over. */
@@ -35,6 +36,11 @@ export class Channel {
   /** How many members the publisher waits for. */
   #pending = 0;
   #onDrained: (() => void) | undefined;
+
+  constructor(capacity = CAPACITY) {
+    this.#capacity = capacity;
+    this.#ring = new Array<LogEntry | undefined>(capacity).fill(undefined);
+  }
 
   /** Offset of the newest published event, or where publishing began. */
   get last(): Offset {
@@ -74,9 +80,9 @@ export class Channel {
       this.#pending += 1;
     }
     for (const entry of entries) {
-      const slot = this.#next % CAPACITY;
+      const slot = this.#next % this.#capacity;
       const evicted = this.#ring[slot];
-      if (evicted !== undefined && this.#next - CAPACITY >= this.#start) this.#floor = evicted.offset;
+      if (evicted !== undefined && this.#next - this.#capacity >= this.#start) this.#floor = evicted.offset;
       this.#ring[slot] = entry;
       this.#next += 1;
       this.#last = entry.offset;
@@ -185,11 +191,11 @@ export class Channel {
   }
 
   #oldest(): number {
-    return Math.max(0, this.#next - CAPACITY);
+    return Math.max(0, this.#next - this.#capacity);
   }
 
   #at(sequence: number): LogEntry {
-    const entry = this.#ring[sequence % CAPACITY];
+    const entry = this.#ring[sequence % this.#capacity];
     if (entry === undefined) throw new Error(`the channel holds no event number ${sequence}`);
     return entry;
   }

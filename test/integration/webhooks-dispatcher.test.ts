@@ -109,11 +109,11 @@ describe('a webhook', () => {
     fixture.dispatcher.add(hook(receiver.url));
     fixture.publish(1, 1);
     await waitFor(() => answer);
-    fixture.publish(2, 1200);
+    fixture.publish(2, 160);
     receiver.answerWith((response) => void response.end());
     answer?.();
-    await eventually(() => expect(receiver.deliveries.length).toBe(1200));
-    expect(rowsAt(receiver)).toEqual(range(1, 1200));
+    await eventually(() => expect(receiver.deliveries.length).toBe(160));
+    expect(rowsAt(receiver)).toEqual(range(1, 160));
     expect(fixture.messages.reads).toBeGreaterThan(0);
   });
 
@@ -140,15 +140,15 @@ describe('a webhook', () => {
   test('waits while the database is away and then goes on', async () => {
     const fixture = new WebhookFixture();
     const receiver = await newReceiver();
-    fixture.publish(1, 1200);
+    fixture.publish(1, 160);
     const { id } = fixture.store.add(hook(receiver.url), rowOffset(0));
     fixture.messages.isAway = true;
     fixture.restart();
-    expect(fixture.dispatcher.status(id).behind).toBe(1200);
+    expect(fixture.dispatcher.status(id).behind).toBe(160);
     fixture.messages.isAway = false;
     fixture.channel.wake();
-    await eventually(() => expect(receiver.deliveries.length).toBe(1200));
-    expect(rowsAt(receiver)).toEqual(range(1, 1200));
+    await eventually(() => expect(receiver.deliveries.length).toBe(160));
+    expect(rowsAt(receiver)).toEqual(range(1, 160));
     expect(fixture.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 

@@ -17,6 +17,10 @@ import { arrival, MemoryLog } from './memory-log.ts';
 import { Receiver } from './receiver.ts';
 import { temporaryFolder } from './temporary.ts';
 
+/** Far fewer events than the service's, so that a webhook falls behind it sooner. */
+const CAPACITY = 128;
+/** Events published at once. */
+const AT_ONCE = 32;
 const folder = temporaryFolder();
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -27,7 +31,7 @@ let files = 0;
 /** A message log, a channel, a state database and a dispatcher, as the service wires them. */
 export class WebhookFixture {
   readonly messages = new MemoryLog();
-  readonly channel = new Channel();
+  readonly channel = new Channel(CAPACITY);
   readonly log = collectingLog();
   readonly feed = new Feed({ channel: this.channel, messages: this.messages, clock: systemClock, log: this.log });
   readonly store: WebhookStore;
@@ -79,9 +83,9 @@ export class WebhookFixture {
 
   /** Rows that appear and are published. */
   publish(from: number, to: number, type: EventType = 'message.received'): void {
-    for (let first = from; first <= to; first += 256) {
+    for (let first = from; first <= to; first += AT_ONCE) {
       const rows: PendingRow[] = [];
-      for (let rowId = first; rowId <= Math.min(to, first + 255); rowId += 1) {
+      for (let rowId = first; rowId <= Math.min(to, first + AT_ONCE - 1); rowId += 1) {
         const row = arrival(rowId);
         rows.push({ ...row, event: { ...row.event, type } as Event });
       }

@@ -15,9 +15,12 @@ import { waitFor } from '../support/eventually.ts';
 import { streamOf } from '../support/fleet-mac.ts';
 import { NatsServer } from '../support/nats-server.ts';
 import { freePort } from '../support/service.ts';
+import { whenFileEnds } from '../support/temporary.ts';
 import { Balancer, HubClient, HubProcess, WebhookReceiver } from './fleet-hubs.ts';
 import { compare, Writer } from './harness.ts';
 
+/** One that was made before the broker came back may be of no use. */
+const A_CONNECTION_MS = 2000;
 const MACS_SCRIPT = fileURLToPath(new URL('fleet-macs.mjs', import.meta.url));
 
 export interface FleetSize {
@@ -53,6 +56,7 @@ export class FleetHarness {
   readonly clients: HubClient[] = [];
   #balancer: Balancer | undefined;
   #webhook: WebhookReceiver | undefined;
+  #isEnded = false;
 
   private constructor(servers: readonly NatsServer[], proxy: DroppingProxy | undefined, size: FleetSize) {
     this.servers = servers;
@@ -89,6 +93,7 @@ export class FleetHarness {
     const servers = size.servers === 1 ? [await NatsServer.start()] : await startCluster();
     const proxy = size.hasProxy === true ? await DroppingProxy.start(servers[0]?.port ?? 0) : undefined;
     const fleet = new FleetHarness(servers, proxy, size);
+    whenFileEnds(() => fleet.end());
     await fleet.createStreams();
     // Before the first event, so that clients and webhook are given every one.
     await fleet.#startHubs(size.hasWebhook === true);
@@ -158,8 +163,11 @@ export class FleetHarness {
         () =>
           this.withBroker(async (nc) => {
             const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 2000 });
-            const last = await jsm.direct.getMessage(EVENTS.stream, { last_by_subj: eventSubject(id) });
-            return Number(last?.header.get('Row') ?? 0) >= newest;
+            await waitFor(async () => {
+              const last = await jsm.direct.getMessage(EVENTS.stream, { last_by_subj: eventSubject(id) });
+              return Number(last?.header.get('Row') ?? 0) >= newest;
+            }, A_CONNECTION_MS);
+            return true;
           }),
         withinMs,
       );
@@ -193,6 +201,8 @@ export class FleetHarness {
   }
 
   async end(): Promise<void> {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     await this.#writer.kill();
     await Promise.all(this.clients.map((client) => client.close()));
     await this.#balancer?.close();

@@ -88,6 +88,7 @@ export class Writer {
     this.#child = spawn(process.execPath, [script, ...[paths].flat(), String(rowsPerSecond)], {
       stdio: ['pipe', 'inherit', 'inherit'],
     });
+    whenFileEnds(() => this.kill());
   }
 
   async kill(): Promise<void> {

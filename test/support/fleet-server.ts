@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { waitFor } from './eventually.ts';
+import { whenFileEnds } from './temporary.ts';
 
 /** A real nats-server with the configuration that `postern fleet` wrote, on a free port of loopback. */
 export class FleetServer {
@@ -20,6 +21,7 @@ export class FleetServer {
     const ports = mkdtempSync(join(path, 'ports-'));
     const args = ['-c', 'nats-server.conf', '-a', '127.0.0.1', '-p', '-1', '--ports_file_dir', ports];
     const child = spawn('nats-server', args, { cwd: join(path, 'server'), stdio: ['ignore', 'ignore', 'pipe'] });
+    whenFileEnds(() => child.kill('SIGKILL'));
     let output = '';
     child.stderr?.on('data', (chunk) => (output += String(chunk)));
     const port = await waitFor(() => {
@@ -40,7 +42,7 @@ export class FleetServer {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';
 import { KEY } from './service.ts';
+import { whenFileEnds } from './temporary.ts';
 
 /** A real hub in this process, which is started again in the same folder by `start`. */
 export class HubFixture {
@@ -38,6 +39,7 @@ export class HubFixture {
     clock = systemClock,
   ): Promise<HubFixture> {
     const hub = new HubFixture(servers, fleet, folder, clock);
+    whenFileEnds(() => hub.dispose());
     await hub.start();
     await hub.connected();
     return hub;

@@ -5,6 +5,9 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 const SYSTEM_FOLDER = '/tmp';
 /** Begins the name of every temporary file of the program and of its tests. */
 const OURS = 'postern-';
+/** Times that something beside the folder is looked at before it counts as left. */
+const LOOKS = 3;
+const BETWEEN_LOOKS_MS = 1000;
 
 /** Returns the names in the system's temporary folder that a run may not add to. */
 export function namesInSystemFolder() {
@@ -12,12 +15,12 @@ export function namesInSystemFolder() {
 }
 
 /** Ends and removes everything left in `folder` or beside it, and returns one line for each thing. */
-export function clearLeftBehind(folder, namesBefore) {
+export async function clearLeftBehind(folder, namesBefore) {
   const processes = processesOf(folder);
   for (const { pid } of processes) process.kill(pid, 'SIGKILL');
   const inside = readdirSync(folder);
   rmSync(folder, { recursive: true, force: true });
-  const beside = namesInSystemFolder().filter((name) => !namesBefore.includes(name) && !isBound(name));
+  const beside = await abandoned(() => namesInSystemFolder().filter((name) => !namesBefore.includes(name)));
   return [
     ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),
     ...inside.map((name) => `${folder}/${name}`),
@@ -47,7 +50,42 @@ function isWorker(pid) {
   return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(process.pid);
 }
 
-/** Reports whether a living process listens on this socket, as a demo beside the suite does. Linux only. */
-function isBound(name) {
-  return process.platform === 'linux' && readFileSync('/proc/net/unix', 'utf8').includes(`${SYSTEM_FOLDER}/${name}\n`);
+/**
+ * Returns the names that nobody uses and that stay. Another run, a demo or an installer beside the suite uses its own:
+ * it listens on it, has it open, works in it, or removes it within seconds.
+ */
+async function abandoned(namesNow) {
+  let names = namesNow();
+  for (let look = 0; look < LOOKS && names.length > 0; look += 1) {
+    if (look > 0) await new Promise((resolve) => void setTimeout(resolve, BETWEEN_LOOKS_MS));
+    const uses = usesOfOthers();
+    const now = namesNow();
+    names = names.filter((name) => now.includes(name) && !uses.includes(`${SYSTEM_FOLDER}/${name}`));
+  }
+  return names;
+}
+
+/** What living processes listen on, were started with, work in and have open. Linux only. */
+function usesOfOthers() {
+  if (process.platform !== 'linux') return '';
+  const others = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return [readFileSync('/proc/net/unix', 'utf8'), ...others.map(usesOf)].join('\n');
+}
+
+function usesOf(pid) {
+  try {
+    const started = ['cmdline', 'environ'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+    const open = readdirSync(`/proc/${pid}/fd`).map((descriptor) => target(`/proc/${pid}/fd/${descriptor}`));
+    return [...started, target(`/proc/${pid}/cwd`), ...open].join('\n');
+  } catch {
+    return ''; // it ended meanwhile, or belongs to another user
+  }
+}
+
+function target(link) {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return ''; // closed meanwhile
+  }
 }

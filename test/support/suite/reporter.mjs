@@ -34,9 +34,9 @@ export default class SuiteReporter extends Reporter {
     if (!this.#isOneFile) super.printTestFileFailureMessage(path, config, result);
   }
 
-  onRunComplete(contexts, results) {
+  async onRunComplete(contexts, results) {
     super.onRunComplete(contexts, results);
-    const left = clearLeftBehind(process.env.TMPDIR, this.#namesBefore);
+    const left = await clearLeftBehind(process.env.TMPDIR, this.#namesBefore);
     if (left.length > 0) this.#error = new Error('The run left something behind.');
 
     const { rootDir, testNamePattern } = this._globalConfig;

@@ -184,8 +184,14 @@ const MUTATIONS = [
     UNIT,
   ],
   ['what a route refuses is not noted', 'src/domain/caller.ts', "caller.onRefused?.('scope_missing');", '', ATTACKS],
-  ['any number of streams', 'src/streams/clients.ts', 'caller.streams?.assertRoom();', '', ATTACKS],
-  ['a stream that ended still counts', 'src/streams/clients.ts', 'closed?.();', '', ATTACKS],
+  [
+    'any number of streams',
+    'src/access/limited-key.ts',
+    "if (this.#streams >= MAX_STREAMS) throw problem('too_many_streams', { max: MAX_STREAMS });",
+    '',
+    ATTACKS,
+  ],
+  ['a stream that ended still counts', 'src/streams/clients.ts', '        giveUp();\n', '', ATTACKS],
   [
     "somebody else's tapback decides",
     'src/access/tapbacks.ts',
@@ -400,6 +406,13 @@ const MUTATIONS = [
     "if (!isOnThisMachine(url)) throw problem('webhook_not_allowed');",
     '',
     END_TO_END,
+  ],
+  [
+    'webhooks keep the user and password of before',
+    'src/state/webhooks.ts',
+    '  removeUserInfoOfKeys(database, clock);\n',
+    '',
+    ['test/e2e/webhook-passwords'],
   ],
   [
     'webhooks outlive the key',

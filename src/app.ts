@@ -80,7 +80,15 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const reader = new ChatReader(connection, thread);
     const chatLog = new ChatLog(connection);
 
-    const { channel, publisher, detection, feed } = openEventLog({
+    const {
+      channel,
+      publisher,
+      detection,
+      feed,
+      messages: events,
+      ages,
+      noteHealth,
+    } = openEventLog({
       ...{ config, host, closers, state, connection, thread, chatLog, awake },
       isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
     });
@@ -97,6 +105,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock,
       pollIntervalMs,
       onHealth({ connected, message }) {
+        noteHealth(connected);
         if (connected) log.info('chat.db is open');
         else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
         if (host.supervised) grantWatch.set({ isAway: !connected });
@@ -114,7 +123,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const counters = new Counters();
     const contacts = openContacts({ config, host, closers, connection });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
-    const messages = new OriginReader(reader, sender.origins);
+    const messages = new OriginReader(reader, {
+      added: (message, details) => ages.added(message, sender.origins.added(message, details)),
+    });
     const json = eventSerializer({
       details: (message) => messages.details(message),
       reactionDetails: (reaction) => reader.reactionDetails(reaction),
@@ -123,7 +134,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     });
     const webhooks = new Dispatcher({
       feed,
-      rowNow: (rowId) => chatLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
+      rowNow: (rowId) => events.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
       store: webhookStore(state, clock),
       poster,
       clock,

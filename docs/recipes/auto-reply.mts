@@ -21,7 +21,8 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
 
 // Every event comes once and in order, also when the service is started again in between.
 for await (const { type, data } of client.listen({ include: 'details' })) {
-  // `mirror`: the copy of a message to oneself.
-  if (type !== 'message.received' || data.details?.mirror || !data.body.toLowerCase().includes('ping')) continue;
+  // `mirror`: the copy of a message to oneself. `late`: it came long after it was written, such as from iCloud.
+  if (type !== 'message.received' || data.details?.mirror || data.details?.late) continue;
+  if (!data.body.toLowerCase().includes('ping')) continue;
   await answer(data.conversation_id, 'pong', `pong-${data.guid}`);
 }

@@ -21,8 +21,9 @@ while True:
             after = event["offset"]  # nothing is missed, however long the service was away
             if "type" not in event:
                 continue  # only a sign that the connection is alive
-            if event["type"] != "message.received" or event["data"].get("details", {}).get("mirror"):
-                continue  # a mirror is the copy of a message to oneself
+            details = event["data"].get("details", {})
+            if event["type"] != "message.received" or details.get("mirror") or details.get("late"):
+                continue  # a mirror is the copy of a message to oneself; a late one came long after it was written
             if "ping" in event["data"]["body"].lower():
                 call("/messages", {"recipient": event["data"]["conversation_id"], "body": "pong"})
     except (OSError, HTTPException) as error:  # away, busy, or it refused the answer, which is not tried again

@@ -5,18 +5,20 @@ import { Fingerprints } from '../chatdb/fingerprints.ts';
 import type { ChatLog } from '../chatdb/message-log.ts';
 import type { Config } from '../config.ts';
 import type { Message } from '../domain/message.ts';
-import type { Clock, Log } from '../domain/ports/host.ts';
+import type { Log } from '../domain/ports/host.ts';
 import { ChangeStream } from '../events/change-stream.ts';
 import { Channel } from '../events/channel.ts';
 import { Feed } from '../events/feed.ts';
 import { Publisher } from '../events/publisher.ts';
 import type { ThreadMethods } from '../reader-worker.ts';
+import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { changeStore } from '../state/changes.ts';
 import { cursorStore } from '../state/cursor.ts';
 import type { Host } from './host.ts';
+import { openRowAges } from './row-ages.ts';
 
 /** A first sweep writes four pages a block into state.db-wal, of which SQLite itself takes 4,000 at once. */
 const BLOCKS_A_CHECKPOINT = 900;
@@ -30,7 +32,7 @@ interface EventLogParts {
   readonly thread: ReaderThread<ThreadMethods> | undefined;
   readonly chatLog: ChatLog;
   /** Stands still while the Mac sleeps: rows that settle have their time then. */
-  readonly awake: Clock;
+  readonly awake: AwakeClock;
   /** Reports whether an incoming message may be the row of a send that is not confirmed yet. */
   readonly isAwaited: (message: Message) => boolean;
 }
@@ -41,13 +43,17 @@ export function openEventLog(parts: EventLogParts) {
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
-  const stream = new ChangeStream({ log: changeLog, messages: chatLog });
+  const cursor = cursorStore(state);
+  const { ages, noteHealth } = openRowAges({ state, awake, isFirstStart: cursor.load() === undefined, closers, log });
+  const messages = ages.withAges(chatLog);
+  const stream = new ChangeStream({ log: changeLog, messages });
   const publisher: Publisher = new Publisher({
     messages: chatLog,
     channel,
-    cursor: cursorStore(state),
+    cursor,
     changes: { stream, printsUpTo: (at) => detection.printsUpTo(at) },
     isAwaited: ({ event }) => event.type === 'message.received' && isAwaited(event.data),
+    ages,
     clock: awake,
     log,
   });
@@ -74,8 +80,8 @@ export function openEventLog(parts: EventLogParts) {
     log,
   });
   closers.add('detection of changes', () => detection.close());
-  const feed = new Feed({ channel, changes: { stream, control: detection }, messages: chatLog, clock, log });
-  return { channel, publisher, detection, feed };
+  const feed = new Feed({ channel, changes: { stream, control: detection }, messages, clock, log });
+  return { channel, publisher, detection, feed, messages, ages, noteHealth };
 }
 
 /** In the thread, because it waits for the disk. Where that fails SQLite does it at a later commit. */

@@ -5,7 +5,7 @@ import { declareAttachmentCommands } from './attachment-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
 import type { ClientContext } from './context.ts';
 import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset, secondsUpTo } from './declaration.ts';
-import { SINCE_FORMS, sinceTime } from './since.ts';
+import { maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
 /** The commands that talk to a running service. */
@@ -93,6 +93,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .argument('[conversation]', 'only of this one: a conversation id, or its address or name', nonEmpty)
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
     .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
+    .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(

@@ -31,3 +31,11 @@ export function sinceTime(value: string, nowMs: number): string {
 function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** The seconds of a stretch such as `30m`. Throws what ends a sentence about the value. */
+export function maxAgeSeconds(value: string): number {
+  const [, count = '0', unit = ''] = STRETCH.exec(value) ?? [];
+  const seconds = (Number(count) * (UNIT_MS[unit] ?? 0)) / 1000;
+  if (seconds < 60) throw new InvalidArgumentError('It must be one of: 30m, 2h, 3d, 1w.');
+  return seconds;
+}

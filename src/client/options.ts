@@ -38,6 +38,8 @@ export interface ListenOptions extends Included {
   readonly after?: number | string;
   /** Also edits, unsends, receipts and deletions of messages that were there before. */
   readonly changes?: boolean;
+  /** Skips rows that came more than so many seconds after they were written, at least 60. */
+  readonly maxAgeS?: number | undefined;
   readonly signal?: AbortSignal;
   /** Told why there is no line, and when it is tried again. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
@@ -53,6 +55,8 @@ export interface TrackedOptions {
   readonly after?: number | string | undefined;
   readonly limit?: number;
   readonly include?: Included['include'] | undefined;
+  /** As with `listen`. */
+  readonly maxAgeS?: number | undefined;
 }
 
 export interface TrackedPage {

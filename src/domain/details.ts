@@ -117,4 +117,6 @@ export interface MessageDetails {
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** An incoming row that repeats an own message in a conversation with oneself. */
   readonly mirror?: true | undefined;
+  /** It came more than 30 minutes after it was written, with this service running and the Mac awake (decision U4). */
+  readonly late?: true | undefined;
 }

@@ -31,6 +31,9 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
+/** A row that was older at its first sighting came late (decision U4). */
+export const LATE_S = 30 * 60;
+
 /** The contract's event envelope. */
 export type Event =
   | { readonly type: 'message.received' | 'message.sent'; readonly data: Message }
@@ -72,6 +75,11 @@ export interface LogEntry {
    * `EventFeed.offsetText` writes it. At a hub every entry has one.
    */
   readonly generation?: number | undefined;
+  /**
+   * Seconds that the row was old at its first sighting, in time that chat.db was watched; undefined for less than a
+   * minute, at a hub, and where it is not known any more (decision U4).
+   */
+  readonly ageS?: number | undefined;
 }
 
 /** A new row as an entry. */

@@ -22,6 +22,8 @@ export interface WebhookFilter {
   readonly conversation_ids?: readonly string[] | undefined;
   readonly senders?: readonly string[] | undefined;
   readonly is_from_me?: boolean | undefined;
+  /** Seconds; older rows are skipped (decision U4). */
+  readonly max_age_s?: number | undefined;
 }
 
 /** What becomes of a delivery after the third failure: dropped, or attempted until it succeeds (decision P3). */

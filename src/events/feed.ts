@@ -1,3 +1,5 @@
+import type { LogEntry } from '../domain/event.ts';
+import { type Narrowing, wantedBy } from '../domain/narrowing.ts';
 import { type ClientOffset, encodeOffset, isAfter, latest, type Offset, rowOffset } from '../domain/offset.ts';
 import type { ChangeControl } from '../domain/ports/changes.ts';
 import type {
@@ -85,6 +87,10 @@ export class Feed implements EventFeed {
     }
     if (!changes) return rowOffset(offset.rowId);
     return { rowId: offset.rowId, change: 'generation' in offset ? offset.change : last.change };
+  }
+
+  wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
+    return wantedBy(narrowing);
   }
 
   live(onMore: () => void, options: FeedOptions = {}): FeedReader {

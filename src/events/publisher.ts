@@ -8,6 +8,7 @@ import type { CursorStore, MessageLog } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { ChangeStream } from './change-stream.ts';
 import type { Channel } from './channel.ts';
+import { aged, type RowAges } from './row-ages.ts';
 import { waitEndsAt } from './settle.ts';
 
 /** Decision C7: rows published in one batch, and how long it waits for the members that were caught up. */
@@ -26,6 +27,8 @@ export interface PublisherParts {
   readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
   /** Reports whether an incoming message may be the row of a send that is not confirmed yet (decision U1). */
   readonly isAwaited?: (row: PendingRow) => boolean;
+  /** How old rows are at their first sighting (decision U4). */
+  readonly ages?: Pick<RowAges, 'note'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -39,8 +42,8 @@ export class Publisher {
   #cursor: Cursor | undefined;
   /** False while the cursor could not be stored: a restart would publish again what comes after the stored one. */
   #isStored = true;
-  /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic). */
-  readonly #sightings: { readonly upTo: number; readonly atMs: number }[] = [];
+  /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic), `seenMs` in Unix time. */
+  readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
   #isRequested = false;
   #isClosed = false;
@@ -143,7 +146,7 @@ export class Publisher {
     while (!this.#isClosed) {
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
-      const settled = this.#settled(pending);
+      const settled = this.#aged(this.#settled(pending));
       const newest = settled.at(-1);
       if (newest === undefined) {
         if (!this.#isStored) this.#store(cursor);
@@ -261,7 +264,7 @@ export class Publisher {
     const newest = pending.at(-1);
     if (newest !== undefined) this.#noteSighting(newest.rowId);
     for (const [index, row] of pending.entries()) {
-      const seenAtMs = this.#sightings.find((sighting) => sighting.upTo >= row.rowId)?.atMs ?? nowMs;
+      const seenAtMs = this.#sightingOf(row.rowId)?.atMs ?? nowMs;
       const endsAtMs = waitEndsAt(row, seenAtMs, isAwaited);
       if (endsAtMs > nowMs) {
         this.#cancelWake = clock.after(endsAtMs - nowMs, () => this.publishPending());
@@ -271,8 +274,25 @@ export class Publisher {
     return pending;
   }
 
+  /** The rows with their ages, which are stored before any reader gets one. */
+  #aged(rows: readonly PendingRow[]): readonly PendingRow[] {
+    const { ages, clock } = this.#parts;
+    if (ages === undefined || rows.length === 0) return rows;
+    const nowMs = clock.now();
+    const found = ages.note(
+      rows.map(({ rowId, datedMs }) => ({ rowId, datedMs, seenMs: this.#sightingOf(rowId)?.seenMs ?? nowMs })),
+      nowMs,
+    );
+    return found.size === 0 ? rows : aged(rows, found);
+  }
+
+  #sightingOf(rowId: number) {
+    return this.#sightings.find(({ upTo }) => upTo >= rowId);
+  }
+
   #noteSighting(rowId: number): void {
     if (rowId <= Math.max(this.#cursor?.offset.rowId ?? 0, this.#sightings.at(-1)?.upTo ?? 0)) return;
-    this.#sightings.push({ upTo: rowId, atMs: this.#parts.clock.monotonic() });
+    const { clock } = this.#parts;
+    this.#sightings.push({ upTo: rowId, atMs: clock.monotonic(), seenMs: clock.now() });
   }
 }

@@ -1,3 +1,4 @@
+import { type Narrowing, wantedBy } from '../domain/narrowing.ts';
 import { type ClientOffset, type Offset, rowOffset, type StreamOffset } from '../domain/offset.ts';
 import type {
   ConsumerTask,
@@ -40,6 +41,10 @@ export class HubFeed implements EventFeed {
     if (isStreamOffset(offset)) return rowOffset(this.#offsets.numberOf(offset));
     if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
     return rowOffset(0);
+  }
+
+  wanted(narrowing: Narrowing): undefined {
+    if (wantedBy(narrowing) !== undefined) throw problem('not_at_a_hub');
   }
 
   live(onMore: () => void): FeedReader {

@@ -24,6 +24,7 @@ export class AwakeClock implements Clock {
   /** Undefined while it is not running: then no gap is seen. */
   #beatAtMs: number | undefined;
   #cancelBeat: Cancel | undefined;
+  readonly #listeners: ((ms: number) => void)[] = [];
 
   constructor(clock: Clock, log: Log, { beatMs = BEAT_MS, lateMs = LATE_MS }: AwakeClockOptions = {}) {
     this.#clock = clock;
@@ -41,6 +42,11 @@ export class AwakeClock implements Clock {
   close(): void {
     this.#cancelBeat?.();
     this.#beatAtMs = undefined;
+  }
+
+  /** Calls `listener` after each gap with its length. */
+  onSleep(listener: (ms: number) => void): void {
+    this.#listeners.push(listener);
   }
 
   now(): number {
@@ -75,5 +81,6 @@ export class AwakeClock implements Clock {
     this.#log.info('the Mac slept, or this process was stopped: limits that were running go on', {
       ms: Math.round(lateMs),
     });
+    for (const listener of this.#listeners) listener(lateMs);
   }
 }

@@ -104,9 +104,9 @@ function contentsOf({ body, attachments }: Message, details: MessageDetails | un
 /** Reads with another reader, and adds the origin to details. */
 export class OriginReader implements DetailsReader {
   readonly #reader: DetailsReader;
-  readonly #origins: Origins;
+  readonly #origins: Pick<Origins, 'added'>;
 
-  constructor(reader: DetailsReader, origins: Origins) {
+  constructor(reader: DetailsReader, origins: Pick<Origins, 'added'>) {
     this.#reader = reader;
     this.#origins = origins;
   }

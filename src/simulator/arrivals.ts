@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../domain/ports/host.ts';
 import type { ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { type Delays, LATE_JOIN_AFTER_MS } from './delays.ts';
+import { isSelfChat } from './own-messages.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -22,6 +24,7 @@ export function arrive(
       return command.do === 'wake' ? database.message(message) : database.joinedMessage(chat, message);
     }),
   );
+  if (command.do === 'backfill') for (const row of command.again ?? []) insertAgain(database, row);
   if (command.do !== 'wake') return;
   clock.after(command.joinAfterMs ?? delays.in(LATE_JOIN_AFTER_MS), () =>
     database.transaction(() => {
@@ -38,4 +41,23 @@ function datesOf(command: Arrival, nowMs: number): (place: number) => number {
   if (command.do === 'backfill') return (place) => nowMs - (count - place + 24) * HOUR_MS;
   const nightMs = command.hours * HOUR_MS;
   return (place) => nowMs - nightMs + Math.floor((place * nightMs) / count);
+}
+
+/** A copy of a row with another guid. One that was written to oneself comes back as an incoming one (issue 5224). */
+function insertAgain(database: ChatDatabase, row: number): void {
+  const chat = database.chatOf(row);
+  if (chat === undefined) throw new Error(`row ${row} is in no chat`);
+  const columns = database.sqlite
+    .prepare("SELECT name FROM pragma_table_info('message') WHERE name NOT IN ('ROWID', 'guid')")
+    .all()
+    .map(([name]) => `"${String(name)}"`)
+    .join();
+  database.transaction(() => {
+    database.sqlite
+      .prepare(`INSERT INTO message (guid, ${columns}) SELECT ?, ${columns} FROM message WHERE ROWID = ?`)
+      .run(randomUUID().toUpperCase(), row);
+    const copy = database.newestRow();
+    if (isSelfChat(database, chat)) database.update('message', copy, { is_from_me: 0 });
+    database.join(chat, copy);
+  });
 }

@@ -133,7 +133,11 @@ export type Command =
       readonly participants: readonly string[];
       readonly name?: string;
     }
-  | { readonly do: 'backfill'; readonly from: string; readonly count: number }
+  /**
+   * iCloud fills in old messages, an hour apart and the newest a day old. Those that chat.db has, `again`, come once more
+   * under guids of their own: 1,958 such rows in 18 days, none with the guid of the original (claude-plugins, issue 5224).
+   */
+  | { readonly do: 'backfill'; readonly from: string; readonly count: number; readonly again?: readonly number[] }
   /**
    * The Mac wakes: what was written during the last `hours` comes at once, each row with its original date, and its chat
    * join so long after it; default 5 to 300 ms.

@@ -51,7 +51,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         moveConsumers.run(cursor.offset.rowId);
         renewEpoch.run();
         // Their rows are of the database that was replaced.
-        database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL');
+        database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
       });
     },
   };

@@ -193,4 +193,14 @@ export const MIGRATIONS = [
      key TEXT PRIMARY KEY,
      at_ms INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE row_age (
+     row_id INTEGER PRIMARY KEY,
+     age_s INTEGER NOT NULL,
+     seen_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX row_age_by_sighting ON row_age (seen_ms);
+   CREATE TABLE watched_span (
+     from_ms INTEGER NOT NULL,
+     to_ms INTEGER NOT NULL
+   ) STRICT;`,
 ];

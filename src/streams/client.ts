@@ -48,7 +48,7 @@ export interface ClientParts {
   readonly join: (onMore: () => void) => FeedReader;
   /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
-  /** Of a limited key: which events it may see. */
+  /** Which events it may see, for a limited key, and wants; undefined for all. */
   readonly admits: ((entry: LogEntry) => boolean) | undefined;
   /** Asks for `serve` to be called soon. */
   readonly wake: (client: Client) => void;

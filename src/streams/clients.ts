@@ -79,17 +79,18 @@ export class Clients {
   }
 
   /** Takes a place for a client. Throws an AppError while nothing has been answered yet (decision G3). */
-  prepare({ after, changes, include, caller }: StreamRequest, format: Format): Joining {
+  prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { feed } = this.#parts;
+    const admits = both(caller.admits, feed.wanted(narrowing));
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
     // After resolving, which begins the log for the first who asks.
     const generation = feed.changeGeneration();
     return {
       caller,
       giveUp: caller.streams?.open() ?? (() => {}),
-      batches: this.#batchesFor({ changes, include, caller }, format),
-      admits: caller.admits,
+      batches: this.#batchesFor({ changes, include, caller }, format, admits !== undefined),
+      admits,
       canLoseEvents: after === undefined,
       generation,
       isExpired: () => changes && feed.changeGeneration() !== generation,
@@ -139,11 +140,15 @@ export class Clients {
     return this.#closing;
   }
 
-  #batchesFor({ changes, include, caller }: Omit<StreamRequest, 'after'>, format: Format): BatchCache {
+  #batchesFor(
+    { changes, include, caller }: Pick<StreamRequest, 'changes' | 'include' | 'caller'>,
+    format: Format,
+    isOwn: boolean,
+  ): BatchCache {
     const { json } = this.#parts;
     const { framing } = format;
-    if (caller.admits !== undefined) {
-      // A limited key sees other events, and other things in them, by its rights of that moment.
+    if (isOwn) {
+      // It has other events than the others, and a limited key other things in them, by its rights of that moment.
       return new BatchCache(framing, (entry) => format.textOf(entry, json(entry, include, caller.eventView?.())));
     }
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
@@ -233,4 +238,11 @@ export class Clients {
     await emptied;
     cancelDeadline();
   }
+}
+
+type Filter = ((entry: LogEntry) => boolean) | undefined;
+
+function both(one: Filter, other: Filter): Filter {
+  if (one === undefined || other === undefined) return one ?? other;
+  return (entry) => one(entry) && other(entry);
 }

@@ -1,6 +1,7 @@
 import { chatIdentity, memberKey } from '../domain/address.ts';
 import type { LogEntry } from '../domain/event.ts';
 import { splitId } from '../domain/fleet.ts';
+import { wantedBy } from '../domain/narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, type WebhookFilter, wantsChanges } from '../domain/webhook.ts';
 
 /** A range of changed messages comes with either of the other two (decision I3). */
@@ -17,7 +18,10 @@ export function eventFilter(filter: WebhookFilter | null): (entry: LogEntry) => 
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = filter;
   const conversations = ids && new Set(ids.map(conversationKey));
   const senders = addresses && new Set(addresses.map(memberKey));
-  return ({ event: { data } }) => {
+  const isWanted = wantedBy(filter);
+  return (entry) => {
+    if (isWanted?.(entry) === false) return false;
+    const { data } = entry.event;
     const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
     if (conversation !== undefined && conversations !== undefined && !isListed(conversation, conversations))
       return false;

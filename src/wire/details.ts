@@ -88,6 +88,10 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .literal(true)
         .optional()
         .meta({ description: 'An incoming copy of an own message in a conversation with oneself.' }),
+      late: z
+        .literal(true)
+        .optional()
+        .meta({ description: 'It came more than 30 minutes after it was written, such as history from iCloud.' }),
     })
     .meta({ id: 'MessageDetails' }),
 );

@@ -4,6 +4,7 @@ import { eventsQuery, streamQuery } from './event.ts';
 import { examples } from './examples.ts';
 import { INCLUDE_MISTAKE } from './include.ts';
 import { CHAT_DB, type Operation } from './operation.ts';
+import { MAX_AGE_MISTAKE } from './query.ts';
 
 /** Events, by a request or a stream. */
 export const EVENT_OPERATIONS = {
@@ -62,6 +63,7 @@ export const EVENT_OPERATIONS = {
       },
       { pointer: '?changes', message: 'The parameter changes must be true or false.' },
       INCLUDE_MISTAKE,
+      MAX_AGE_MISTAKE,
     ],
   },
   openWebSocket: {
@@ -89,6 +91,6 @@ export const EVENT_OPERATIONS = {
       ...CHAT_DB,
       'shutting_down',
     ],
-    mistakes: [INCLUDE_MISTAKE],
+    mistakes: [INCLUDE_MISTAKE, MAX_AGE_MISTAKE],
   },
 } as const satisfies Record<string, Operation>;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include.ts';
 import { afterParameter, changesParameter } from './offset.ts';
-import { limit, wait } from './query.ts';
+import { limit, maxAgeParameter, wait } from './query.ts';
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
@@ -18,6 +18,7 @@ export const eventsQuery = z
     changes: changesParameter,
     limit: limit(100, 1000),
     include: includeParameter,
+    max_age_s: maxAgeParameter,
     wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
@@ -32,4 +33,5 @@ export const streamQuery = z.object({
   after: afterParameter.optional(),
   changes: changesParameter,
   include: includeParameter,
+  max_age_s: maxAgeParameter,
 });

@@ -114,6 +114,31 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for something new, at most 50.' });
 
+/** Decision U4: rows of less than a minute are young for everybody. */
+const LEAST_AGE_S = 60;
+const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
+
+/** The age above which rows are skipped, as a filter of a webhook has it (decision U4). */
+export const maxAge = z.int({ error: `The max_age_s must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
+  error: `The max_age_s must be ${AGE_RANGE}.`,
+});
+
+export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter max_age_s must be ${AGE_RANGE}.` };
+
+/** As a parameter of `GET /events` and streams (decision U4). */
+export const maxAgeParameter = z
+  .string()
+  .refine((value) => /^\d{1,15}$/.test(value) && Number(value) >= LEAST_AGE_S, MAX_AGE_MISTAKE.message)
+  .transform(Number)
+  .optional()
+  .meta({
+    type: 'integer',
+    minimum: LEAST_AGE_S,
+    description:
+      'Skips rows that came more than this many seconds after they were written. Time in which the service was down or ' +
+      'the Mac slept does not count, and neither does the time until delivery.',
+  });
+
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
   .default('desc')

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { FAILURE_MODES, type WebhookFilter } from '../domain/webhook.ts';
 import { MAX_HEADERS } from '../domain/webhook-settings.ts';
+import { maxAge } from './query.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
@@ -62,7 +63,7 @@ export const headerValue = z
   .string({ error: VALUE })
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
-const FILTER = 'A filter has conversation_ids, senders and is_from_me';
+const FILTER = 'A filter has conversation_ids, senders, is_from_me and max_age_s';
 
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
@@ -87,6 +88,9 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           .boolean({ error: 'The is_from_me must be true or false.' })
           .optional()
           .meta({ description: 'Only own messages, or only those of others.' }),
+        max_age_s: maxAge
+          .optional()
+          .meta({ description: 'Skips rows that came so many seconds after they were written, as with a stream.' }),
       },
       {
         error: (issue) =>

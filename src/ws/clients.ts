@@ -59,9 +59,9 @@ export class WebSocketClients {
     query: URLSearchParams,
     caller: Caller,
   ): void | Promise<void> {
-    const asked = readQuery(streamQuery, query);
+    const { max_age_s, ...asked } = readQuery(streamQuery, query);
     const upgrade = (): void => {
-      const joining = this.#clients.prepare({ ...asked, after: asked.after, caller }, FORMAT);
+      const joining = this.#clients.prepare({ ...asked, after: asked.after, narrowing: { max_age_s }, caller }, FORMAT);
       let isWelcome = false;
       try {
         this.#server.handleUpgrade(request, socket, head, (webSocket) => {

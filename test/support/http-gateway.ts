@@ -65,6 +65,7 @@ const NO_FEED: EventFeed = {
   },
   changeGeneration: () => 0,
   offsetText: ({ rowId }) => String(rowId),
+  wanted: () => undefined,
   resolve: (offset) => rowOffset(offset !== undefined && 'rowId' in offset ? offset.rowId : 0),
   page: (after) => ({
     entries:

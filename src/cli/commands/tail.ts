@@ -11,6 +11,8 @@ import { type ConnectionOptions, withService } from '../service-connection.ts';
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
   readonly changes?: boolean;
+  /** Seconds. */
+  readonly maxAge?: number;
   readonly type?: readonly WebhookEventType[];
   /** A command of the shell that is run for each event. */
   readonly exec?: string;
@@ -45,6 +47,7 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       after: start,
       signal,
       onReconnect,
+      maxAgeS: options.maxAge,
       ...(!isPlain && macs === undefined && { include: 'contacts' as const }),
     };
     for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {

@@ -1,6 +1,7 @@
 import type { Cursor, LogIdentity } from '../cursor.ts';
 import type { LogEntry, PendingRow, RowEntry } from '../event.ts';
 import type { Print } from '../fingerprint.ts';
+import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 import type { Change } from './changes.ts';
 
@@ -122,6 +123,8 @@ export interface EventFeed {
    * than the oldest kept change, 404 `changes_disabled` where the configuration has them off, 503 while chat.db is away.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
+  /** Reports whether a reader wants an entry; undefined when it wants all. Throws 501 at a hub, which cannot tell. */
+  wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
   /** From now on; a reader that falls behind by more than the capacity loses the oldest (decisions C7, G2). */
   live(onMore: () => void, options?: FeedOptions): FeedReader;
   /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (decisions F4, G3). */

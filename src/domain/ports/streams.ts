@@ -1,5 +1,6 @@
 import type { Caller } from '../caller.ts';
 import type { IncludeSet } from '../include.ts';
+import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset } from '../offset.ts';
 
 /** What a client that is sent every event asked for. */
@@ -8,6 +9,7 @@ export interface StreamRequest {
   readonly after: ClientOffset | undefined;
   readonly changes: boolean;
   readonly include: IncludeSet;
+  readonly narrowing: Narrowing;
   readonly caller: Caller;
 }
 

@@ -58,9 +58,9 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
-  const { after, changes, include } = readQuery(streamQuery, exchange.query, mistakes);
+  const { after, changes, include, max_age_s } = readQuery(streamQuery, exchange.query, mistakes);
   const { caller } = exchange;
-  const live = await openStream({ after: resumed ?? after, changes, include, caller }, form);
+  const live = await openStream({ after: resumed ?? after, changes, include, narrowing: { max_age_s }, caller }, form);
   // Proxies such as nginx would hold events back until their buffer is full.
   return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
 }
@@ -68,7 +68,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { json, ready } = source;
   const { feed, admits = EVERYTHING, eventView } = exchange.caller;
-  const { after, changes, limit, include, wait = 0 } = readQuery(eventsQuery, exchange.query);
+  const { after, changes, limit, include, max_age_s, wait = 0 } = readQuery(eventsQuery, exchange.query);
+  const wanted = feed.wanted({ max_age_s }) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
   // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
@@ -83,7 +84,9 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     for (;;) {
       if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-      texts.push(...found.entries.filter(admits).map((entry) => json(entry, include, view)));
+      texts.push(
+        ...found.entries.filter((entry) => wanted(entry) && admits(entry)).map((entry) => json(entry, include, view)),
+      );
       looked += found.entries.length;
       position = found.upTo;
       // With changes a page without entries is not the end.
@@ -108,6 +111,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     ...(changes ? [['changes', 'true'] as const] : []),
     ['limit', String(limit)],
     ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
+    ...(max_age_s === undefined ? [] : [['max_age_s', String(max_age_s)] as const]),
     ...(wait === 0 ? [] : [['wait', String(wait)] as const]),
     ['after', feed.offsetText(position, changes ? generation : undefined)],
   ]);

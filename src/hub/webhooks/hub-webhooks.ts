@@ -145,6 +145,7 @@ export class HubWebhooks implements WebhookRegistry {
 
   async add(webhook: NewWebhook): Promise<StoredWebhook> {
     const given = possible(webhook);
+    this.#parts.feed.wanted(given.filter ?? {});
     const shard = this.#leases.anyHeld();
     if (shard === undefined) throw problem('webhooks_unavailable', {}, RETRY);
     const { id } = await this.#call(shard, { method: 'add', webhook: given });
@@ -152,6 +153,7 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
+    this.#parts.feed.wanted(changes.filter ?? {});
     await this.#callOn(id, { method: 'change', id, changes: possible(changes) });
     return this.#existing(id);
   }

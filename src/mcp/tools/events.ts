@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import type { Event, LogEntry } from '../../domain/event.ts';
+import { type Event, LATE_S, type LogEntry } from '../../domain/event.ts';
 import { type ClientOffset, decodeOffset, type Offset } from '../../domain/offset.ts';
 import type { FeedReader } from '../../domain/ports/feed.ts';
 import { problem } from '../../domain/problems.ts';
@@ -21,15 +21,20 @@ const MAX_LINE = 2500;
 
 const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
 
+const late = z
+  .boolean()
+  .default(false)
+  .describe('true: also messages that came more than 30 min after they were written');
+
 export const eventsPoll = tool({
   name: 'events_poll',
   title: 'Poll events',
   description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
   scope: 'events',
-  input: z.object({ after, limit: limit(50, 200) }),
+  input: z.object({ after, limit: limit(50, 200), late }),
   output: textOutput,
-  async run({ after: text, limit: wanted }, context) {
-    const events = new EventReader(text, undefined, wanted, context);
+  async run({ after: text, limit: wanted, late: hasLate }, context) {
+    const events = new EventReader(text, { wanted, hasLate }, context);
     try {
       await events.read();
       return await events.answer();
@@ -49,12 +54,14 @@ export const eventsWait = tool({
     after,
     conversation_id: conversationId.optional(),
     timeout_s: timeout,
+    late,
   }),
   output: textOutput,
-  async run({ after: text, conversation_id: id, timeout_s: seconds }, context) {
+  async run({ after: text, conversation_id: id, timeout_s: seconds, late: hasLate }, context) {
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
-    const events = new EventReader(text, conversation?.id, BATCH_SIZE, context);
+    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, hasLate };
+    const events = new EventReader(text, asked, context);
     const wait = new Wait(seconds, context);
     try {
       while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
@@ -74,6 +81,14 @@ function isOfRow(entry: LogEntry): entry is Entry {
   return entry.change === undefined;
 }
 
+/** Which events a call asks for. */
+interface Asked {
+  readonly conversation?: string | undefined;
+  readonly wanted: number;
+  /** True to be given what came late, too. */
+  readonly hasLate: boolean;
+}
+
 /** The events after an offset, as one call gives them. */
 class EventReader {
   readonly #context: ToolContext;
@@ -82,15 +97,18 @@ class EventReader {
   readonly #reader: FeedReader;
   readonly #generation: number;
   readonly #entries: Entry[] = [];
+  readonly #isYoung: (entry: LogEntry) => boolean;
+  #leftOut = 0;
   #upTo: Offset;
   #wake: () => void = () => {};
 
-  constructor(text: string | undefined, conversation: string | undefined, wanted: number, context: ToolContext) {
+  constructor(text: string | undefined, { conversation, wanted, hasLate }: Asked, context: ToolContext) {
     const { feed } = context.caller;
     const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
     this.#context = context;
     this.#conversation = conversation;
     this.#limit = wanted;
+    this.#isYoung = (!hasLate && feed.wanted({ max_age_s: LATE_S })) || (() => true);
     this.#upTo = offset;
     this.#reader = feed.resume(offset, () => this.#wake());
     this.#generation = this.#reader.generation();
@@ -103,7 +121,7 @@ class EventReader {
       if (this.#reader.generation() !== this.#generation) throw replaced();
       const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
       this.#upTo = upTo;
-      this.#entries.push(...entries.filter(isOfRow).filter((entry) => this.#isWanted(entry)));
+      this.#entries.push(...this.#young(entries.filter(isOfRow).filter((entry) => this.#isWanted(entry))));
       if (this.#entries.length >= this.#limit) return true;
       if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
     }
@@ -121,7 +139,7 @@ class EventReader {
   async answer(): Promise<ToolAnswer> {
     if (this.#entries.length === 0) {
       const text = this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing yet; there are more events to look through.';
-      return { text, next: this.#textOf(this.#upTo) };
+      return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
     }
     const { caller, names, time, nonce } = this.#context;
     const rows = this.#entries.map(({ event }) => event.data);
@@ -136,7 +154,19 @@ class EventReader {
       end = entry.offset;
       break;
     }
-    return { text: fenced(lines.text, nonce), next: this.#textOf(end) };
+    return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
+  }
+
+  #young(entries: readonly Entry[]): readonly Entry[] {
+    const young = entries.filter(this.#isYoung);
+    this.#leftOut += entries.length - young.length;
+    return young;
+  }
+
+  #note(): string {
+    if (this.#leftOut === 0) return '';
+    const what = this.#leftOut === 1 ? '1 event that came late was' : `${this.#leftOut} events that came late were`;
+    return `\n${what} left out; late=true shows them.`;
   }
 
   close(): void {

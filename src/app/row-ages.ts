@@ -1,0 +1,48 @@
+import type { Log } from '../domain/ports/host.ts';
+import { RowAges } from '../events/row-ages.ts';
+import { RunningTime } from '../events/running-time.ts';
+import type { AwakeClock } from '../runtime/awake-clock.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { rowAgeStore } from '../state/row-ages.ts';
+
+interface RowAgesParts {
+  readonly state: Sqlite;
+  readonly awake: AwakeClock;
+  /** Everything dated before it is history. */
+  readonly isFirstStart: boolean;
+  readonly closers: Cleanup;
+  readonly log: Log;
+}
+
+/** Creates what knows how old rows were when they came, and keeps the time in which chat.db was watched. */
+export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
+  const store = rowAgeStore(state);
+  const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
+  /** After a crash the time since the last one counts as an outage. */
+  const save = (): void => {
+    try {
+      store.saveSpans(running.spans);
+    } catch (error) {
+      log.error('could not store when chat.db was watched', { error });
+    }
+  };
+  save();
+  awake.onSleep((ms) => {
+    running.noteSleep(ms);
+    save();
+  });
+  closers.add('row ages', () => {
+    running.end();
+    save();
+  });
+  return {
+    ages: new RowAges({ store, running, log }),
+    /** Rows that came while chat.db could not be read are not late. */
+    noteHealth(isConnected: boolean): void {
+      if (isConnected) running.begin();
+      else running.end();
+      save();
+    },
+  };
+}

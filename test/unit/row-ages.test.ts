@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { openRowAges } from '../../src/app/row-ages.ts';
+import { LATE_S } from '../../src/domain/event.ts';
+import { rowOffset } from '../../src/domain/offset.ts';
+import { Publisher } from '../../src/events/publisher.ts';
+import { AwakeClock } from '../../src/runtime/awake-clock.ts';
+import { Cleanup } from '../../src/runtime/cleanup.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { cursorStore } from '../../src/state/cursor.ts';
+import { openStateDatabase } from '../../src/state/database.ts';
+import { rowAgeStore } from '../../src/state/row-ages.ts';
+import { eventPipeline, nothing } from '../support/event-pipeline.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { arrival } from '../support/memory-log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const folder = temporaryFolder();
+let files = 0;
+
+/** A service on a clock made for tests, with its state.db; `cursor` is kept for the runs after it. */
+async function start(clock = new FakeClock(), path = join(folder, `state-${++files}.db`), isFirstStart = false) {
+  const pipeline = eventPipeline();
+  const { messages, channel, cursor, log, feed } = pipeline;
+  messages.addMany(1, 1);
+  cursor.save({ offset: rowOffset(1), guid: 'G1', inode: '1' });
+  const closers = new Cleanup(log);
+  const state = openStateDatabase(path);
+  closers.add('state', () => state.close());
+  const awake = new AwakeClock(clock, log);
+  awake.start();
+  closers.add('clock', () => awake.close());
+  const { ages, noteHealth } = openRowAges({ state, awake, isFirstStart, closers, log });
+  const publisher = new Publisher({ messages, channel, cursor, ages, clock: awake, log });
+  publisher.start();
+  noteHealth(true);
+  const reader = feed.live(nothing);
+  let rowId = 1;
+  return {
+    ...{ clock, path, ages, noteHealth, messages, state },
+    close: () => closers.close(),
+    /** The age of a row that comes now and is dated so long ago; undefined for one that is not old. */
+    async ageS(datedMsAgo: number): Promise<number | undefined> {
+      rowId += 1;
+      messages.add(arrival(rowId, { datedMs: clock.now() - datedMsAgo }));
+      publisher.publishPending();
+      await clock.advance(0);
+      return reader.take(10).entries.at(-1)?.ageS;
+    },
+  };
+}
+
+/** Passes time as a service that is awake does: with a timer every second. */
+const pass = (clock: FakeClock, ms: number): Promise<void> => clock.advance(ms);
+
+describe('a row that is older than its arrival', () => {
+  test('is as old as the time that chat.db was watched meanwhile', async () => {
+    const service = await start();
+    await pass(service.clock, HOUR_MS);
+    expect(await service.ageS(31 * MINUTE_MS)).toBe(31 * 60);
+    expect(await service.ageS(2 * HOUR_MS)).toBe(60 * 60);
+    expect(await service.ageS(59_000)).toBeUndefined();
+    expect(await service.ageS(-HOUR_MS)).toBeUndefined();
+  });
+
+  test('is not old when it came during a sleep of the Mac', async () => {
+    const service = await start();
+    await pass(service.clock, HOUR_MS);
+    service.clock.pause(8 * HOUR_MS);
+    await pass(service.clock, 10_000);
+    expect(await service.ageS(4 * HOUR_MS)).toBeUndefined();
+    // One that was written before that sleep should have come before it.
+    expect(await service.ageS(9 * HOUR_MS)).toBeGreaterThan(LATE_S);
+  });
+
+  test('is not made old by the seconds for which a sleeping Mac wakes', async () => {
+    const service = await start();
+    for (let wakes = 0; wakes < 60; wakes += 1) {
+      service.clock.pause(10 * MINUTE_MS);
+      await pass(service.clock, 45_000);
+    }
+    expect(await service.ageS(9 * HOUR_MS)).toBeUndefined();
+  });
+
+  test('is not old when it came during an outage of the service', async () => {
+    const first = await start();
+    await pass(first.clock, HOUR_MS);
+    await first.close();
+    first.clock.pause(8 * HOUR_MS);
+    const second = await start(first.clock, first.path);
+    expect(await second.ageS(4 * HOUR_MS)).toBeUndefined();
+    expect(await second.ageS(9 * HOUR_MS)).toBe(60 * 60);
+  });
+
+  test('is not old when it came while chat.db could not be read', async () => {
+    const service = await start();
+    service.noteHealth(false);
+    await pass(service.clock, 2 * HOUR_MS);
+    service.noteHealth(true);
+    expect(await service.ageS(HOUR_MS)).toBeUndefined();
+  });
+
+  test('is history when it was written before the first start of all', async () => {
+    const service = await start(undefined, undefined, true);
+    expect(await service.ageS(10 * HOUR_MS)).toBe(10 * 60 * 60);
+    expect(await service.ageS(5_000)).toBeUndefined();
+  });
+
+  test('is not made old by a clock that is set forward', async () => {
+    const service = await start();
+    await pass(service.clock, 10_000);
+    service.clock.step(HOUR_MS * 24 * 365);
+    expect(await service.ageS(HOUR_MS)).toBeUndefined();
+  });
+});
+
+test('a late row says so in its details, and keeps its age for those who read it later', async () => {
+  const service = await start();
+  await pass(service.clock, 2 * HOUR_MS);
+  expect(await service.ageS(HOUR_MS)).toBe(3600);
+  expect(await service.ageS(10 * MINUTE_MS)).toBe(600);
+  const late = arrival(2).event.data as Parameters<typeof service.ages.added>[0];
+  const details = {} as Parameters<typeof service.ages.added>[1];
+  expect(service.ages.added(late, details)).toEqual({ late: true });
+  expect(service.ages.added({ ...late, id: '3' }, details)).toEqual({});
+  const entries = service.ages.withAges(service.messages).entries(rowOffset(0), rowOffset(9), 10);
+  expect(entries.map(({ rowId, ageS }) => [rowId, ageS])).toEqual([
+    [1, undefined],
+    [2, 3600],
+    [3, 600],
+  ]);
+});
+
+describe('the ages in state.db', () => {
+  const DAY_MS = 24 * HOUR_MS;
+
+  test('are kept for 30 days, the newest 100,000', () => {
+    const database = openStateDatabase(join(folder, `state-${++files}.db`));
+    const store = rowAgeStore(database);
+    store.add(new Map([[1, 4000]]), 0);
+    store.add(new Map([[2, 4000]]), 29 * DAY_MS);
+    expect([store.of(1), store.of(2)]).toEqual([4000, 4000]);
+    store.add(new Map([[3, 4000]]), 30 * DAY_MS + 1);
+    expect([store.of(1), store.of(2)]).toEqual([undefined, 4000]);
+    store.add(new Map(Array.from({ length: 100_000 }, (_, place) => [place + 4, 4000])), 31 * DAY_MS);
+    expect([store.of(3), store.of(4), store.of(100_003)]).toEqual([undefined, 4000, 4000]);
+    database.close();
+  });
+
+  test('stay as at the first sighting, and go with a replaced chat.db', () => {
+    const path = join(folder, `state-${++files}.db`);
+    const database = openStateDatabase(path);
+    rowAgeStore(database).add(new Map([[7, 4000]]), 0);
+    rowAgeStore(database).add(new Map([[7, 90]]), 1);
+    expect(rowAgeStore(database).of(7)).toBe(4000);
+    cursorStore(database).restart({ offset: rowOffset(3), guid: 'G3', inode: '2' });
+    expect(rowAgeStore(database).of(7)).toBeUndefined();
+    database.close();
+    expect(openSqlite(path).prepare('SELECT count(*) FROM row_age').get()).toEqual([0]);
+  });
+});

@@ -167,7 +167,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['listConversations', '/conversations?limit=0&include=all'],
       ['getConversation', '/conversations/x?include=all'],
       ['listContacts', '/contacts?limit=0'],
-      ['listEvents', '/events?after=x&changes=1&include=all'],
+      ['listEvents', '/events?after=x&changes=1&include=all&max_age_s=59'],
       ['sendMessage', '/messages', { recipient: '' }],
       ['registerWebhook', '/webhooks', { url: 'example.net', events: ['all'] }],
       ['replayWebhook', '/webhooks/x/replay', { after: 'all' }],

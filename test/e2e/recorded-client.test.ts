@@ -55,6 +55,12 @@ const NAMED: readonly Named[] = [
     explains: /\b30\b.* \/ details \/ mirror: absent → true$/,
   },
   {
+    change: 'what came long after it was written is late',
+    upgrade: 'In `details`, a message that came more than 30 minutes after it was written has `late`.',
+    changelog: 'have `late: true` in their',
+    explains: / \/ message\.received 44 \/ data \/ details \/ late: absent → true$/,
+  },
+  {
     change: 'reactions of apps and polls have details',
     upgrade: 'Reaction events with `include=details` have `data.details.kind`',
     changelog: 'details their events say `details.kind`: `app`, `poll_vote` or `poll_update`',

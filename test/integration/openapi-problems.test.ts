@@ -53,8 +53,6 @@ const NOT_PROVOKED_HERE = [
   '502 mac_answer_too_large',
   '400 incomplete_body',
   '400 attachment_changed',
-  '403 sign_in_code_wrong',
-  '403 socket_required',
   '404 changes_disabled',
   '404 contacts_disabled',
   '404 search_disabled',

@@ -18,6 +18,8 @@ export function costOf(run: () => unknown, forMs = 20): number {
   }
 }
 
+/** Enough to suspect a step; what is suspected is measured for longer. */
+const FIRST_MS = 5;
 /** How often the cost of a run may grow when its text grows ten times; 10 is linear. */
 const MOST = 15;
 
@@ -28,7 +30,7 @@ const MOST = 15;
 export function steepStep(run: (units: number) => () => unknown, sizes: readonly number[]): string | undefined {
   let before: { readonly size: number; readonly ms: number } | undefined;
   for (const size of sizes) {
-    const ms = costOf(run(size));
+    const ms = costOf(run(size), FIRST_MS);
     if (before !== undefined) {
       let growth = ms / before.ms;
       for (let again = 0; again < 2 && growth > MOST; again += 1) {

@@ -19,7 +19,7 @@ import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
 import type { Destination } from './policy.ts';
-import { allowedDestination, assertStillAllowed, isHeld, isNewContact } from './rights.ts';
+import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -160,8 +160,17 @@ export class LimitedSender implements CallerSender {
   }
 
   #queue(request: SendRequest, { to }: Destination, idempotencyKey: string): Promise<SendResult> {
-    const check = (): void => assertStillAllowed(this.#parts, this.#key, to);
+    const check = (): void => {
+      assertStillAllowed(this.#parts, this.#key, to);
+      this.#assertStillDirect(to);
+    };
     return this.#parts.sender.send({ ...request, recipient: to, idempotencyKey, check });
+  }
+
+  /** Refuses what waited for its turn while the owner switched approval or dry run on: asked again, it is held. */
+  #assertStillDirect(to: string): void {
+    const { stored: key } = this.#key;
+    if (key.dry_run || sendRight(this.#parts.directory, this.#key, to) !== 'yes') throw problem('recipient_not_allowed');
   }
 
   /** What became of the same ask before. */

@@ -58,10 +58,16 @@ export function checkConfigText(
   folder: string,
   environment: Environment,
 ): ReturnType<typeof checkConfig> {
+  const size = Buffer.byteLength(text);
+  if (size > MAX_BYTES) return { mistakes: [tooLong(size)], warnings: [] };
   const parsed = parseToml(text);
   return 'syntaxError' in parsed
     ? { mistakes: [parsed.syntaxError], warnings: [] }
     : checkConfig(parsed.tables, folder, environment);
+}
+
+function tooLong(size: number): string {
+  return `This is ${size} bytes long; a configuration is at most ${MAX_BYTES}.`;
 }
 
 function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
@@ -69,7 +75,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     const { size, mode } = statSync(path);
     // Opening a pipe would wait for a writer.
     if (!statSync(path).isFile()) return { mistake: 'This is not a file.' };
-    if (size > MAX_BYTES) return { mistake: `This is ${size} bytes long; a configuration is at most ${MAX_BYTES}.` };
+    if (size > MAX_BYTES) return { mistake: tooLong(size) };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =
       (mode & 0o077) === 0 ? [] : [`Other users can read ${path} and the key in it. Run: chmod 600 ${path}`];

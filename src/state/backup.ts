@@ -25,7 +25,10 @@ export interface Backup {
 
 export interface RestoredState {
   readonly cursor: Cursor | undefined;
-  readonly webhooks: number;
+  /** Where each webhook posts to. */
+  readonly webhooks: readonly string[];
+  /** Limited keys that are not revoked. */
+  readonly keys: number;
 }
 
 /** Copies the state at one commit, also while a service writes to it, and adds the rest. `target` is an empty file. */
@@ -82,14 +85,17 @@ export function extractState(path: string, target: string): RestoredState {
   try {
     using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
     const restored = using(openStateDatabase(target), (state) => {
-      const webhooks = Number(state.prepare('SELECT count(*) FROM webhook').get()?.[0]);
+      const webhooks = state.prepare('SELECT url FROM webhook ORDER BY url').all().map(String);
+      const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
       // What was sent after the backup is not recorded in it.
       state.exec('DELETE FROM sent_since');
+      // `writeBackup` ended them; a file that something else made must not send at the first start either.
+      endHeldSends(state);
       // One file, which a rename can put in place.
       state.exec('PRAGMA journal_mode = DELETE');
-      return { cursor, webhooks };
+      return { cursor, webhooks, keys };
     });
     flush(target);
     return restored;
@@ -145,6 +151,9 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
         throw new Error('it is a database of something else');
       }
       assertUndamaged(backup);
+      // A view in place of a table could take very long to read.
+      const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
+      if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
       return use(backup);
     });
   } catch (error) {

@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readLogIdentity } from '../../chatdb/message-log.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../config/file.ts';
+import { SETTINGS } from '../../config/settings.ts';
 import type { Config } from '../../config.ts';
 import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
@@ -11,6 +12,9 @@ import { type Context, EXIT, folderOf } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 import { oneLine } from '../output/text.ts';
 import type { BackupOptions } from './backup.ts';
+
+/** Receivers of webhooks that are named. */
+const MAX_NAMED = 10;
 
 /** `postern restore FILE`: configuration and state as the backup has them. */
 export async function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
@@ -25,9 +29,10 @@ export async function restore(file: string, options: BackupOptions, context: Con
       const { config, state } = replace(path, text, folder, context);
       context.stdout(
         `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
-        `They have ${state.webhooks} ${state.webhooks === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
+        `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
-        'Now start Postern.',
+        ...decided(config, state, context).map(oneLine),
+        'Start Postern if the file is yours: whoever made it knows its key.',
       );
       return EXIT.ok;
     } finally {
@@ -81,6 +86,29 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
     if (isAppError(error)) return error;
     throw error;
   }
+}
+
+/**
+ * What the file decides beyond the defaults: a sentence each. Whoever made the file chose it, so the person reads it
+ * before the first start.
+ */
+function decided(
+  { server, backend, update }: Config,
+  { webhooks, keys }: RestoredState,
+  { environment }: Context,
+): readonly string[] {
+  const { host, osascriptPath } = SETTINGS;
+  const receivers = [...new Set(webhooks.map((url) => new URL(url).host))];
+  const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
+  return [
+    ...(receivers.length === 0 ? [] : [`Its webhooks post to ${named}.`]),
+    ...(keys === 0 ? [] : [`It has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: postern keys list`]),
+    ...(server.host === host.defaultValue() ? [] : [`It listens on ${server.host}.`]),
+    ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
+      ? []
+      : [`It sends with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
+    ...(update.url === '' ? [] : [`It asks ${new URL(update.url).host} for newer versions.`]),
+  ];
 }
 
 /** Where events will go on, as far as it can be told from here (decision C5). */

@@ -1,10 +1,12 @@
+import { mkdirSync } from 'node:fs';
 import { Launchd } from '../src/mac/launchd.ts';
 import { Agent } from './agent.ts';
 import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
 import { settleGrants } from './grants.ts';
-import { LABEL, layoutOf } from './layout.ts';
+import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { linkMenuPlugin } from './menu-plugin.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import type { InstallOptions } from './options.ts';
 import { stillMissing, walkThroughPermissions } from './permissions.ts';
 import { prepareRelease } from './release.ts';
@@ -21,7 +23,11 @@ export async function install(machine: Machine, options: InstallOptions): Promis
   const layout = layoutOf(machine.home);
   const launchd = new Launchd(machine.run, machine.clock, machine.uid, LABEL);
   await checkBeforehand(machine, layout, launchd, options);
+  mkdirSync(layout.support, { recursive: true, mode: 0o700 });
+  await oneAtATime(layout, () => installOne(machine, layout, launchd, options));
+}
 
+async function installOne(machine: Machine, layout: Layout, launchd: Launchd, options: InstallOptions): Promise<void> {
   const release = await prepareRelease(machine, layout, options);
   const agent = new Agent(release.config);
   try {

@@ -21,6 +21,8 @@ export interface Layout {
   /** Small script that runs `postern` with the private Node. */
   readonly command: string;
   readonly config: string;
+  /** Held by the one installer or uninstaller that works on all this. */
+  readonly lock: string;
   /** The cdhash of the bundle whose permissions macOS last knew; outlives the bundle. */
   readonly knownCdhash: string;
   readonly plist: string;
@@ -47,6 +49,7 @@ export function layoutOf(home: string): Layout {
     main: join(current, 'dist', 'main.js'),
     command: join(support, 'postern'),
     config: join(support, 'config.toml'),
+    lock: join(support, 'install-lock.db'),
     knownCdhash: join(support, 'bundle-cdhash'),
     plist: join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`),
     logs,

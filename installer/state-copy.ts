@@ -25,6 +25,9 @@ export function copyState(layout: Layout): Step {
     },
     undo() {
       if (kept === undefined) return;
+      const missing = kept.map((name) => join(copies, name)).find((path) => !existsSync(path));
+      if (missing !== undefined)
+        throw new Error(`${missing} is missing, so the state stays as the new version left it.`);
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
       // Moved, because a full disk must not keep them from coming back.
       for (const name of kept) renameSync(join(copies, name), join(layout.support, name));

@@ -7,6 +7,7 @@ import { resetPermissions, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { unlinkShellFiles } from './shell-files.ts';
 
 export interface UninstallOptions {
@@ -23,6 +24,10 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
     throw new AppError('not_a_mac', 'There is nothing to remove: Postern is installed on Macs only.');
   }
   const layout = layoutOf(machine.home);
+  await oneAtATime(layout, () => uninstallOne(machine, layout, { purge }));
+}
+
+async function uninstallOne(machine: Machine, layout: Layout, { purge }: UninstallOptions): Promise<void> {
   const left: string[] = [];
   left.push(...(await stopAgent(machine)));
   if ((await unlinkMenuPlugin(machine, layout)) > 0) machine.stdout('Removed the menu bar item.');
@@ -39,6 +44,7 @@ export async function uninstall(machine: Machine, { purge }: UninstallOptions): 
     layout.versions,
     layout.command,
     layout.caches,
+    layout.lock,
   ];
   const paths = [...code, ...(purge ? [layout.support, layout.logs] : [])];
   left.push(...paths.flatMap(remove));

@@ -1,0 +1,34 @@
+import { dirname } from 'node:path';
+import { AppError, errorCode, isAppError } from '../domain/errors.ts';
+import { claimPrivateFile } from './private-file.ts';
+import { openSqlite, type Sqlite } from './sqlite.ts';
+
+/** A process that is just ending is waited for this long. */
+const WAIT_MS = 1000;
+
+/**
+ * Takes a file as a lock for this process alone, and returns what lets go of it. The lock is SQLite's, so it ends with
+ * the process, however that ends. Throws the error that `taken` makes while another process has it, and AppError
+ * `internal` / `state_db_unusable` where the file cannot be used.
+ */
+export function lockFile(path: string, taken: (cause: unknown) => AppError): () => void {
+  let database: Sqlite | undefined;
+  try {
+    claimPrivateFile(path);
+    database = openSqlite(path, { busyTimeoutMs: WAIT_MS });
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    if (isAppError(error)) throw error;
+    throw errorCode(error) === 'SQLITE_BUSY' ? taken(error) : unusable(path, error);
+  }
+  const held = database;
+  return () => held.close();
+}
+
+function unusable(path: string, cause: unknown): AppError {
+  return new AppError('state_db_unusable', `${path} cannot be used: ${String(cause)}`, {
+    hint: `Postern must be able to write to ${dirname(path)}: look at who owns it and what is in it, and at the disk.`,
+    cause,
+  });
+}

@@ -14,6 +14,12 @@ import { commandFor, formatOf, HEAD_BYTES, RESULTS } from './formats.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
+/** A file that keeps a converter busy for so long and then fails is not tried again for a while, in any form. */
+const TOO_SLOW_MS = 10_000;
+const SET_ASIDE_MS = 10 * 60_000;
+const MAX_SET_ASIDE = 1000;
+/** A larger source is not copied: the cache keeps 500 MB. */
+const MAX_SOURCE_BYTES = 500_000_000;
 
 /** The files as they are. */
 export interface OriginalFiles extends AttachmentReader {
@@ -37,6 +43,8 @@ export class Conversions implements AttachmentReader {
   readonly #cache: MediaCache;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
+  /** Until when a version of a file is not tried again. */
+  readonly #setAside = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ConversionParts) {
@@ -96,8 +104,10 @@ export class Conversions implements AttachmentReader {
   }
 
   #convert(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
-    const { run, toolFolder, log } = this.#parts;
+    const { run, toolFolder, clock, log } = this.#parts;
     const converted = this.#cache.within(randomUUID(), async (folder) => {
+      if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
+      const startedMs = clock.monotonic();
       const source = await copied(file, form, folder);
       const target = join(folder, stored);
       const [tool, args] = commandFor(form, source, target);
@@ -110,6 +120,7 @@ export class Conversions implements AttachmentReader {
       const bytes = (await stat(target).catch(() => undefined))?.size ?? 0;
       if (code !== 0 || bytes === 0) {
         log.debug('an attachment was not converted', { tool, code, trouble });
+        if (clock.monotonic() - startedMs >= TOO_SLOW_MS) this.#putAside(file.version);
         throw problem('conversion_unavailable');
       }
       await chmod(target, 0o600);
@@ -118,11 +129,17 @@ export class Conversions implements AttachmentReader {
     // Also when it never came to reading it.
     return converted.finally(() => file.close().catch(() => {}));
   }
+
+  #putAside(version: string): void {
+    const [oldest] = this.#setAside.keys();
+    if (oldest !== undefined && this.#setAside.size >= MAX_SET_ASIDE) this.#setAside.delete(oldest);
+    this.#setAside.set(version, this.#parts.clock.monotonic() + SET_ASIDE_MS);
+  }
 }
 
 /** A copy of what was opened, under a name that says nothing. Refuses what the converter is not for. */
 async function copied(file: AttachmentFile, form: AttachmentForm, folder: string): Promise<string> {
-  if (file.bytes === 0) throw problem('conversion_unavailable');
+  if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
   const content = Readable.from(file.read(0, file.bytes - 1));
   try {
     const chunks = content[Symbol.asyncIterator]();

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { AttachmentState } from '../../src/domain/details.ts';
 import { isAppError } from '../../src/domain/errors.ts';
+import type { Clock } from '../../src/domain/ports/host.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
 import { Conversions } from '../../src/media/conversions.ts';
 import { formatOf } from '../../src/media/formats.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -18,7 +20,13 @@ const HEIC = Buffer.concat([Buffer.from('\0\0\0\x1cftypheic\0\0\0\0', 'latin1'),
 const CAF = Buffer.from('caff\0\x01\0\0desc');
 
 /** A converter that writes what it was given behind a word, and files in memory. */
-function setUp({ run, content = HEIC, state }: { run?: RunCommand; content?: Buffer; state?: AttachmentState } = {}) {
+function setUp({
+  run,
+  content = HEIC,
+  state,
+  bytes = content.length,
+  clock = systemClock,
+}: { run?: RunCommand; content?: Buffer; state?: AttachmentState; bytes?: number; clock?: Clock } = {}) {
   folders += 1;
   const cacheFolder = join(root, String(folders));
   const calls: { readonly tool: string; readonly args: readonly string[] }[] = [];
@@ -40,7 +48,7 @@ function setUp({ run, content = HEIC, state }: { run?: RunCommand; content?: Buf
         return {
           name: 'a "secret" name.heic',
           mimeType: 'image/heic',
-          bytes: content.length,
+          bytes,
           version: `v${rowId}`,
           read: async function* () {
             for (let at = 0; at < content.length; at += 50_000) yield content.subarray(at, at + 50_000);
@@ -54,7 +62,7 @@ function setUp({ run, content = HEIC, state }: { run?: RunCommand; content?: Buf
     cacheFolder,
     toolFolder: '/usr/bin',
     run: work,
-    clock: systemClock,
+    clock,
     log: collectingLog(),
   });
   const get = async (rowId = 1, form: Parameters<Conversions['open']>[2] = { as: 'jpeg', max: 480 }) => {
@@ -158,6 +166,33 @@ describe('a converted attachment', () => {
     const { get, cacheFolder, files } = setUp({ run: async () => result });
     expect(await codeOf(get())).toBe('501 conversion_unavailable');
     expect(readdirSync(cacheFolder)).toEqual([]);
+    expect(files.opened).toBe(files.closed);
+  });
+
+  test('is not tried again for 10 minutes, in any size, of a picture that stopped the converter', async () => {
+    const clock = new FakeClock();
+    const run: RunCommand = async () => {
+      await clock.advance(60_000);
+      return { code: null, stdout: '', stderr: '', trouble: 'time_limit' };
+    };
+    const { get, calls, files } = setUp({ run, clock });
+    const sizes = [100, 101, 102].map((max) => codeOf(get(1, { as: 'jpeg', max })));
+    expect(await Promise.all(sizes)).toEqual(Array(3).fill('501 conversion_unavailable'));
+    expect(await codeOf(get(1, { as: 'jpeg', max: 103 }))).toBe('501 conversion_unavailable');
+    expect(calls).toHaveLength(1);
+    await codeOf(get(2));
+    expect(calls).toHaveLength(2);
+    await clock.advance(600_000);
+    await codeOf(get(1));
+    expect(calls).toHaveLength(3);
+    expect(files.opened).toBe(files.closed);
+  });
+
+  test('is 501 for a film of more than 500 MB, which is not copied', async () => {
+    const film = Buffer.from('\0\0\0\x20ftypisom', 'latin1');
+    const { get, calls, files } = setUp({ content: film, bytes: 500_000_001 });
+    expect(await codeOf(get(1, { as: 'm4a' }))).toBe('501 conversion_unavailable');
+    expect(calls).toEqual([]);
     expect(files.opened).toBe(files.closed);
   });
 

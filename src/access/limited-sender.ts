@@ -170,7 +170,8 @@ export class LimitedSender implements CallerSender {
   /** Refuses what waited for its turn while the owner switched approval or dry run on: asked again, it is held. */
   #assertStillDirect(to: string): void {
     const { stored: key } = this.#key;
-    if (key.dry_run || sendRight(this.#parts.directory, this.#key, to) !== 'yes') throw problem('recipient_not_allowed');
+    if (key.dry_run || sendRight(this.#parts.directory, this.#key, to) !== 'yes')
+      throw problem('recipient_not_allowed');
   }
 
   /** What became of the same ask before. */

@@ -40,7 +40,9 @@ describe('a send that waits for its turn while the owner changes its key', () =>
   });
 
   test('goes out after a change that leaves it allowed', async () => {
-    expect(await secondSend(service.caller(), { approval: 'new', send: [ANA, BEN], caps: { per_minute: 30 } })).toBe('none');
+    expect(await secondSend(service.caller(), { approval: 'new', send: [ANA, BEN], caps: { per_minute: 30 } })).toBe(
+      'none',
+    );
     expect(service.texts()).toEqual(['first', 'second']);
   });
 });

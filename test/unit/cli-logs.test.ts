@@ -49,6 +49,16 @@ test('logs prints the last lines, for a person or as they are', async () => {
   expect(printed[0]).toBe(line('one').trim());
 });
 
+test('a line in the log that holds escape sequences does nothing to the terminal, whichever part holds them', async () => {
+  const hostile = `{"level":"info\\u001b[2J","time":"2026-11-22T10:59:00.000Z","msg":"\u009b2J\u202e"}`;
+  const { run, printed } = mac(`${hostile}\nno JSON \x1b[2J\n`);
+  await run({ lines: 2 });
+  await run({ lines: 2, json: true });
+  expect(printed).toHaveLength(4);
+  expect(printed.join('')).not.toMatch(/[\p{Cc}\u202e]/u);
+  expect(JSON.parse(printed[2] ?? '')).toEqual(JSON.parse(hostile));
+});
+
 test('logs -f goes on with whole lines, also after the file was emptied because it was large', async () => {
   const { run, printed, file, end } = mac(line('one'));
   const running = run({ follow: true, json: true });

@@ -5,6 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { type LogPosition, logEnd, logSince } from '../../runtime/log-tail.ts';
 import type { ClientContext } from '../context.ts';
 import { logLine } from '../output/log-line.ts';
+import { jsonLine } from '../output/text.ts';
 import { reportErrors } from '../this-machine.ts';
 
 export interface LogsOptions {
@@ -38,7 +39,7 @@ async function show(
   }
   const file = layoutOf(homeFolder).logFiles[errors ? 1 : 0];
   const print = async (found: readonly string[]): Promise<void> => {
-    for (const line of found) await context.writeLine(json ? line : logLine(line, context, clock.now()));
+    for (const line of found) await context.writeLine(json ? jsonLine(line) : logLine(line, context, clock.now()));
   };
   const end = logEnd(file, lines);
   if (end === undefined && !follow) {

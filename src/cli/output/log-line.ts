@@ -18,7 +18,7 @@ export function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: 
     ...(details === '' ? [] : [paint('dim', oneLine(details))]),
   ].join('  ');
   const when = typeof time === 'string' ? shownTime(time, nowMs) : '';
-  return `${paint('dim', when)} ${paint(STYLES[String(level)], String(level).toUpperCase().padEnd(5))} ${what}`;
+  return `${paint('dim', when)} ${paint(STYLES[String(level)], oneLine(String(level)).toUpperCase().padEnd(5))} ${what}`;
 }
 
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {

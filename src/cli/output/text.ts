@@ -41,8 +41,16 @@ export function oneLine(text: string): string {
 
 /** JSON that a terminal takes for nothing else: JSON itself allows some controls as they are. */
 export function json(value: unknown, indent?: number): string {
-  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
+}
+
+/** A line that should be JSON, its controls escaped: as JSON it means what it meant, and to a terminal nothing else. */
+export function jsonLine(line: string): string {
+  return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** How many columns of a terminal the text takes. */

@@ -26,7 +26,13 @@ function setUp({
   state,
   bytes = content.length,
   clock = systemClock,
-}: { run?: RunCommand; content?: Buffer; state?: AttachmentState; bytes?: number; clock?: Clock } = {}) {
+}: {
+  run?: RunCommand;
+  content?: Buffer;
+  state?: AttachmentState;
+  bytes?: number;
+  clock?: Clock;
+} = {}) {
   folders += 1;
   const cacheFolder = join(root, String(folders));
   const calls: { readonly tool: string; readonly args: readonly string[] }[] = [];

@@ -6,7 +6,9 @@ import { portListeners } from '../src/mac/port-listeners.ts';
 import { type Machine, pause } from './machine.ts';
 
 /** What the installer needs of the configuration. */
-export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'>;
+export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'> & {
+  readonly backend: Pick<Config['backend'], 'associatedRows'>;
+};
 
 const HEALTH_LIMIT_MS = 40_000;
 const HEALTH_POLL_MS = 1_000;

@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
+import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
+import { appMessages } from '../src/domain/app-messages.ts';
 import { Launchd } from '../src/mac/launchd.ts';
-import { Agent } from './agent.ts';
+import { Agent, type AgentConfig } from './agent.ts';
 import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
 import { settleGrants } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
@@ -48,5 +50,16 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   if (reason !== undefined) machine.stdout(`The agent was not asked for its permissions. ${reason}`);
   machine.stdout(missing.length === 0 ? `Postern is running at ${agent.place}` : stillMissing(missing));
   machine.stdout(`Configuration and key: ${layout.config}`);
+  if (client !== undefined) await mentionApps(machine, client, release.config, layout.config);
   machine.stdout(`To check it at any time: "${layout.command}" doctor`);
+}
+
+/** Says how to show messages of apps, where chat.db holds some. An agent that cannot tell is not asked again. */
+async function mentionApps(machine: Machine, client: PosternClient, config: AgentConfig, file: string): Promise<void> {
+  const seen = await client.diagnostics({ seconds: 0 }).catch((error: unknown) => {
+    if (isPosternError(error)) return undefined;
+    throw error;
+  });
+  const apps = seen && appMessages(seen, config.backend.associatedRows, file);
+  if (apps !== undefined) machine.stdout(apps.join(' '));
 }

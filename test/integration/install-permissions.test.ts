@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
+import { examples } from '../../src/wire/examples.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
+
+/** Two turns of a game among the newest rows. */
+const SHAPES = { ...examples.diagnostics.data_shapes, associated_types: { 0: 40, 2: 2 } };
 
 const macs: StandInMac[] = [];
 async function newMac(): Promise<StandInMac> {
@@ -30,6 +34,21 @@ describe('the permissions', () => {
     mac.behave({ permissions: { full_disk_access: 'granted', automation: 'granted' } });
     await done;
     expect(mac.said).toEqual(expect.arrayContaining(['✓ Full Disk Access', '✓ Automation of Messages']));
+  });
+
+  test.each([
+    ['', 1],
+    ['[backend]\nassociated_rows = "by_kind"\n', 0],
+  ])('messages of apps in chat.db are mentioned once, unless config.toml shows them: %j', async (settings, times) => {
+    const mac = await newMac();
+    const permissions = { full_disk_access: 'granted', automation: 'granted' } as const;
+    mac.behave({ permissions, diagnostics: { ...examples.diagnostics, data_shapes: SHAPES } });
+    mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
+    const toml = `[server]\nport = ${mac.port}\n[auth]\napi_key = "cardboard"\n${settings}`;
+    writeFileSync(mac.layout.config, toml, { mode: 0o600 });
+    await install(mac.machine(), mac.options());
+    const line = `To show them as messages: associated_rows = "by_kind" under [backend] in ${mac.layout.config}, then restart.`;
+    expect(mac.said.filter((said) => said.endsWith(line))).toHaveLength(times);
   });
 
   test('it gives up after a while, which is no failure', async () => {

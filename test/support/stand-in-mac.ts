@@ -9,6 +9,7 @@ import { type Layout, layoutOf } from '../../installer/layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { InstallOptions, Settings } from '../../installer/options.ts';
 import { SHARED_FILES } from '../../installer/shell-files.ts';
+import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { PermissionReason } from '../../src/domain/ports/permissions.ts';
 import { type CommandResult, commandRunner, type RunCommand } from '../../src/runtime/command.ts';
@@ -34,6 +35,8 @@ export interface GatewayBehaviour {
   readonly broken?: readonly string[];
   /** Versions that change state.db at their start, so that older ones could not read it. */
   readonly migrates?: readonly string[];
+  /** What the agent finds out about chat.db; 404 unless given. */
+  readonly diagnostics?: Partial<Diagnostics>;
   /** So many permission checks are answered 429. */
   readonly busyChecks?: number;
 }
@@ -303,6 +306,7 @@ function readSettings(configDir: string, port: number): Settings {
       dir: configDir,
       server: { ...server, rateLimitPerMinute: 60, allowedHosts: [], allowedOrigins: [] },
       auth: { apiKey: 'cardboard' },
+      backend: { associatedRows: text.includes('associated_rows = "by_kind"') ? 'by_kind' : 'reactions' },
     },
     warnings,
   };

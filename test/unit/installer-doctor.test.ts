@@ -60,7 +60,7 @@ const report: StatusReport = {
 function serve(
   mac: StandInMac,
   status: StatusReport,
-  { isBusy = false, accounts = [] as Diagnostics['accounts'] } = {},
+  { isBusy = false, accounts = [] as Diagnostics['accounts'], shapes = null as Diagnostics['data_shapes'] } = {},
 ): Promise<string[]> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -68,6 +68,7 @@ function serve(
     if (isBusy) return void response.writeHead(429, { 'retry-after': '9' }).end();
     const bodies: Readonly<Record<string, unknown>> = {
       '/api/v1/health': { status: 'ok', backend: status.backend },
+      '/api/v1/diagnostics?seconds=0': { ...examples.diagnostics, data_shapes: shapes },
       '/api/v1/diagnostics?seconds=0&ask=messages': { ...examples.diagnostics, accounts },
     };
     response.writeHead(200).end(JSON.stringify(bodies[request.url ?? ''] ?? status));
@@ -101,12 +102,12 @@ describe('doctor', () => {
     const mac = await newMac();
     const asked = await serve(mac, report);
     const quiet = await examined(mac);
-    expect(asked).toEqual(['GET /api/v1/health', 'GET /api/v1/status']);
+    expect(asked).toEqual(['GET /api/v1/health', 'GET /api/v1/status', 'POST /api/v1/diagnostics?seconds=0']);
     expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
     expect(quiet.of('automation')).toMatchObject({ state: 'problem' });
     expect(quiet.of('full_disk_access')?.sentence).toContain(mac.layout.executable);
     await examined(mac, true);
-    expect(asked.at(-1)).toBe('POST /api/v1/permissions/check');
+    expect(asked.slice(-2)).toEqual(['POST /api/v1/permissions/check', 'POST /api/v1/diagnostics?seconds=0']);
     expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
   });
 
@@ -125,6 +126,23 @@ describe('doctor', () => {
       expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
     },
   );
+
+  test.each([
+    ['', { 0: 40, 2: 3, 3: 1, 2000: 9 }, '4 of the newest rows are messages of apps'],
+    ['', { 0: 40, 3: 1 }, 'One of the newest rows is a message of apps'],
+    ['', { 0: 40, 2000: 9 }, undefined],
+    ['[backend]\nassociated_rows = "by_kind"\n', { 0: 40, 2: 3 }, undefined],
+  ])('with config.toml %j and rows %j it says of messages of apps: %j', async (settings, types, said) => {
+    const mac = await newMac();
+    appendFileSync(mac.layout.config, settings);
+    const shapes = { ...examples.diagnostics.data_shapes, associated_types: types };
+    await serve(mac, report, { shapes });
+    const found = (await examined(mac)).of('app_messages');
+    expect(found?.sentence).toEqual(said && expect.stringContaining(said));
+    expect(found?.what_to_do).toEqual(
+      said && expect.stringMatching(/associated_rows = "by_kind" under \[backend\] in .*config\.toml, then restart\.$/),
+    );
+  });
 
   test('prints nothing that commands the terminal, whatever program answers', async () => {
     const mac = await newMac();

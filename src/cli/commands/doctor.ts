@@ -73,6 +73,8 @@ export async function examine(options: DoctorOptions, context: Context, machine:
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
     start: startOf(options, machine),
     prompt,
+    associatedRows: backend.associatedRows,
+    configFile: join(folder, 'config.toml'),
     pauseMs: (ms) => pause(machine.clock, ms),
     ...(fleet !== undefined && { fleetServers: fleet.servers }),
   });

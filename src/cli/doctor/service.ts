@@ -1,4 +1,7 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
+import { appMessages } from '../../domain/app-messages.ts';
+import type { AssociatedRows } from '../../domain/associated-rows.ts';
+import type { Diagnostics } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
@@ -64,6 +67,8 @@ export async function askService(
     prompt,
     pauseMs,
     fleetServers = [],
+    associatedRows,
+    configFile,
   }: {
     /** What the findings name. */
     readonly place: string;
@@ -72,6 +77,9 @@ export async function askService(
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
     readonly fleetServers?: readonly string[];
+    /** How rows that name another message are shown, and the file that says so. */
+    readonly associatedRows: AssociatedRows;
+    readonly configFile: string;
   },
 ): Promise<Asked> {
   const health = await answered(client.health());
@@ -116,15 +124,17 @@ export async function askService(
   }
   findings.push(...reports.map((report) => permission(report, program, prompt)));
   const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
-  if (prompt && isAllowed) findings.push(await account(client));
+  const seen = await answered(client.diagnostics({ seconds: 0, ...(prompt && isAllowed && { ask: 'messages' }) }));
+  if (prompt && isAllowed) findings.push(account(seen));
+  const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
+  if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
   const mac = isPosternError(status) ? undefined : status.fleet?.mac;
   return { findings, isUp: true, isConnected: connected, mac };
 }
 
 /** The service asks Messages: this terminal would need a permission of its own, and macOS would ask for it. */
-async function account(client: PosternClient): Promise<Finding> {
+function account(found: Diagnostics | PosternError): Finding {
   const name = 'messages_account';
-  const found = await answered(client.diagnostics({ seconds: 0, ask: 'messages' }));
   const accounts = isPosternError(found) ? undefined : found.accounts;
   if (accounts === undefined || 'error' in accounts)
     return finding('unknown', name, 'Messages did not say whether it is signed in.', null);

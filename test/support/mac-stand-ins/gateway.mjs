@@ -62,6 +62,8 @@ const receive = (request, response) => {
     });
     return answer(200, { permissions });
   }
+  if (request.url === '/api/v1/diagnostics?seconds=0' && now.diagnostics !== undefined)
+    return answer(200, now.diagnostics);
   return answer(404, {});
 };
 const socketPath = join(dirname(config), 'postern.sock');

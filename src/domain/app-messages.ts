@@ -1,0 +1,23 @@
+import type { AssociatedRows } from './associated-rows.ts';
+import type { Diagnostics } from './diagnostics.ts';
+
+/** Types of rows that messages of apps have (U5). */
+const APP_TYPES = ['2', '3'] as const;
+
+/**
+ * Returns two sentences, what chat.db holds and how to show it, where messages of apps are shown as reactions; undefined
+ * where there are none among the newest rows, or the owner has decided to show them.
+ */
+export function appMessages(
+  { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,
+  shown: AssociatedRows,
+  configFile: string,
+): readonly [found: string, toShow: string] | undefined {
+  const count = APP_TYPES.reduce((sum, type) => sum + (shapes?.associated_types?.[type] ?? 0), 0);
+  if (shown === 'by_kind' || count === 0) return undefined;
+  const rows = count === 1 ? 'One of the newest rows is a message' : `${count} of the newest rows are messages`;
+  return [
+    `${rows} of apps (games, Check In, Apple Cash), shown as reactions.`,
+    `To show them as messages: associated_rows = "by_kind" under [backend] in ${configFile}, then restart.`,
+  ];
+}

@@ -10,9 +10,9 @@ const RETRY_S = 5;
 /** The room of one answer. */
 export interface Reservation {
   /** Replaces what was reserved by the size of the answer. */
-  resize(bytes: number): void;
+  readonly resize: (bytes: number) => void;
   /** May be called more than once. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** Bounds the memory of answers that clients do not read. */

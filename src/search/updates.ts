@@ -26,7 +26,7 @@ export interface UpdatesParts {
   readonly pace: Pace;
   readonly lock: WriteLock;
   /** `IndexWriter.put`, while nothing else writes. */
-  putLong(row: number): Promise<boolean>;
+  readonly putLong: (row: number) => Promise<boolean>;
   /** The log of events was started over: chat.db is another one. */
   onReplaced(): Offset;
   /** The walk is to begin again. */

@@ -38,8 +38,6 @@ export interface Entrance {
 }
 
 export const ANY = 256 * 1024;
-/** Longer texts of the Address Book are not read. */
-const PERSON = 400;
 /** A request line and its headers. */
 export const HEADER = 15 * 1024;
 const ENVIRONMENT = { env: {}, platform: 'darwin', home: '/Users/ada' } as const;
@@ -158,10 +156,7 @@ export function functions(): readonly Entrance[] {
 
 function takePerson(text: string): Promise<unknown> {
   const book = new ContactBook('1');
-  book.add({ key: 1, first: text, last: text, nickname: text, organization: text } as never, [
-    text,
-    text.slice(0, 300),
-  ]);
+  book.add({ key: 1, first: text, last: text, nickname: text, organization: text }, [text, text.slice(0, 300)]);
   return searchContacts(book.contacts, text.slice(0, 1000), 10);
 }
 
@@ -189,7 +184,7 @@ export function rows(): readonly Entrance[] {
   const reader = new ChatReader(connection);
   const details = includeSet(['details']);
   const read = async (columns: Readonly<Record<string, unknown>>): Promise<void> => {
-    const row = fixture.message({ chat, handle_id: 1, ...columns } as never);
+    const row = fixture.message({ chat, handle_id: 1, ...columns });
     const message = reader.message(String(row));
     if (message !== undefined && details.has('details')) reader.details(message);
     fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${row}`);

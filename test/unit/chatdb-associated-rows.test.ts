@@ -97,7 +97,7 @@ describe('by kind, messages of apps are messages everywhere', () => {
     const { items } = await reader.listMessages(ALL);
     expect(items.map(({ guid }) => guid)).toEqual(['hello', 'turn', 'cash', 'poll', 'own_poll']);
     expect(items.map(({ body }) => body).slice(1, 3)).toEqual(['Your turn', '$ 5']);
-    expect(await reader.message(String(rows.get('turn')))).toMatchObject({ body: 'Your turn' });
+    expect(reader.message(String(rows.get('turn')))).toMatchObject({ body: 'Your turn' });
     const conversations = await reader.listConversations({ limit: 10, offset: 0, ...DETAILS });
     expect(conversations.items[0]?.details).toMatchObject({
       unread_count: 5,

@@ -181,7 +181,9 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
     expect(entries.map(({ rowId }) => rowId)).toEqual(rows.map(([rowId]) => rowId));
     for (const [at, [rowId, isOwn]] of rows.entries()) {
       if (unknowable.has(Number(rowId))) continue;
-      expect(`${rowId} ${entries[at]?.event.type}`).toBe(`${rowId} message.${isOwn === 1 ? 'sent' : 'received'}`);
+      expect(`${String(rowId)} ${entries[at]?.event.type}`).toBe(
+        `${String(rowId)} message.${isOwn === 1 ? 'sent' : 'received'}`,
+      );
     }
     const withoutChat = entries.filter(({ event }) => 'body' in event.data && event.data.conversation_id === '');
     expect(withoutChat.filter(({ rowId }) => !joinedLate.has(rowId))).toEqual([]);

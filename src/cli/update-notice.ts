@@ -51,8 +51,8 @@ export async function checkUpdate(options: PlaceOptions, context: Context): Prom
   if (source === '') return EXIT.ok;
   try {
     const answer = await fetch(source, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
-    const text = await answer.text();
-    if (!answer.ok || text.length > MAX_CHARACTERS) return EXIT.unavailable;
+    const text = answer.ok ? await shortText(answer) : undefined;
+    if (text === undefined) return EXIT.unavailable;
     const { version, url } = JSON.parse(text) as { readonly version?: unknown; readonly url?: unknown };
     if (typeof version !== 'string' || !VERSION.test(version) || !isWebAddress(url)) return EXIT.unavailable;
     keep({ ...knownOf(source, context), version: version.replace(/^v/, ''), url: oneLine(url) }, context);
@@ -60,6 +60,17 @@ export async function checkUpdate(options: PlaceOptions, context: Context): Prom
   } catch {
     return EXIT.unavailable;
   }
+}
+
+/** Returns undefined for more than `MAX_CHARACTERS`, and reads no further: an answer may have no end. */
+async function shortText({ body }: Response): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > MAX_CHARACTERS) return undefined;
+  }
+  return text + decoder.decode();
 }
 
 function sourceOf(options: PlaceOptions, context: Context): string {

@@ -39,7 +39,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
   return {
     ages: new RowAges({ store, running, log }),
     /** Rows that came while chat.db could not be read are not late. */
-    noteHealth(isConnected: boolean): void {
+    noteHealth: (isConnected: boolean): void => {
       if (isConnected) running.begin();
       else running.end();
       save();

@@ -100,7 +100,7 @@ describe('history that iCloud fills in', () => {
     const row = rowOf(await mac.command({ do: 'receive', from: ANA, text: 'live' }));
     await eventually(() => expect(rowsOf(socket.events)).toEqual([young, row]));
     expect((answer as { readonly newest: number }).newest).toBe(row - 1);
-    socket.close();
+    await socket.close();
   });
 
   test('is skipped by a webhook with max_age_s, whose position moves over it', async () => {

@@ -265,7 +265,7 @@ interface Varying {
 /** The answers without what differs from run to run: folders, ports, guids, ids of webhooks, instants of the run. */
 function plain(answers: Answers, { startMs, database, folders, url }: Varying): Answers {
   const guids = database.sqlite.prepare('SELECT guid, ROWID FROM message').all();
-  const names = new Map(guids.map(([guid, row]) => [String(guid), `guid of ${row}`]));
+  const names = new Map(guids.map(([guid, row]) => [String(guid), `guid of ${String(row)}`]));
   const walk = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(walk);
     if (typeof value === 'object' && value !== null) {

@@ -38,6 +38,9 @@ describe('while chat.db is watched', () => {
       {
         row_id: row,
         is_from_me: true,
+        flipped: false,
+        had_handle: false,
+        age_s: expect.any(Number),
         seen_ms: expect.any(Number),
         join_delay_ms: expect.any(Number),
         columns: expect.arrayContaining(['guid', 'text', 'date', 'error', 'is_from_me', 'destination_caller_id']),

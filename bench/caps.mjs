@@ -1,4 +1,4 @@
-// What it costs to check the caps of a limited key when the audit log is full, with and without the index for it.
+// Measures the check of the caps of a limited key when the audit log is full, with and without its index.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

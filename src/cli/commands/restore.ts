@@ -32,7 +32,7 @@ export async function restore(file: string, options: BackupOptions, context: Con
         `They have ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
         ...decided(config, state, context).map(oneLine),
-        'Start Postern if the file is yours: whoever made it knows its key.',
+        'Start Postern only if you made the file: the person who made it knows its key.',
       );
       return EXIT.ok;
     } finally {
@@ -89,8 +89,8 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * What the file decides beyond the defaults: a sentence each. Whoever made the file chose it, so the person reads it
- * before the first start.
+ * Returns a sentence for each thing that the file decides beyond the defaults. The person reads them before the first
+ * start, because somebody else may have made the file.
  */
 function decided(
   { server, backend, update }: Config,

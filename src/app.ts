@@ -3,11 +3,11 @@ import { LazyAccess } from './access/lazy-access.ts';
 import { openEventLog } from './app/event-log.ts';
 import type { Host } from './app/host.ts';
 import { openChatDb, openContacts } from './app/inputs.ts';
+import { openSearchIndex } from './app/search.ts';
 import { attachmentRulesOf, openSender } from './app/sender.ts';
 import { listenOnSocket } from './app/socket.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
-import { ChatIndexSource } from './chatdb/index-source.ts';
 import { ChatDbNames } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader } from './chatdb/reader.ts';
@@ -20,7 +20,6 @@ import type { IncludeSet } from './domain/include.ts';
 import { rowOffset } from './domain/offset.ts';
 import type { FleetAgent } from './fleet/agent/agent.ts';
 import { HttpServer } from './http/server.ts';
-import { excludeFromBackups } from './mac/backup-exclusion.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { MacPermissions } from './mac/permissions.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
@@ -32,7 +31,6 @@ import { localTimeZone } from './runtime/clock.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { Counters } from './runtime/counters.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
-import { openSearch } from './search/open.ts';
 import { UPLOADS } from './sender/attachments.ts';
 import { OriginReader } from './sender/origins.ts';
 import type { Sender } from './sender/sender.ts';
@@ -147,25 +145,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
     const streams = new HttpStreams({ feed, clock, log, json, ready });
 
-    const search = await openSearch(config.search.isEnabled, {
-      path: join(config.dir, 'search.db'),
-      associatedRows: config.backend.associatedRows,
-      source: new ChatIndexSource(connection, thread),
-      thread: thread && {
-        find: (...args) => thread.call('find', ...args),
-        writer: {
-          add: (...args) => thread.call('add', ...args),
-          put: (...args) => thread.call('put', ...args),
-          advance: (...args) => thread.call('advance', ...args),
-          merge: (...args) => thread.call('merge', ...args),
-        },
-      },
-      feed,
-      messages: chatLog,
-      onOpened: host.platform === 'darwin' ? (path) => void excludeFromBackups(host.run, path) : undefined,
-      clock,
-      log,
-    });
+    const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
     closers.add('search', () => search.close());
     const clockWatch = new ClockWatch(clock, log);
     closers.add('clock', () => clockWatch.close());

@@ -109,6 +109,9 @@ export class Messages {
       case 'vote':
       case 'link':
       case 'write_to_self':
+      case 'schedule':
+      case 'group':
+      case 'rename_group':
         return changeRow(database, command, nowMs);
       case 'read':
         database.update('message', command.row, { is_read: 1, date_read: appleDate(nowMs) });
@@ -120,27 +123,6 @@ export class Messages {
         if (command.recoverable === true) database.deleteToRecoverable(command.row, nowMs);
         else database.deleteMessage(command.row);
         return {};
-      case 'schedule': {
-        const row = database.joinedMessage(database.directChat(command.to), {
-          text: command.text,
-          dateMs: nowMs + command.inMs,
-          columns: { schedule_type: 2, schedule_state: 2, is_finished: 0 },
-        });
-        return { row };
-      }
-      case 'group': {
-        const guid = database.chatGuid(command.identifier, '+');
-        const chat =
-          database.findChat(guid) ?? database.chat(guid, command.participants, { display_name: command.name ?? '' });
-        return { chat, guid };
-      }
-      case 'rename_group': {
-        const chat = database.findChat(command.chat);
-        if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
-        database.update('chat', chat, { display_name: command.name });
-        const columns = { item_type: 2, group_title: command.name, attributedBody: null, text: null };
-        return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
-      }
       case 'wake':
       case 'backfill':
       case 'burst':

@@ -9,10 +9,24 @@ const POLLS = `${APP}:com.apple.messages.Polls`;
 /** The text of a balloon: one placeholder. */
 const BALLOON_TEXT = '\uFFFC';
 
-/** What changes rows that are there, or writes those of apps, polls and links. */
+/** Commands that change rows, or write those of apps, polls, links, groups and scheduled messages. */
 export type RowCommand = Extract<
   Command,
-  { do: 'react' | 'edit' | 'unsend' | 'app' | 'poll' | 'add_option' | 'vote' | 'link' | 'write_to_self' }
+  {
+    do:
+      | 'react'
+      | 'edit'
+      | 'unsend'
+      | 'app'
+      | 'poll'
+      | 'add_option'
+      | 'vote'
+      | 'link'
+      | 'write_to_self'
+      | 'schedule'
+      | 'group'
+      | 'rename_group';
+  }
 >;
 
 /** Does what a command says, as Messages was seen to write it. */
@@ -59,6 +73,27 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       const chat = database.directChat(command.from);
       const row = database.joinedMessage(chat, { text: command.text, from: command.from, dateMs: nowMs });
       return { row, balloon: linkBalloon(database, { chat, row, from: command.from, url: command.url }, nowMs) };
+    }
+    case 'schedule': {
+      const row = database.joinedMessage(database.directChat(command.to), {
+        text: command.text,
+        dateMs: nowMs + command.inMs,
+        columns: { schedule_type: 2, schedule_state: 2, is_finished: 0 },
+      });
+      return { row };
+    }
+    case 'group': {
+      const guid = database.chatGuid(command.identifier, '+');
+      const chat =
+        database.findChat(guid) ?? database.chat(guid, command.participants, { display_name: command.name ?? '' });
+      return { chat, guid };
+    }
+    case 'rename_group': {
+      const chat = database.findChat(command.chat);
+      if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+      database.update('chat', chat, { display_name: command.name });
+      const columns = { item_type: 2, group_title: command.name, attributedBody: null, text: null };
+      return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
     }
     default: {
       // Seen on macOS 26 some five minutes apart, the incoming copy first (KiroCrew #5255).

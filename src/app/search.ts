@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { Connection } from '../chatdb/connection.ts';
+import { ChatIndexSource } from '../chatdb/index-source.ts';
+import type { ChatLog } from '../chatdb/message-log.ts';
+import type { Config } from '../config.ts';
+import type { EventFeed } from '../domain/ports/feed.ts';
+import { excludeFromBackups } from '../mac/backup-exclusion.ts';
+import type { ThreadMethods } from '../reader-worker.ts';
+import type { ReaderThread } from '../runtime/reader-thread.ts';
+import { openSearch, type RunningSearch } from '../search/open.ts';
+import type { Host } from './host.ts';
+
+interface SearchInputs {
+  readonly config: Config;
+  readonly host: Host;
+  readonly connection: Connection;
+  readonly thread: ReaderThread<ThreadMethods> | undefined;
+  readonly feed: EventFeed;
+  readonly messages: ChatLog;
+}
+
+/** Opens search, which writes its index in the reader thread where there is one. */
+export function openSearchIndex({
+  config,
+  host,
+  connection,
+  thread,
+  feed,
+  messages,
+}: SearchInputs): Promise<RunningSearch> {
+  const { clock, log } = host;
+  return openSearch(config.search.isEnabled, {
+    path: join(config.dir, 'search.db'),
+    associatedRows: config.backend.associatedRows,
+    source: new ChatIndexSource(connection, thread),
+    thread: thread && {
+      find: (...args) => thread.call('find', ...args),
+      writer: {
+        add: (...args) => thread.call('add', ...args),
+        put: (...args) => thread.call('put', ...args),
+        advance: (...args) => thread.call('advance', ...args),
+        merge: (...args) => thread.call('merge', ...args),
+      },
+    },
+    feed,
+    messages,
+    onOpened: host.platform === 'darwin' ? (path) => void excludeFromBackups(host.run, path) : undefined,
+    clock,
+    log,
+  });
+}

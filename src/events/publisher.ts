@@ -144,9 +144,11 @@ export class Publisher {
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
+      // Before the rows are read: what they lack may come during a stop in between.
+      const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
-      const settled = this.#aged(this.#settled(pending));
+      const settled = this.#aged(this.#settled(pending, askedAtMs));
       const newest = settled.at(-1);
       if (newest === undefined) {
         if (!this.#isStored) this.#store(cursor);
@@ -256,18 +258,17 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** The rows at the front that need not wait any longer; schedules the next run for the first one that must. */
-  #settled(pending: readonly PendingRow[]): readonly PendingRow[] {
+  /** The rows whose wait ended before they were read, at `askedAtMs`; schedules the next run for the first of the others. */
+  #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
-    const nowMs = clock.monotonic();
     this.#cancelWake?.();
     const newest = pending.at(-1);
     if (newest !== undefined) this.#noteSighting(newest.rowId);
     for (const [index, row] of pending.entries()) {
-      const seenAtMs = this.#sightingOf(row.rowId)?.atMs ?? nowMs;
+      const seenAtMs = this.#sightingOf(row.rowId)?.atMs ?? askedAtMs;
       const endsAtMs = waitEndsAt(row, seenAtMs, isAwaited);
-      if (endsAtMs > nowMs) {
-        this.#cancelWake = clock.after(endsAtMs - nowMs, () => this.publishPending());
+      if (endsAtMs > Math.max(askedAtMs, seenAtMs)) {
+        this.#cancelWake = clock.after(Math.max(0, endsAtMs - clock.monotonic()), () => this.publishPending());
         return pending.slice(0, index);
       }
     }

@@ -77,7 +77,7 @@ export class Connection {
     return open.snapshot.value;
   }
 
-  /** Reads from the database as it is now. Throws AppError `unavailable` while it cannot be read (decision C6). */
+  /** Reads from the database as it is now. Throws `chat_db_unavailable` while it cannot be read (decision C6). */
   read<Result>(use: (snapshot: Snapshot) => Result): Result {
     if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;

@@ -153,7 +153,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_recoverable_message_join: ['chat_id', 'message_id'],
 };
 
-/** Throws AppError `unavailable` when something is missing that nothing works without. */
+/** Reads which tables and columns there are. Throws `chat_db_unavailable` where one is missing that nothing works without. */
 export function readSchemaInfo(sqlite: Sqlite, associatedRows: AssociatedRows = 'reactions'): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];

@@ -159,7 +159,7 @@ export function cursorAt({ date, rowId }: Keyset): string {
   return `${date}.${rowId}`;
 }
 
-/** The list behind a cursor. Throws AppError `invalid` for what `cursorOf` never gave. */
+/** Returns the list behind a cursor. Throws `invalid_cursor` for a text that `cursorAt` did not make. */
 export function behindCursor(list: List, cursor: string): List {
   const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
   if (date === '') throw problem('invalid_cursor');

@@ -7,9 +7,9 @@ import { openSqlite, type Sqlite } from './sqlite.ts';
 const WAIT_MS = 1000;
 
 /**
- * Takes a file as a lock for this process alone, and returns what lets go of it. The lock is SQLite's, so it ends with
- * the process, however that ends. Throws the error that `taken` makes while another process has it, and AppError
- * `internal` / `state_db_unusable` where the file cannot be used.
+ * Locks a file for this process alone, and returns the function that unlocks it. The lock is SQLite's, so it ends with
+ * the process, however that ends. Throws the error that `taken` makes while another process has it, and throws
+ * `state_db_unusable` where the file cannot be used.
  */
 export function lockFile(path: string, taken: (cause: unknown) => AppError): () => void {
   let database: Sqlite | undefined;

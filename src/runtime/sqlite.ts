@@ -42,14 +42,14 @@ const loaded = await load();
 export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? loaded.library : undefined;
 
 /**
- * Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`, or AppError
- * `unavailable` / `sqlite_missing` where no implementation can be loaded.
+ * Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. Throws
+ * `sqlite_missing` where no implementation can be loaded.
  */
 export function openSqlite(path: string, { readonly = false, busyTimeoutMs = 1000 }: OpenOptions = {}): Sqlite {
   return wrap(implementation()(path, { readonly, busyTimeoutMs }));
 }
 
-/** Throws AppError `unavailable` / `sqlite_missing` where no implementation can be loaded. */
+/** Throws `sqlite_missing` where no implementation can be loaded. */
 export function assertSqlite(): void {
   implementation();
 }

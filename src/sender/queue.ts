@@ -17,7 +17,7 @@ export class SerialQueue {
   #isClosed = false;
   #whenIdle: (() => void)[] = [];
 
-  /** Rejects at once with `unavailable` when too many wait or the queue is closed; then nothing was started. */
+  /** Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; then nothing was started. */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(shuttingDown());
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(full());

@@ -3,9 +3,8 @@ import { AppError } from '../domain/errors.ts';
 import { lockFile } from '../runtime/file-lock.ts';
 
 /**
- * Takes a configuration folder for this process alone, and gives what lets go of it: two services on one state would
- * deliver everything twice. Throws AppError `conflict` / `already_running`, or `internal` / `state_db_unusable` with
- * what is wrong.
+ * Locks a configuration folder for this process alone, and returns the function that unlocks it: two services on one
+ * state would deliver everything twice. Throws `already_running`, or `state_db_unusable` with what is wrong.
  */
 export function lockFolder(folder: string): () => void {
   return lockFile(

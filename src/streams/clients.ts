@@ -58,7 +58,7 @@ export class Clients {
   readonly #batches = new Map<Format, Map<boolean, Map<IncludeSet, BatchCache>>>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
-  /** Clients whose reader threw `unavailable`. */
+  /** Clients whose reader threw `chat_db_unavailable`. */
   readonly #waiting = new Set<Client>();
   #isPassScheduled = false;
   #cancelPing: Cancel | undefined;

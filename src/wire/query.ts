@@ -6,7 +6,7 @@ import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
 /**
  * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11): people paste addresses as they
- * are written. Throws AppError `invalid` naming every parameter with malformed percent-encoding or a NUL.
+ * are written. Throws `invalid_request` naming every parameter with malformed percent-encoding or a NUL.
  */
 export function parseQuery(raw: string, isStrict = false): URLSearchParams {
   const query = isStrict ? new StrictQuery() : new URLSearchParams();

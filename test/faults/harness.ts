@@ -40,7 +40,7 @@ export class Harness {
     return this.#service;
   }
 
-  /** A receiver with its webhook, forevery event. */
+  /** A receiver with its webhook, for every event. */
   async webhook(receiver: Receiver): Promise<string> {
     this.#ends.push(() => receiver.close());
     const answer = await this.service.post('/webhooks', { url: receiver.url, events: ROW_EVENT_TYPES });

@@ -281,7 +281,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     await other.dispose();
   });
 
-  test('forevery code, but for those that need a broken connection or a defect of ours', () => {
+  test('for every code, but for those that need a broken connection or a defect of ours', () => {
     const all = Object.entries(PROBLEMS).map(
       ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,
     );

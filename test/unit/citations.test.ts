@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { ProblemText } from '../../src/domain/problem-text.ts';
+import { PROBLEMS } from '../../src/domain/problems.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -63,6 +65,32 @@ describe('a citation', () => {
   });
 });
 
+test('a comment that says what is thrown names an error that exists', () => {
+  const code = SOURCES.map((path) => divided(read(path)).code).join('\n');
+  const codes = new Set([
+    ...Object.entries(PROBLEMS).flatMap(([name, { code = name }]: [string, ProblemText]) => [name, code]),
+    ...all(code, /new AppError\(\s*'(\w+)'/g),
+  ]);
+  expect(codes.size).toBeGreaterThan(100);
+  const thrown =
+    /\b(?:[Tt]hrows?|[Rr]ejects?)(?: at once)?(?: with)?(?: AppError)?((?:(?:,| or| and)* ?(?:\d{3} )?`[a-z]+(?:_[a-z]+)*`)+)/g;
+  const wrong = SOURCES.filter((path) => /^(src|installer)\//.test(path)).flatMap((path) =>
+    all(divided(read(path)).comments.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' '), thrown)
+      .flatMap((list) => all(list, /`(\w+)`/g))
+      .filter((name) => !codes.has(name))
+      .map((name) => `${path}: ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('every mutation of test/mutations stands in the source once', () => {
+  const mutations: readonly Readonly<Record<'name' | 'file' | 'text', string>>[] = JSON.parse(
+    read('test/mutations/access.json'),
+  );
+  const wrong = mutations.filter(({ file, text }) => read(file).split(text).length !== 2).map(({ name }) => name);
+  expect(wrong).toEqual([]);
+});
+
 const TEST_NAME = /`((?:e2e|integration|unit|fleet|faults)\/[\w-]+)`/g;
 
 function pathOfTest(name: string): string | undefined {
@@ -87,7 +115,7 @@ describe('test/contract.md', () => {
       return /^\d+\.\d+$/.test(rule) ? [{ rule, tests }] : [];
     });
 
-  test('has a row forevery rule, in order, and no other', () => {
+  test('has a row for every rule, in order, and no other', () => {
     expect([...new Set(rows.map(({ rule }) => rule))]).toEqual(RULES);
   });
 

@@ -107,7 +107,7 @@ describe('the report of a healthy installation', () => {
 });
 
 describe('a report where things are missing', () => {
-  test('says forevery key of a Mac that this is none', async () => {
+  test('says for every key of a Mac that this is none', async () => {
     const { keys, platform } = await reportOf(mac, { platform: 'linux' });
     expect(platform).toBe('linux');
     for (const key of [...Object.keys(MAC_PROBES), 'tcc_log']) {

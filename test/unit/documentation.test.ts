@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
@@ -108,6 +108,24 @@ test('docs/webhooks.md shows every event of a row, as the service sends it', () 
   expect([...new Set(events.map(({ type }) => type))].sort()).toEqual([...ROW_EVENT_TYPES].sort());
   const [registration, ...none] = blocks.filter((block) => 'filter' in block);
   expect([webhookChangesBody.parse(registration), none]).toEqual([registration, []]);
+});
+
+test('no page has two sections of one name', () => {
+  const root = new URL('../../', import.meta.url);
+  const docs = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md'));
+  const pages = [
+    ...docs.map((name) => `docs/${name}`),
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+  ];
+  const twice = pages.flatMap((page) => {
+    const text = readFileSync(new URL(page, root), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+    const titles: readonly string[] = text.match(/^#+ .+$/gm) ?? [];
+    return titles.filter((title, at) => titles.indexOf(title) !== at).map((title) => `${page}: ${title}`);
+  });
+  expect(twice).toEqual([]);
 });
 
 test('ARCHITECTURE.md names only files and folders that exist', () => {

@@ -120,7 +120,7 @@ describe('a consumer', () => {
     consumer.start();
     fixture.publish(1000);
     await eventually(() => expect(fixture.stored.rowId).toBe(1000));
-    fixture.stored = rowOffset(20); // as the restart of the cursor does forevery consumer
+    fixture.stored = rowOffset(20); // as the restart of the cursor does for every consumer
     fixture.channel.restart(rowOffset(20));
     fixture.publish(21, 22);
     await eventually(() => expect(fixture.stored.rowId).toBe(22));

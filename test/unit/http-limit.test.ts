@@ -3,7 +3,7 @@ import type { Headers } from '../../src/http/answer.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
 import { waitFor } from '../support/eventually.ts';
 
-test('a window begins with its first request and ends foreveryone at once', async () => {
+test('a window begins with its first request and ends for everyone at once', async () => {
   const limit = new RateLimit(2, 1);
   const headers: Headers = {};
   await limit.count(headers);

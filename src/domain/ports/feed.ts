@@ -5,7 +5,7 @@ import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 import type { Change } from './changes.ts';
 
-/** chat.db as a log. Every method throws AppError `unavailable` while it cannot be read. */
+/** chat.db as a log. Every method throws `chat_db_unavailable` while it cannot be read. */
 export interface MessageLog {
   /**
    * Entries after `after` and up to `upTo`, in order, at most `limit`, and fewer where bodies are large: only an empty
@@ -36,8 +36,8 @@ export interface FeedBatch {
 /** A position in the log that moves forward as entries are taken. Taking never waits. */
 export interface FeedReader {
   /**
-   * The next entries, at most `limit`; none when caught up. A resumed reader throws `unavailable` while chat.db is
-   * away.
+   * The next entries, at most `limit`; none when caught up. A resumed reader throws `chat_db_unavailable`
+   * while chat.db cannot be read.
    */
   take(limit: number): FeedBatch;
   /** True when nothing published is left to take. */

@@ -43,7 +43,7 @@ export interface ReadOptions {
   readonly include?: IncludeSet;
 }
 
-/** Reads for clients. Every method fails with AppError `unavailable` while chat.db cannot be read (decision C6). */
+/** Reads for clients. Every method throws `chat_db_unavailable` while chat.db cannot be read (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
   /** undefined for an id that no message has, and for a reaction (decision B8). */

@@ -60,7 +60,7 @@ export interface OwnRow {
   readonly textGuid?: string;
 }
 
-/** What a send asks chat.db. Every method throws AppError `unavailable` while it cannot be read. */
+/** What a send asks chat.db. Every method throws `chat_db_unavailable` while it cannot be read. */
 export interface SendLookup {
   /** Chats that the typed recipient means, best first: any spelling of a chat guid, or an address (decision B4). */
   chats(recipient: string): readonly KnownChat[];

@@ -47,7 +47,7 @@ export interface WebhookStep {
 export interface WebhookStore {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
-  /** Stores the webhook with the offset it starts after in one transaction; throws `conflict` past `limit` webhooks. */
+  /** Stores the webhook with the offset it starts after in one transaction; throws `too_many_webhooks` above the limit. */
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
   /**
    * Stores a webhook of the fleet as it is, in place of what is known of it here. Without `keepsHistory` its deliveries
@@ -92,17 +92,17 @@ export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
   get(id: string): StoredWebhook | undefined;
   /**
-   * Registers it from the event published next; throws `conflict` when there are too many (decisions F1, F4), and 404
+   * Registers it from the event published next; throws `too_many_webhooks` (decisions F1, F4), and throws
    * `changes_disabled` when it asks for changes and the configuration has them off.
    */
   add(webhook: NewWebhook): StoredWebhook | Promise<StoredWebhook>;
   /**
-   * Changes its settings: what is sent from now on is sent by them. Throws as `add`, and `not_found` for an unknown id.
+   * Changes its settings: what is sent from now on is sent by them. Throws `webhook_not_found`, and what `add` throws.
    */
   change(id: string, changes: WebhookChanges): StoredWebhook | Promise<StoredWebhook>;
   /** Resolves once nothing can be sent to it any more (decision F5); false when there was none. */
   remove(id: string): Promise<boolean>;
-  /** This one and all below throw `not_found` for an unknown id. */
+  /** This one and all below throw `webhook_not_found` for an unknown id. */
   status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
@@ -111,8 +111,8 @@ export interface WebhookRegistry {
   /** Sends one `webhook.test` event, once, without waiting for the events before it. */
   test(id: string): Promise<WebhookTestResult>;
   /**
-   * Goes on from there, durably; throws `invalid` for a position ahead of where the webhook is, and 410
-   * `offset_expired` as the feed does.
+   * Goes on from there, durably; throws `invalid_request` for a position ahead of where the webhook is, and
+   * throws `offset_expired` as the feed does.
    */
   replay(id: string, from: ReplayFrom): StoredWebhook | Promise<StoredWebhook>;
 }

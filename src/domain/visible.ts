@@ -1,3 +1,5 @@
+import { remembering } from './remembering.ts';
+
 /**
  * Characters that cannot be seen, or that turn the direction of those that can; line feeds and tabs are left. The listed
  * ones look like a blank or like nothing, although Unicode counts some of them as letters or symbols (U+2800, U+1D159).
@@ -9,10 +11,15 @@ const BLANKS = /[ \t]{9,}/g;
 
 /** The text with every character that nobody would see written out, such as ⟨U+202E⟩, and long gaps as ⟨40 blanks⟩. */
 export function visible(text: string): string {
-  return countedBlanks(text).replace(INVISIBLE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
-  });
+  return countedBlanks(text).replace(INVISIBLE, writtenOut);
+}
+
+/** The code of a character, such as ⟨U+202E⟩. Remembered, because hostile texts are full of the same ones. */
+export const writtenOut = remembering((character) => `⟨U+${hexOf(character.codePointAt(0) ?? 0)}⟩`);
+
+/** At least four digits, in capitals. */
+export function hexOf(code: number): string {
+  return code.toString(16).toUpperCase().padStart(4, '0');
 }
 
 /** The text with the number of blanks in place of more than 8 spaces and tabs in a row. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Message } from '../domain/message.ts';
+import { remembering } from '../domain/remembering.ts';
 import type { SearchSender } from '../domain/search.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
@@ -15,8 +16,6 @@ export const NO_TAG = `${PRIVATE}none`;
 /** So that no phrase begins in one text and ends in the next. */
 const GAP = ` ${PRIVATE} `;
 
-const MAX_REMEMBERED = 4000;
-const MAX_REMEMBERED_UNITS = 60;
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 /** A word of ASCII longer than a token, which SQLite's tokenizer would take whole. */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
@@ -51,20 +50,6 @@ function textOf(text: string): string {
 
 function cutWords(ascii: string): string {
   return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
-}
-
-/** The same function, which keeps its newest answers to short texts. */
-function remembering(answer: (text: string) => string): (text: string) => string {
-  const known = new Map<string, string>();
-  return (text) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    const made = answer(text);
-    if (text.length > MAX_REMEMBERED_UNITS) return made;
-    if (known.size >= MAX_REMEMBERED) known.clear();
-    known.set(text, made);
-    return made;
-  };
 }
 
 /** Units that indexing the message reads. */

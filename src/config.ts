@@ -54,6 +54,10 @@ export type Checked =
 const MIN_KEY_LENGTH = 16;
 const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
 
+/** So many unknown names are listed, each compared with every known one; longer ones are not compared. */
+const MAX_UNKNOWN = 20;
+const LONGEST_NAME = 60;
+
 const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
 
@@ -67,9 +71,9 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
   const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
-  const warnings: string[] = unknown.map(
-    (name) => `${name} is not known and is ignored; the nearest known name is ${near(name)}.`,
-  );
+  const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map(ignored);
+  const more = unknown.length - MAX_UNKNOWN;
+  if (more > 0) warnings.push(`${more} more names are not known and are ignored.`);
 
   const given = ({ name, defaultValue }: Setting): unknown =>
     written.has(name) ? written.get(name) : defaultValue(environment);
@@ -140,13 +144,19 @@ function mistake(setting: Setting, value: unknown, name: string): string {
   return `${name} is ${shown(value)}; it must be ${setting.allowed}.`;
 }
 
+function ignored(name: string): string {
+  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
+  return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
+}
+
 /** The known section or key that takes the fewest changes of letters; a key counts more than its section. */
 function near(name: string): string {
   const cost = (known: string): number =>
     name.includes('.') || known.includes('.')
       ? 2 * editDistance(keyOf(name), keyOf(known)) + editDistance(sectionOf(name), sectionOf(known))
       : 2 * editDistance(name, known);
-  return [...SECTIONS, ...NAMES].reduce((best, known) => (cost(known) < cost(best) ? known : best));
+  const costs = [...SECTIONS, ...NAMES].map((known): readonly [string, number] => [known, cost(known)]);
+  return costs.reduce((best, one) => (one[1] < best[1] ? one : best))[0];
 }
 
 function sectionOf(name: string): string {

@@ -1,7 +1,12 @@
 import TOML from '@ltd/j-toml';
+import { placeOfSign, signsOf } from './structure.ts';
 
 /** Integers as bigint, so that `3001` and `3001.0` can be told apart and none is rounded. */
 const OPTIONS = { joiner: '\n', bigint: true } as const;
+
+/** Dots, commas, equals signs and brackets: ten times those of a long configuration. The parser takes up to 4 µs for each. */
+const MAX_SIGNS = 2000;
+const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
 /** What the parser's words come down to. Its own may quote the line, and so the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
@@ -20,6 +25,12 @@ export type Parsed =
   | { readonly syntaxError: string };
 
 export function parseToml(text: string): Parsed {
+  const excess = placeOfSign(text, MAX_SIGNS);
+  if (excess !== undefined) {
+    const lines = text.slice(0, excess).split('\n');
+    const column = (lines.at(-1)?.length ?? 0) + 1;
+    return { syntaxError: `Line ${lines.length}, column ${column}: ${TOO_MANY}.` };
+  }
   try {
     return { tables: parse(text) };
   } catch (error) {
@@ -41,11 +52,30 @@ function parse(text: string): Readonly<Record<string, unknown>> {
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;
-  for (let end = Math.min(line.length, 500); end > start; end -= 1) {
+  for (const end of possibleEnds(line.slice(0, 500)).toReversed()) {
     if (isToml(line.slice(0, end))) return end < line.length ? end + 1 : start + 1;
   }
   const beforeValue = /^[^=]*=[ \t]*/.exec(line)?.[0];
   return beforeValue !== undefined && isToml(`${beforeValue}0`) ? beforeValue.length + 1 : start + 1;
+}
+
+/** Lengths of the beginnings that may be TOML by themselves: a comment, a section or a setting, with every bracket closed. */
+function possibleEnds(line: string): readonly number[] {
+  const ends: number[] = [];
+  let isBegun = line.trimStart().startsWith('#');
+  let open = 0;
+  let from = 1;
+  const addUpTo = (last: number): void => {
+    if (isBegun && open === 0) for (let end = from; end <= last; end += 1) ends.push(end);
+  };
+  for (const { sign, at, depth } of signsOf(line)) {
+    addUpTo(at);
+    isBegun ||= sign === '=' || sign === ']';
+    open = depth;
+    from = at + 1;
+  }
+  addUpTo(line.length);
+  return ends;
 }
 
 function isToml(text: string): boolean {

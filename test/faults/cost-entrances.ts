@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { headers as natsHeaders } from '@nats-io/nats-core';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import { fitted, oneLine } from '../../src/cli/output/text.ts';
+import { checkConfigText } from '../../src/config/file.ts';
 import { ContactBook } from '../../src/contacts/contact-book.ts';
 import { searchContacts } from '../../src/contacts/contact-search.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
@@ -39,6 +40,7 @@ export interface Entrance {
 export const ANY = 256 * 1024;
 /** A request line and its headers. */
 export const HEADER = 15 * 1024;
+const ENVIRONMENT = { env: {}, platform: 'darwin', home: '/Users/ada' } as const;
 const WORDS = sequenceOf({ kind: 'phrase', text: 'ab а\u0301 漢 a' });
 
 /** Header bytes: what a client can put on the wire. */
@@ -94,6 +96,12 @@ export function functions(): readonly Entrance[] {
       limit: HEADER,
       wanted: [`attachment; filename="a\\"b"; filename*=UTF-8''a%20b`],
       take: (text) => fileNameIn(`attachment; ${inHeader(text)}`),
+    },
+    {
+      name: 'config.toml',
+      limit: 65_536,
+      wanted: ['[auth]\napi_key = "a"\n', "[server]\nport = 1\na = '''", 'a.b.c = [{ a = 1 }]\n'],
+      take: (text) => checkConfigText(text, '/Users/ada', ENVIRONMENT as never),
     },
     // Longer names are not read from its files.
     { name: 'a person of the Address Book', limit: 400, wanted: ['+1 (555) 0100 ext. 1'], take: takePerson },

@@ -306,4 +306,15 @@ describe('what is not known', () => {
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain(`${name} is not known and is ignored; the nearest known name is ${nearest}`);
   });
+
+  test('beyond the first 20 are counted', () => {
+    const { warnings } = withKey(Array.from({ length: 500 }, (_, at) => `[name${at}]\n`).join(''));
+    expect(warnings).toHaveLength(21);
+    expect(warnings.at(-1)).toBe('480 more names are not known and are ignored.');
+  });
+
+  test('of more than 60 characters are cut', () => {
+    const { warnings } = withKey(`[server]\n${'a'.repeat(30_000)} = 1`);
+    expect(warnings).toEqual([`server.${'a'.repeat(53)}… is not known and is ignored.`]);
+  });
 });

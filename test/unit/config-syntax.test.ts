@@ -41,4 +41,28 @@ describe('a syntax error', () => {
       syntaxError: expect.stringContaining('Line 1, column 5'),
     });
   });
+
+  test.each([
+    ['a name of 3,000 parts', `${'a.'.repeat(3000)}a = 1`],
+    ['3,000 lists in lists', `a = ${'['.repeat(3000)}${']'.repeat(3000)}`],
+    ['3,000 sections', '[a]\n'.repeat(3000)],
+    ['3,000 settings', 'a = 1\n'.repeat(3000)],
+  ])('is what a file of %s has, before it is parsed', (_name, text) => {
+    expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining('more than 2000 dots, commas') });
+  });
+
+  test('of too many signs names where they become too many', () => {
+    const text = `[server]\nport = 1 # a.b\nhosts = [\n${'"a.b",\n'.repeat(1995)}"c"\n, "d",]`;
+    expect(parseToml(text)).toEqual({ syntaxError: expect.stringContaining('Line 2000, column 1: ') });
+  });
+});
+
+test.each([
+  ['a comment', `# ${'a.'.repeat(3000)}`],
+  ['a string', `a = "${'.,=[\\"'.repeat(3000)}"`],
+  ['a literal string', `a = '${'.,=["'.repeat(3000)}'`],
+  ['a string of many lines', `a = """\n${'.,=["\n'.repeat(3000)}"""`],
+  ['a literal string of many lines', `a = '''\n${".,=['\\\n".repeat(3000)}'''`],
+])('%s may hold as many signs as it wants', (_name, text) => {
+  expect(parseToml(text)).toHaveProperty('tables');
 });

@@ -16,7 +16,10 @@ const DRAWN_TWO_WAYS = '[\\p{Extended_Pictographic}\\p{Emoji}]';
 const BEFORE_EMOJI = '[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F]';
 const EMOJI = '\\p{Extended_Pictographic}';
 /** The scripts that are written with joiners. */
-const SCRIPTS = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mymr Orya Sinh Taml Telu'.replaceAll(/(\w+) ?/g, '\\p{scx=$1}');
+const SCRIPTS = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mymr Orya Sinh Taml Telu'.replaceAll(
+  /(\w+) ?/g,
+  '\\p{scx=$1}',
+);
 const JOINED = `[[${SCRIPTS}]&&[\\0-\\uFFFF]]`;
 /** All of them but tabs, and but those that belong to the emoji or the word around them. */
 const HIDDEN = new RegExp(

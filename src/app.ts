@@ -9,6 +9,7 @@ import { listenOnSocket } from './app/socket.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { ChangeDetector } from './chatdb/change-detector.ts';
 import { ChatDbNames } from './chatdb/lookups.ts';
+import { junkAmong } from './chatdb/message-filter.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config.ts';
@@ -216,6 +217,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       counters,
       version,
       timeZone: () => localTimeZone(),
+      junkAmong: (among) => junkAmong(connection, among),
       ownKey: async (caller) => (await access.load()).keys.mine(caller),
     });
     const http = new HttpServer({

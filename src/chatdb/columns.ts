@@ -83,6 +83,8 @@ const entry = {
   associatedGuid: 'value',
   associatedEmoji: 'value',
   isMessage: 'value',
+  /** 1 for what macOS filed as junk. */
+  isJunk: 'value',
 } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
@@ -119,6 +121,8 @@ export const DETAIL_COLUMNS = columnList({
   textRow: 'value',
   caller: 'value',
   account: 'value',
+  filterAction: 'value',
+  filterSubAction: 'value',
 });
 
 export const ATTACHMENT_COLUMNS = columnList({

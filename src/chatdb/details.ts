@@ -19,6 +19,7 @@ import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, INT_PARAM, instantAt, isoOf, toText
 import type { ChatDatabase, SchemaInfo } from './database.ts';
 import { textRowOf } from './link-text.ts';
 import { messageOf, toMessage, toReaction } from './message.ts';
+import { filterOf } from './message-filter.ts';
 import { newestMessageRow } from './message-list.ts';
 import { IS_LOWEST_CHAT, reactionTargets } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
@@ -79,6 +80,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     reactions: reactionsOn(snapshot, message.guid),
     ...partOf(snapshot, message, row),
     ...(isMirror(snapshot, message, ownAddressesOf(row)) && { mirror: true }),
+    ...filterOf(row),
   };
 }
 

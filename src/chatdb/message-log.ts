@@ -71,16 +71,17 @@ function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
+  const isJunk = row[at.isJunk] === 1 || undefined;
   if (row[at.isMessage] !== 1) {
     const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
     const data = toReaction(row, snapshot);
     const type = isRemoval ? 'reaction.removed' : 'reaction.added';
-    return { offset: rowOffset(rowId), rowId, guid, event: { type, data } };
+    return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
   }
   const data = toMessage(row, snapshot);
   const type = data.is_from_me ? 'message.sent' : 'message.received';
-  return { offset: rowOffset(rowId), rowId, guid, event: { type, data } };
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
 }
 
 /** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
@@ -89,12 +90,13 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
   // No spread: what is added behind one costs as much as reading the row.
-  const { offset, rowId, guid, event } = toRowEntry(row, snapshot);
+  const { offset, rowId, guid, event, isJunk } = toRowEntry(row, snapshot);
   return {
     offset,
     rowId,
     guid,
     event,
+    isJunk,
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,

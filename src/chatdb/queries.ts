@@ -11,7 +11,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { isMessage, isPartOfPoll, isReaction, isUnsent, lacksHandle, linkTextGuid } from './row-kinds.ts';
+import { isJunk, isMessage, isPartOfPoll, isReaction, isUnsent, lacksHandle, linkTextGuid } from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -203,6 +203,7 @@ function reactionParts(schema: SchemaInfo) {
     associatedGuid: column(schema, 'associated_message_guid'),
     associatedEmoji: column(schema, 'associated_message_emoji'),
     isMessage: isMessage(schema),
+    isJunk: isJunk(schema),
   };
 }
 
@@ -221,6 +222,8 @@ function detailParts(schema: SchemaInfo) {
     textRow: linkTextGuid(schema),
     caller: column(schema, 'destination_caller_id'),
     account: column(schema, 'account'),
+    filterAction: column(schema, 'filter_action'),
+    filterSubAction: column(schema, 'filter_sub_action'),
   };
 }
 

@@ -25,6 +25,11 @@ export function isUnsent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
+/** SQL that is 1 when macOS 27 filed the row `m` as junk (V5): `filter_action` 2 (imessage-exporter, pull request 797). */
+export function isJunk(schema: SchemaInfo): string {
+  return schema.hasColumn('message', 'filter_action') ? 'm.filter_action = 2' : '0';
+}
+
 const TYPE = 'ifnull(m.associated_message_type, 0)';
 /** A vote in a poll. */
 export const VOTE_TYPE = 4000;

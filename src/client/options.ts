@@ -40,6 +40,8 @@ export interface ListenOptions extends Included {
   readonly changes?: boolean;
   /** Skips rows that came more than so many seconds after they were written, at least 60. */
   readonly maxAgeS?: number | undefined;
+  /** False skips what macOS 27 filed as junk. */
+  readonly junk?: boolean | undefined;
   readonly signal?: AbortSignal;
   /** Told why there is no line, and when it is tried again. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
@@ -57,6 +59,8 @@ export interface TrackedOptions {
   readonly include?: Included['include'] | undefined;
   /** As with `listen`. */
   readonly maxAgeS?: number | undefined;
+  /** As with `listen`. */
+  readonly junk?: boolean | undefined;
 }
 
 export interface TrackedPage {

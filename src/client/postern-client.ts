@@ -218,8 +218,8 @@ export class PosternClient {
    * Events and changes after a row id or an offset, oldest first, at most `limit` (1000). Without `after` there are no
    * events, and the present offset. Throws 410 when the offset is too old; `problem.latest` is the one to begin with.
    */
-  async trackedEvents({ after, limit, include, maxAgeS }: TrackedOptions = {}): Promise<TrackedPage> {
-    const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS });
+  async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
+    const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
     const answer = await this.#requests.request('GET', `events${query}`);
     const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
     if (offset === null) throw notPostern(answer.status, this.#place);
@@ -287,9 +287,9 @@ export class PosternClient {
   }
 
   /** One connection, until it ends. */
-  #line({ after, changes, include, maxAgeS, over, signal }: ListenOptions): AsyncGenerator<SocketEvent, void> {
+  #line({ after, changes, include, maxAgeS, junk, over, signal }: ListenOptions): AsyncGenerator<SocketEvent, void> {
     const isHttp = over === 'http';
-    const query = queryOf({ after, include, changes: changes === true ? true : undefined, max_age_s: maxAgeS });
+    const query = queryOf({ after, include, changes: changes || undefined, max_age_s: maxAgeS, junk });
     const url = new URL(`${isHttp ? 'events' : 'ws'}${query}`, this.#base);
     const to = { url, socketPath: this.#socketPath, place: this.#place };
     if (isHttp) return eventLines(to, this.#key, this.#clock, signal);

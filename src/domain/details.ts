@@ -18,6 +18,18 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
+/** Where macOS 27 filed a message; `other` is what this version does not know. */
+export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
+export type FilterAction = (typeof FILTER_ACTIONS)[number];
+
+export interface MessageFilter {
+  readonly action: FilterAction;
+  /** `filter_action` as stored. */
+  readonly code: number;
+  /** `filter_sub_action` as stored; its values are not known. */
+  readonly sub_code: number | null;
+}
+
 /** How far the transfer of an attachment is. */
 export const TRANSFER_STATES = [
   'archiving',
@@ -119,4 +131,6 @@ export interface MessageDetails {
   readonly mirror?: true | undefined;
   /** It came more than 30 minutes after it was written, with this service running and the Mac awake (decision U4). */
   readonly late?: true | undefined;
+  /** Where macOS filed it; left out where it did not (decision V5). */
+  readonly filter?: MessageFilter | undefined;
 }

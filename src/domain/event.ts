@@ -80,6 +80,8 @@ export interface LogEntry {
    * minute, at a hub, and where it is not known any more (decision U4).
    */
   readonly ageS?: number | undefined;
+  /** True for a row that macOS filed as junk when it was read (decision V5); never at a hub. */
+  readonly isJunk?: true | undefined;
 }
 
 /** A new row as an entry. */

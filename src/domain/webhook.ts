@@ -24,6 +24,8 @@ export interface WebhookFilter {
   readonly is_from_me?: boolean | undefined;
   /** Seconds; older rows are skipped (decision U4). */
   readonly max_age_s?: number | undefined;
+  /** False: what macOS filed as junk is skipped (decision V5). */
+  readonly junk?: boolean | undefined;
 }
 
 /** What becomes of a delivery after the third failure: dropped, or attempted until it succeeds (decision P3). */

@@ -135,8 +135,8 @@ export class ChangeStream {
     return { entries: rowId === 0 ? [] : [entry], upTo: offset };
   }
 
-  #rowEntry({ rowId, guid, event, ageS }: RowEntry, change: number): LogEntry {
-    return { offset: { rowId, change }, rowId, guid, event, generation: this.#generation, ageS };
+  #rowEntry({ rowId, guid, event, ageS, isJunk }: RowEntry, change: number): LogEntry {
+    return { offset: { rowId, change }, rowId, guid, event, generation: this.#generation, ageS, isJunk };
   }
 
   /**
@@ -152,7 +152,7 @@ export class ChangeStream {
       : [{ ...told, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
   }
 
-  #eventOf(change: LoggedChange): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS'> | undefined {
+  #eventOf(change: LoggedChange): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS' | 'isJunk'> | undefined {
     if (change.kind === 'many') {
       const { firstRowId, lastRowId, count } = change;
       const data = { first_id: String(firstRowId), last_id: String(lastRowId), count };
@@ -167,6 +167,6 @@ export class ChangeStream {
     const row = this.#messages.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0];
     if (row === undefined || !('status' in row.event.data)) return undefined;
     const event = { type: 'message.updated', data: row.event.data, changes: change.changes } as const;
-    return { rowId, guid: row.guid, event, ageS: row.ageS };
+    return { rowId, guid: row.guid, event, ageS: row.ageS, isJunk: row.isJunk };
   }
 }

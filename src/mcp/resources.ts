@@ -10,6 +10,7 @@ import { fenced } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
 import { oneLine } from './text/visible.ts';
 import { isGroup } from './tools/conversations.ts';
+import { withoutJunk } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';
 
@@ -48,8 +49,11 @@ export function addConversationResource(server: McpServer, context: ToolContext)
     if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
     const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
     const { items } = await reader.listMessages(query);
-    const lines = await messageLines(items.toReversed(), conversation.id, context);
-    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
+    const shown = withoutJunk(items, (message) => message, context);
+    const lines = await messageLines(shown.toReversed(), conversation.id, context);
+    const leftOut = items.length - shown.length;
+    const note = leftOut === 0 ? '' : `\nLeft out as junk: ${leftOut}; messages_read with junk=true shows them.`;
+    const text = (shown.length === 0 ? 'No messages.' : fenced(lines, context.nonce)) + note;
     return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
   });
 }

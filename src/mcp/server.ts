@@ -104,10 +104,11 @@ function mayUse(caller: Caller, scope: Tool['scope']): boolean {
 type MakeContext = (call?: ServerContext) => ToolContext;
 
 function contextOf(parts: ServerParts): MakeContext {
-  const { caller, clock, time, ending, keyEnd, counters, requestId } = parts;
+  const { caller, clock, time, ending, keyEnd, counters, junkAmong, requestId } = parts;
   return (call) => ({
     caller,
     clock,
+    junkAmong,
     // Made only where times are shown: its first formats take 14 ms.
     get time() {
       return time();

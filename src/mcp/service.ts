@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
 import type { KeyRecord } from '../domain/key.ts';
+import type { Message } from '../domain/message.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { McpAnswer, McpRequest, McpService } from '../domain/ports/mcp.ts';
 import { problem } from '../domain/problems.ts';
@@ -14,6 +15,8 @@ export interface McpParts {
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Name of the zone that times are shown in, as in `Europe/Berlin`. */
   readonly timeZone: () => string;
+  /** Ids of those messages that macOS filed as junk (decision V5). */
+  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
 }
 
 /** Loads the protocol at its first request: a service that nobody asks over MCP is as small as before. */

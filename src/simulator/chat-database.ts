@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SqlValue } from '../runtime/sqlite.ts';
+import { isSince26, loadableSchema, type MacosVersion } from './macos-versions.ts';
 import { Tables } from './tables.ts';
 import { encodeAttributedBody, type Run } from './typedstream.ts';
-
-/** The releases whose schema is at hand. */
-export const MACOS_VERSIONS = ['26', '13', '12', '10.13'] as const;
-export type MacosVersion = (typeof MACOS_VERSIONS)[number];
 
 /** Of the simulated person. */
 export const OWN_ADDRESS = 'me@example.com';
@@ -17,12 +14,6 @@ const APPLE_EPOCH_MS = 978_307_200_000;
 /** Nanoseconds since 2001-01-01, as chat.db keeps dates. */
 export function appleDate(unixMs: number): bigint {
   return BigInt(Math.round(unixMs) - APPLE_EPOCH_MS) * 1_000_000n;
-}
-
-/** The schema of a release without its last section: triggers that call functions of Apple's own process. */
-export function loadableSchema(version: MacosVersion): string {
-  const schema = readFileSync(new URL(`./schemas/macos-${version}.sql`, import.meta.url), 'utf8');
-  return schema.split('-- @section triggers-needing-functions')[0] ?? '';
 }
 
 export interface NewMessage {
@@ -106,7 +97,7 @@ export class ChatDatabase extends Tables {
 
   /** The guid macOS gives a chat: since 26 its prefix no longer names the service. */
   chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
-    return `${this.version === '26' ? 'any' : service};${style};${identifier}`;
+    return `${isSince26(this.version) ? 'any' : service};${style};${identifier}`;
   }
 
   /** The one-to-one chat with an address, made when there is none. */
@@ -150,7 +141,7 @@ export class ChatDatabase extends Tables {
     const isOwn = from === undefined;
     return this.insert('message', {
       guid: randomUUID().toUpperCase(),
-      text: this.version === '26' ? null : text,
+      text: isSince26(this.version) ? null : text,
       attributedBody: encodeAttributedBody(text, runs),
       handle_id: isOwn ? 0 : this.handle(from, service),
       version: 10,

@@ -88,6 +88,8 @@ export type Command =
       readonly dateMs?: number;
       /** How long after the row its chat join appears; 0 is in one transaction. */
       readonly joinAfterMs?: number;
+      /** Where macOS 27 files it: `filter_action` and `filter_sub_action`, which are left out before 27. */
+      readonly filter?: { readonly code: number; readonly subCode?: number };
       /** A file of so many bytes, or with those of the file at `path`, with its row so long after the message. */
       readonly attachment?: {
         readonly name: string;

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeAddressBook } from './address-book.ts';
-import type { MacosVersion } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { CONVERTERS } from './converters.ts';
+import type { MacosVersion } from './macos-versions.ts';
 import type { ProcessSettings } from './messages-process.ts';
 
 export interface MacOptions {

@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../runtime/clock.ts';
 import { openSqlite } from '../runtime/sqlite.ts';
-import type { MacosVersion } from './chat-database.ts';
 import type { Command } from './commands.ts';
+import type { MacosVersion } from './macos-versions.ts';
 import { Messages } from './messages.ts';
 import { People } from './people.ts';
 

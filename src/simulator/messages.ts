@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { Clock } from '../domain/ports/host.ts';
 import { arrive } from './arrivals.ts';
 import { AttachmentFolder } from './attachment-folder.ts';
-import { appleDate, ChatDatabase, type MacosVersion } from './chat-database.ts';
+import { appleDate, ChatDatabase } from './chat-database.ts';
 import type { Command, ScriptEnd, SendCommand } from './commands.ts';
 import { Delays, JOIN_AFTER_MS, MARK_AFTER_MS } from './delays.ts';
+import type { MacosVersion } from './macos-versions.ts';
 import { MARKED, mirrorToSelf, unmarkedColumns, writeElsewhere } from './own-messages.ts';
 import { changeRow, linkBalloon, textAndLink } from './row-commands.ts';
 import { Scenarios } from './scenarios.ts';
@@ -242,11 +243,14 @@ export class Messages {
 
   async #receive(command: Extract<Command, { do: 'receive' }>, nowMs: number): Promise<unknown> {
     const database = this.#database;
-    const { from, service = 'iMessage', joinAfterMs = 0, attachment } = command;
+    const { from, service = 'iMessage', joinAfterMs = 0, attachment, filter } = command;
     const chat = command.chat === undefined ? database.directChat(from, service) : database.findChat(command.chat);
     if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
     const text = attachment === undefined ? command.text : `${ATTACHMENT_CHARACTER}${command.text}`;
-    const columns = attachment === undefined ? {} : { cache_has_attachments: 1 };
+    const columns = {
+      ...(attachment !== undefined && { cache_has_attachments: 1 }),
+      ...(filter !== undefined && { filter_action: filter.code, filter_sub_action: filter.subCode ?? 0 }),
+    };
     const message = { text, from, service, dateMs: command.dateMs ?? nowMs, columns };
     const row = joinAfterMs === 0 ? database.joinedMessage(chat, message) : database.message(message);
     if (joinAfterMs > 0) this.later(joinAfterMs, row, () => database.join(chat, row));

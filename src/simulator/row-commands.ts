@@ -1,6 +1,7 @@
 import { encodeBinaryPlist } from './binary-plist.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
+import { isSince26 } from './macos-versions.ts';
 import { encodeAttributedBody } from './typedstream.ts';
 
 const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
@@ -44,7 +45,7 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
     }
     case 'edit':
       database.update('message', command.row, {
-        text: database.version === '26' ? null : command.text,
+        text: isSince26(database.version) ? null : command.text,
         attributedBody: encodeAttributedBody(command.text),
         date_edited: appleDate(nowMs),
       });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import {
   ATTACHMENT_STATES,
   type ConversationDetails,
+  FILTER_ACTIONS,
   MESSAGE_KINDS,
   type MessageDetails,
   TRANSFER_STATES,
@@ -92,6 +93,15 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .literal(true)
         .optional()
         .meta({ description: 'It came more than 30 minutes after it was written, such as history from iCloud.' }),
+      filter: z
+        .object({
+          action: z.enum(FILTER_ACTIONS),
+          code: z.int().meta({ description: '`filter_action` as stored.' }),
+          sub_code: z.int().nullable().meta({ description: '`filter_sub_action` as stored.' }),
+        })
+        .readonly()
+        .optional()
+        .meta({ description: 'Where macOS 27 filed it. Absent where it did not, and before macOS 27.' }),
     })
     .meta({ id: 'MessageDetails' }),
 );

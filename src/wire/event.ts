@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include.ts';
 import { afterParameter, changesParameter } from './offset.ts';
-import { limit, maxAgeParameter, wait } from './query.ts';
+import { junkParameter, limit, maxAgeParameter, wait } from './query.ts';
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
@@ -19,6 +19,7 @@ export const eventsQuery = z
     limit: limit(100, 1000),
     include: includeParameter,
     max_age_s: maxAgeParameter,
+    junk: junkParameter,
     wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
@@ -34,4 +35,5 @@ export const streamQuery = z.object({
   changes: changesParameter,
   include: includeParameter,
   max_age_s: maxAgeParameter,
+  junk: junkParameter,
 });

@@ -139,6 +139,15 @@ export const maxAgeParameter = z
       'the Mac slept does not count, and neither does the time until delivery.',
   });
 
+/** `junk=false` as a parameter of `GET /events` and streams (decision V5). */
+export const junkParameter = z
+  .enum(['true', 'false'], { error: 'The parameter junk must be true or false.' })
+  .transform((text) => text === 'true')
+  .optional()
+  .meta({
+    description: 'false skips what macOS 27 filed as junk; true, the default, skips nothing.',
+  });
+
 export const order = z
   .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
   .default('desc')

@@ -63,7 +63,7 @@ export const headerValue = z
   .string({ error: VALUE })
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
-const FILTER = 'A filter has conversation_ids, senders, is_from_me and max_age_s';
+const FILTER = 'A filter has conversation_ids, senders, is_from_me, max_age_s and junk';
 
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
@@ -91,6 +91,10 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
         max_age_s: maxAge
           .optional()
           .meta({ description: 'Skips rows that came so many seconds after they were written, as with a stream.' }),
+        junk: z
+          .boolean({ error: 'The junk must be true or false.' })
+          .optional()
+          .meta({ description: 'false skips what macOS 27 filed as junk, as with a stream.' }),
       },
       {
         error: (issue) =>

@@ -59,9 +59,10 @@ export class WebSocketClients {
     query: URLSearchParams,
     caller: Caller,
   ): void | Promise<void> {
-    const { max_age_s, ...asked } = readQuery(streamQuery, query);
+    const { max_age_s, junk, ...asked } = readQuery(streamQuery, query);
     const upgrade = (): void => {
-      const joining = this.#clients.prepare({ ...asked, after: asked.after, narrowing: { max_age_s }, caller }, FORMAT);
+      const wanted = { ...asked, after: asked.after, narrowing: { max_age_s, junk }, caller };
+      const joining = this.#clients.prepare(wanted, FORMAT);
       let isWelcome = false;
       try {
         this.#server.handleUpgrade(request, socket, head, (webSocket) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MACOS_VERSIONS } from '../../src/simulator/chat-database.ts';
+import { isSince26, MACOS_VERSIONS } from '../../src/simulator/macos-versions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Listener, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -129,7 +129,7 @@ describe.each(MACOS_VERSIONS)('the schema of macOS %s', (macosVersion) => {
     await other.command({ do: 'receive', from: ANA, text: 'Grüße 👋' });
     const gateway = await Service.start({ chatDbPath: other.chatDbPath, osascriptPath: other.osascriptPath });
     try {
-      const prefix = macosVersion === '26' ? 'any' : 'iMessage';
+      const prefix = isSince26(macosVersion) ? 'any' : 'iMessage';
       expect((await gateway.get('/messages')).json).toEqual([
         expect.objectContaining({ body: 'Grüße 👋', sender: ANA, conversation_id: `${prefix};-;${ANA}` }),
       ]);

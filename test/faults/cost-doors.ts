@@ -21,6 +21,7 @@ export async function doors(): Promise<{
     counters: new Counters(),
     version: '1',
     timeZone: () => 'UTC',
+    junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
   const gateway = await HttpGateway.start({

@@ -20,6 +20,7 @@ async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Pr
     counters: new Counters(),
     version: '1.2.3',
     timeZone: () => 'UTC',
+    junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
   const gateway = await HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });

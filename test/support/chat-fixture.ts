@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { SqlValue } from '../../src/runtime/sqlite.ts';
-import { appleDate, loadableSchema, type MacosVersion } from '../../src/simulator/chat-database.ts';
+import { appleDate } from '../../src/simulator/chat-database.ts';
+import { loadableSchema, type MacosVersion } from '../../src/simulator/macos-versions.ts';
 import { Tables } from '../../src/simulator/tables.ts';
 
 export type Schema = `macos-${MacosVersion}` | 'bare';

@@ -4,8 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { ChatDatabase, MACOS_VERSIONS, type MacosVersion } from '../../src/simulator/chat-database.ts';
+import { ChatDatabase } from '../../src/simulator/chat-database.ts';
 import { fillLarge } from '../../src/simulator/fill.ts';
+import { MACOS_VERSIONS, type MacosVersion } from '../../src/simulator/macos-versions.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -58,9 +58,10 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
   const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
   const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
-  const { after, changes, include, max_age_s } = readQuery(streamQuery, exchange.query, mistakes);
+  const { after, changes, include, max_age_s, junk } = readQuery(streamQuery, exchange.query, mistakes);
   const { caller } = exchange;
-  const live = await openStream({ after: resumed ?? after, changes, include, narrowing: { max_age_s }, caller }, form);
+  const narrowing = { max_age_s, junk };
+  const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
   // Proxies such as nginx would hold events back until their buffer is full.
   return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
 }
@@ -68,8 +69,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { json, ready } = source;
   const { feed, admits = EVERYTHING, eventView } = exchange.caller;
-  const { after, changes, limit, include, max_age_s, wait = 0 } = readQuery(eventsQuery, exchange.query);
-  const wanted = feed.wanted({ max_age_s }) ?? EVERYTHING;
+  const { after, changes, limit, include, max_age_s, junk, wait = 0 } = readQuery(eventsQuery, exchange.query);
+  const wanted = feed.wanted({ max_age_s, junk }) ?? EVERYTHING;
   await ready(include, after);
   let position = feed.resolve(after, { changes });
   // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
@@ -112,6 +113,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     ['limit', String(limit)],
     ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
     ...(max_age_s === undefined ? [] : [['max_age_s', String(max_age_s)] as const]),
+    ...(junk === undefined ? [] : [['junk', String(junk)] as const]),
     ...(wait === 0 ? [] : [['wait', String(wait)] as const]),
     ['after', feed.offsetText(position, changes ? generation : undefined)],
   ]);

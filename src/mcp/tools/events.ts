@@ -9,6 +9,7 @@ import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { groupNames } from './conversations.ts';
+import { junk, junkNote } from './junk.ts';
 import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
@@ -31,10 +32,10 @@ export const eventsPoll = tool({
   title: 'Poll events',
   description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
   scope: 'events',
-  input: z.object({ after, limit: limit(50, 200), late }),
+  input: z.object({ after, limit: limit(50, 200), late, junk }),
   output: textOutput,
-  async run({ after: text, limit: wanted, late: hasLate }, context) {
-    const events = new EventReader(text, { wanted, hasLate }, context);
+  async run({ after: text, limit: wanted, late: hasLate, junk: hasJunk }, context) {
+    const events = new EventReader(text, { wanted, hasLate, hasJunk }, context);
     try {
       await events.read();
       return await events.answer();
@@ -55,12 +56,13 @@ export const eventsWait = tool({
     conversation_id: conversationId.optional(),
     timeout_s: timeout,
     late,
+    junk,
   }),
   output: textOutput,
-  async run({ after: text, conversation_id: id, timeout_s: seconds, late: hasLate }, context) {
+  async run({ after: text, conversation_id: id, timeout_s: seconds, ...shown }, context) {
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
-    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, hasLate };
+    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, hasLate: shown.late, hasJunk: shown.junk };
     const events = new EventReader(text, asked, context);
     const wait = new Wait(seconds, context);
     try {
@@ -87,6 +89,8 @@ interface Asked {
   readonly wanted: number;
   /** True to be given what came late, too. */
   readonly hasLate: boolean;
+  /** True to be given what macOS filed as junk, too. */
+  readonly hasJunk: boolean;
 }
 
 /** The events after an offset, as one call gives them. */
@@ -98,17 +102,20 @@ class EventReader {
   readonly #generation: number;
   readonly #entries: Entry[] = [];
   readonly #isYoung: (entry: LogEntry) => boolean;
-  #leftOut = 0;
+  readonly #isNoJunk: (entry: LogEntry) => boolean;
+  #late = 0;
+  #junk = 0;
   #upTo: Offset;
   #wake: () => void = () => {};
 
-  constructor(text: string | undefined, { conversation, wanted, hasLate }: Asked, context: ToolContext) {
+  constructor(text: string | undefined, { conversation, wanted, hasLate, hasJunk }: Asked, context: ToolContext) {
     const { feed } = context.caller;
     const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
     this.#context = context;
     this.#conversation = conversation;
     this.#limit = wanted;
     this.#isYoung = (!hasLate && feed.wanted({ max_age_s: LATE_S })) || (() => true);
+    this.#isNoJunk = (!hasJunk && feed.wanted({ junk: false })) || (() => true);
     this.#upTo = offset;
     this.#reader = feed.resume(offset, () => this.#wake());
     this.#generation = this.#reader.generation();
@@ -121,7 +128,7 @@ class EventReader {
       if (this.#reader.generation() !== this.#generation) throw replaced();
       const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
       this.#upTo = upTo;
-      this.#entries.push(...this.#young(entries.filter(isOfRow).filter((entry) => this.#isWanted(entry))));
+      this.#entries.push(...this.#shown(entries.filter(isOfRow).filter((entry) => this.#isWanted(entry))));
       if (this.#entries.length >= this.#limit) return true;
       if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
     }
@@ -157,16 +164,18 @@ class EventReader {
     return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
   }
 
-  #young(entries: readonly Entry[]): readonly Entry[] {
+  #shown(entries: readonly Entry[]): readonly Entry[] {
     const young = entries.filter(this.#isYoung);
-    this.#leftOut += entries.length - young.length;
-    return young;
+    const shown = young.filter(this.#isNoJunk);
+    this.#late += entries.length - young.length;
+    this.#junk += young.length - shown.length;
+    return shown;
   }
 
   #note(): string {
-    if (this.#leftOut === 0) return '';
-    const what = this.#leftOut === 1 ? '1 event that came late was' : `${this.#leftOut} events that came late were`;
-    return `\n${what} left out; late=true shows them.`;
+    const what = this.#late === 1 ? '1 event that came late was' : `${this.#late} events that came late were`;
+    const late = this.#late === 0 ? '' : `\n${what} left out; late=true shows them.`;
+    return late + junkNote(this.#junk, 'event');
   }
 
   close(): void {

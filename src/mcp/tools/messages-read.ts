@@ -9,6 +9,7 @@ import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { groupNames } from './conversations.ts';
+import { junk, junkNote, withoutJunk } from './junk.ts';
 import { fittingPage } from './pages.ts';
 import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
@@ -27,6 +28,7 @@ export const messagesRead = tool({
     before: z.string().max(64).optional(),
     limit: limit(20, 100),
     cursor: z.string().max(2000).optional().describe('next of the answer before'),
+    junk,
     format: z.enum(['text', 'json']).default('text'),
     message_id: z.string().max(20).optional().describe('one message, whole'),
     skip: z.int().min(0).default(0).describe('characters of it to skip'),
@@ -38,20 +40,21 @@ export const messagesRead = tool({
     const conversation =
       query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
     if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
-    const { items, next, lines } = await fittingPage(
+    const { items, next, lines, leftOut } = await fittingPage(
       input.limit,
       (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit }),
       (page) => {
         const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
         return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
       },
+      (page) => (input.junk ? page : withoutJunk(page, (message) => message, context)),
     );
-    if (items.length === 0) return { text: 'No messages.' };
-    const text = fenced(lines, context.nonce);
-    if (next === undefined) return { text };
+    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
+    const note = junkNote(leftOut, 'message');
+    if (next === undefined) return { text: text + note };
     const others = query.order === 'desc' ? 'older' : 'newer';
     return {
-      text: `${text}\nThere are ${others} messages: call again with cursor = next.`,
+      text: `${text}\nThere are ${others} messages: call again with cursor = next.${note}`,
       next: nextOf(query, next),
     };
   },

@@ -4,6 +4,7 @@ import { hitsOf, type SearchHit } from '../../domain/search.ts';
 import { searchQueryOf } from '../../wire/search-query.ts';
 import { parseSearch } from '../../wire/search-text.ts';
 import { fenced } from '../text/fence.ts';
+import { junk, junkNote, withoutJunk } from './junk.ts';
 import { messageLines } from './messages-read.ts';
 import { fittingPage } from './pages.ts';
 import { conversationId, limit, textOutput, tool } from './tool.ts';
@@ -23,28 +24,30 @@ export const messagesSearch = tool({
     conversation_id: conversationId.optional(),
     limit: limit(20, 50),
     cursor: z.string().max(2000).optional().describe('next of the answer before'),
+    junk,
   }),
   output: textOutput,
-  async run({ query: text, conversation_id: id, limit: wanted, cursor }, context) {
+  async run({ query: text, conversation_id: id, limit: wanted, cursor, junk: hasJunk }, context) {
     const { search } = context.caller;
     const { query, mistakes } = await searchQueryOf(parseSearch(text, id !== undefined), id, context.caller);
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
-    const { items, next, lines } = await fittingPage(
+    const { items, next, lines, leftOut } = await fittingPage(
       wanted,
       async (count) => {
         const page = await search.search(query, { limit: count, cursor });
         return { items: hitsOf(page), ...(page.next !== undefined && { next: page.next }) };
       },
       (hits) => messageLines(hits.map(excerpt), id, context),
+      (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context)),
     );
     const { isComplete, indexedFrom } = search.status();
     const gap = isComplete
       ? ''
       : `\nOlder messages are still being indexed${indexedFrom === undefined ? '' : `: found from ${indexedFrom.slice(0, 10)} on`}.`;
-    if (items.length === 0) return { text: `Nothing found.${gap}` };
     const more = next === undefined ? '' : '\nThere is more: call again with cursor = next.';
-    return { text: fenced(lines, context.nonce) + gap + more, next };
+    const found = items.length === 0 ? 'Nothing found.' : fenced(lines, context.nonce);
+    return { text: found + gap + more + junkNote(leftOut, 'message'), next };
   },
 });
 

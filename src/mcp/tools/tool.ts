@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Caller } from '../../domain/caller.ts';
 import type { KeyRecord, Scope } from '../../domain/key.ts';
+import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import type { Nonce } from '../text/fence.ts';
@@ -16,6 +17,8 @@ export interface ToolContext {
   /** What the key that asks may do, as the owner set it. */
   readonly ownKey: () => Promise<KeyRecord>;
   readonly counters: Counters;
+  /** Ids of those messages that macOS filed as junk. */
+  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
   readonly requestId: string;
   /** The owner's names for people, as far as this caller may know them. */
   readonly names: () => Promise<NameOf>;

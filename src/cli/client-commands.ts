@@ -94,6 +94,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
     .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
     .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
+    .option('--no-junk', 'skip what macOS 27 filed as junk')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(

@@ -54,7 +54,7 @@ describe.each([
 
   test('are read over MCP', async () => {
     const client = await connectMcp('2026 over HTTP', service, key);
-    const { text } = await client.call('messages_read', { conversation: ANA });
+    const { text } = await client.call('messages_read', { conversation_id: `any;-;${ANA}` });
     await client.close();
     expect(text).toContain('hello');
     expect(text.includes('Zugzwang in chess')).toBe(associated_rows === 'by_kind');

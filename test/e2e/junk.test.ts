@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';
+import { startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 const ANA = '+15550100';
+const BEN = '+15550101';
 const NUMBERS = { 'an ordinary one': 0, allowed: 1, 'you won': 2, offer: 3, code: 4, strange: 9 };
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
@@ -99,7 +102,37 @@ describe('what macOS 27 filed as junk', () => {
   test('is skipped by a WebSocket', async () => {
     const socket = await service.socket('&junk=false&after=0');
     await eventually(() => expect(bodiesOf(socket.events)).toEqual(SHOWN));
-    socket.close();
+    await socket.close();
+  });
+
+  test.each(['http', 'websocket'] as const)('is skipped by the typed client over %s', async (over) => {
+    const client = new PosternClient({ url: service.url, key: KEY });
+    const bodies: unknown[] = [];
+    for await (const { data } of client.listen({ after: 0, junk: false, over })) {
+      bodies.push('body' in data && data.body);
+      if (bodies.length === SHOWN.length) break;
+    }
+    expect(bodies).toEqual(SHOWN);
+    const all = await client.trackedEvents({ after: '0' });
+    expect(bodiesOf(all.events)).toEqual(Object.keys(NUMBERS));
+    const { events, offset } = await client.trackedEvents({ after: '0', junk: false });
+    expect([bodiesOf(events), offset]).toEqual([SHOWN, all.offset]);
+  });
+
+  test('is printed by postern tail, but not with --no-junk', async () => {
+    const printedBy = async (...more: readonly string[]): Promise<readonly string[]> => {
+      const tail = startPostern(['tail', '--config-dir', service.configFolder, '--after', '0', '--json', ...more]);
+      const isEnough = (): void => expect(tail.stdout).toContain('strange');
+      await eventually(isEnough).finally(() => tail.child.kill('SIGKILL'));
+      return bodiesOf(
+        tail.stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown),
+      );
+    };
+    expect(await printedBy()).toEqual(Object.keys(NUMBERS));
+    expect(await printedBy('--no-junk')).toEqual(SHOWN);
   });
 
   test('is skipped by a webhook with junk: false', async () => {
@@ -137,6 +170,56 @@ describe('what macOS 27 filed as junk', () => {
     const { text } = await client.call('messages_search', { query: 'won' });
     expect(text).toMatch(/^Nothing found\.\n1 message that macOS filed as junk was left out; junk=true shows them\.$/);
     await client.close();
+  });
+});
+
+describe('with a second conversation that is nothing but junk', () => {
+  const id = `any;-;${BEN}`;
+  let key: string;
+  beforeAll(async () => {
+    await mac.command({ do: 'receive', from: BEN, text: 'click here', filter: { code: 2 } });
+    await mac.command({ do: 'receive', from: BEN, text: 'click now', filter: { code: 2 } });
+    ({ key } = await limitedKey(service, { preset: 'reader', read: [ANA, BEN] }));
+  });
+
+  test('a page of it says how many were left out, and goes on', async () => {
+    const client = await connectMcp('2026 over HTTP', service, key);
+    const first = await client.call('messages_read', { conversation_id: id, limit: 1 });
+    expect(first.text).toMatch(
+      /^No messages\.\nThere are older .+\n1 message that macOS filed as junk was left out; junk=true shows them\.$/,
+    );
+    const second = await client.call('messages_read', { conversation_id: id, limit: 1, cursor: first.next });
+    expect(second.text).toContain('1 message that macOS filed as junk was left out');
+    expect(second.next).toBe('');
+    await client.close();
+  });
+
+  test('its resource says how many were left out, and that of another shows all but junk', async () => {
+    const client = await connectMcp('2026 over HTTP', service, key);
+    const { raw } = client as unknown as { readonly raw: Record<string, (request?: object) => Promise<never>> };
+    const textOf = async (conversation: string): Promise<string> => {
+      const answer: unknown = await raw.readResource?.({
+        uri: `postern://conversations/${encodeURIComponent(conversation)}`,
+      });
+      return String((answer as { contents: readonly { text: string }[] }).contents[0]?.text);
+    };
+    expect(await textOf(id)).toBe('No messages.\nLeft out as junk: 2; messages_read with junk=true shows them.');
+    const other = await textOf(`any;-;${ANA}`);
+    expect(other).toContain('an ordinary one');
+    expect(other).not.toContain('you won');
+    expect(other).toContain('\nLeft out as junk: 1;');
+    await client.close();
+  });
+
+  test('a change of a junk message is skipped too', async () => {
+    const client = new PosternClient({ url: service.url, key: KEY });
+    const { offset: after } = await client.trackedEvents();
+    const row = rows.get('you won') ?? 0;
+    await mac.command({ do: 'edit', row, text: 'you lost' });
+    await eventually(async () =>
+      expect(bodiesOf((await client.trackedEvents({ after })).events)).toEqual(['you lost']),
+    );
+    expect((await client.trackedEvents({ after, junk: false })).events).toEqual([]);
   });
 });
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';
+import { startPostern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -101,6 +103,43 @@ describe('history that iCloud fills in', () => {
     await eventually(() => expect(rowsOf(socket.events)).toEqual([young, row]));
     expect((answer as { readonly newest: number }).newest).toBe(row - 1);
     await socket.close();
+  });
+
+  test.each(['http', 'websocket'] as const)('is skipped by the typed client over %s', async (over) => {
+    const client = new PosternClient({ url: service.url, key: KEY });
+    for await (const { data } of client.listen({ after: start, maxAgeS: 1800, over })) {
+      expect(data).toMatchObject({ id: String(young) });
+      break;
+    }
+    const after = String(start);
+    const { events } = await client.trackedEvents({ after, maxAgeS: 1800, limit: young - start });
+    expect(rowsOf(events)[0]).toBe(young);
+    expect(rowsOf((await client.trackedEvents({ after, limit: young - start })).events)).toContain(lastOld);
+  });
+
+  test.each([
+    ['30m', () => [young]],
+    ['3d', () => [start + 1, start + 2, lastOld, young]],
+  ] as const)('is printed by postern tail --max-age %s as far as it is that old', async (age, expected) => {
+    const tail = startPostern([
+      'tail',
+      '--config-dir',
+      service.configFolder,
+      '--after',
+      String(start),
+      '--json',
+      '--max-age',
+      age,
+    ]);
+    const printed = (): readonly number[] =>
+      rowsOf(
+        tail.stdout
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line) as unknown),
+      );
+    await eventually(() => expect(printed()).toContain(young)).finally(() => tail.child.kill('SIGKILL'));
+    expect(printed().filter((row) => row <= young)).toEqual(expected());
   });
 
   test('is skipped by a webhook with max_age_s, whose position moves over it', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { cpSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
@@ -97,6 +98,24 @@ describeWithNats('the events of a hub', () => {
     const [, next = ''] = /<\/api\/v1([^>]+)>/.exec(page.headers.get('link') ?? '') ?? [];
     expect(idsOf((await (await hub.get(next)).json()) as Shown[])).toEqual(['m1~2']);
     expect(new URL(next, 'http://x').searchParams.get('after')).toBe(second?.offset);
+  });
+
+  test.each(['max_age_s=1800', 'junk=false'])('with %s, which only a Mac knows, are refused', async (parameter) => {
+    const hub = await hubOf(server);
+    for (const accept of ['application/json', 'text/event-stream', 'application/x-ndjson']) {
+      const answer = await hub.get(`/events?after=0&${parameter}`, { Accept: accept });
+      expect([accept, answer.status]).toEqual([accept, 501]);
+      expect(await answer.json()).toMatchObject({ code: 'not_at_a_hub' });
+    }
+    const socket = new WebSocket(`${hub.api.replace('http', 'ws')}/ws?api_key=${KEY}&${parameter}`);
+    const [, { statusCode }] = (await once(socket, 'unexpected-response')) as [
+      unknown,
+      { readonly statusCode: number },
+    ];
+    // It says that it was closed before it was open.
+    socket.on('error', () => {}).terminate();
+    expect(statusCode).toBe(501);
+    expect((await hub.get('/events?after=0&junk=true')).status).toBe(200);
   });
 
   test('are streamed with their offsets as ids, and a WebSocket resumes by one', async () => {

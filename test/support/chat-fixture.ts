@@ -4,10 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { SqlValue } from '../../src/runtime/sqlite.ts';
 import { appleDate } from '../../src/simulator/chat-database.ts';
-import { loadableSchema, type MacosVersion } from '../../src/simulator/macos-versions.ts';
+import { loadableSchema, MACOS_VERSIONS, type MacosVersion } from '../../src/simulator/macos-versions.ts';
 import { Tables } from '../../src/simulator/tables.ts';
 
 export type Schema = `macos-${MacosVersion}` | 'bare';
+export const MACOS_SCHEMAS = MACOS_VERSIONS.map((version) => `macos-${version}` as const);
+
+/** Reports whether Messages can edit, unsend and recover on this schema. */
+export function isSince13(schema: Schema): boolean {
+  return schema !== 'bare' && Number(schema.slice('macos-'.length)) >= 13;
+}
 type Columns = Readonly<Record<string, SqlValue>>;
 
 /** The least that decision B1 asks for: no index, no trigger, no WAL. */

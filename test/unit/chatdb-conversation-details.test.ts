@@ -3,9 +3,8 @@ import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
-import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { appleNs, type ChatFixture, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';
 
-const SCHEMAS: readonly Schema[] = ['macos-26', 'macos-13', 'macos-12', 'macos-10.13'];
 const databases = chatDatabases();
 const include = includeSet(['details']);
 const at = (second: number): bigint => appleNs(`2026-01-01T00:00:${String(second).padStart(2, '0')}Z`);
@@ -42,7 +41,7 @@ function write(fixture: ChatFixture): void {
 
 const byId = (conversations: readonly Conversation[]) => new Map(conversations.map((one) => [one.id, one.details]));
 
-describe.each(SCHEMAS)('the details of conversations on the %s schema', (schema) => {
+describe.each(MACOS_SCHEMAS)('the details of conversations on the %s schema', (schema) => {
   test('are what is unread, the kind, the service and the newest message', async () => {
     const { fixture, reader } = open(schema);
     write(fixture);

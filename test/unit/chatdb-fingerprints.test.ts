@@ -4,7 +4,7 @@ import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/
 import { rowOffset } from '../../src/domain/offset.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
-import type { ChatFixture } from '../support/chat-fixture.ts';
+import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 
 const { open } = chatDatabases();
 const NOWHERE = rowOffset(0);
@@ -28,10 +28,10 @@ function watch(schema: Parameters<typeof open>[0]) {
 const set = (rowId: number, columns: string) => (fixture: ChatFixture) =>
   fixture.sqlite.exec(`UPDATE message SET ${columns} WHERE ROWID = ${rowId}`);
 
-describe.each(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'] as const)('on the %s schema', (schema) => {
+describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   const { fixture, named, reader, connection, print } = watch(schema);
   const chat = fixture.chat('iMessage;-;+15550100');
-  const hasEdits = schema === 'macos-26' || schema === 'macos-13';
+  const hasEdits = isSince13(schema);
 
   test('receipts, failures and attachments are named', () => {
     const own = fixture.message({ chat, is_from_me: 1, is_sent: 0, text: 'hello' });
@@ -125,7 +125,7 @@ describe.each(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'] as const)('on 
 
   test('a deletion that can be taken back, and its end', () => {
     const row = fixture.message({ chat, text: 'gone' });
-    if (schema === 'macos-26' || schema === 'macos-13') {
+    if (isSince13(schema)) {
       // Messages moves the join; the row stays for weeks (facts of macOS 13 and later).
       expect(
         named(row, () =>

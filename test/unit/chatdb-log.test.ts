@@ -4,7 +4,7 @@ import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
-import { appleNs, type Schema } from '../support/chat-fixture.ts';
+import { appleNs, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';
 
 const databases = chatDatabases();
 
@@ -13,7 +13,7 @@ function open(schema?: Schema) {
   return { fixture, log: new ChatLog(connection), lookup: new ChatSendLookup(connection) };
 }
 
-describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('the log of a %s database', (schema) => {
+describe.each(MACOS_SCHEMAS)('the log of a %s database', (schema) => {
   test('gives every row after a row id once, in row id order, whatever its date', () => {
     const { fixture, log } = open(schema);
     const chat = fixture.chat('any;-;1');

@@ -5,7 +5,7 @@ import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
-import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { ChatFixture, isSince13, type Schema } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -91,7 +91,7 @@ function build(schema: Schema, model: readonly ModelRow[]): { reader: ChatReader
       });
       const joins = isBare && row.isJoinedTwice ? [...row.joins, ...row.joins] : row.joins;
       for (const { chat, isDated } of joins) fixture.join(chat + 1, rowId, isDated ? row.date : 0);
-      if (row.isRecoverable && hasRecoverable(schema)) {
+      if (row.isRecoverable && isSince13(schema)) {
         fixture.insert('chat_recoverable_message_join', { chat_id: 1, message_id: rowId, delete_date: 1 });
       }
     }
@@ -102,10 +102,6 @@ function build(schema: Schema, model: readonly ModelRow[]): { reader: ChatReader
     fixture.remove();
   };
   return { reader: new ChatReader(connection), close };
-}
-
-function hasRecoverable(schema: Schema): boolean {
-  return schema === 'macos-26' || schema === 'macos-13';
 }
 
 /** Row ids in the order a list must have. */
@@ -119,7 +115,7 @@ function expected(schema: Schema, model: readonly ModelRow[], query: MessageQuer
     .filter(({ row, at }) => {
       const [chat = -1] = row.joins.map((joined) => joined.chat).sort();
       if (row.isReaction && schema !== 'bare') return false;
-      if (chat === -1 && row.isRecoverable && hasRecoverable(schema)) return false;
+      if (chat === -1 && row.isRecoverable && isSince13(schema)) return false;
       return (chats === undefined || chats.includes(chat)) && (since === undefined || at > since);
     })
     .sort((a, b) => sign * (a.at === b.at ? a.rowId - b.rowId : a.at < b.at ? -1 : 1))

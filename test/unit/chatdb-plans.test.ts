@@ -5,12 +5,12 @@ import { unreadQueriesOf } from '../../src/chatdb/details.ts';
 import { dateQueriesOf, listQueriesOf, mergedSqlOf, orderQueriesOf } from '../../src/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/chatdb/queries.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { ChatFixture, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
 
-describe.each<Schema>(['macos-26', 'macos-13', 'macos-12', 'macos-10.13'])('on the %s schema', (schema) => {
+describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
   const fixture = new ChatFixture(join(folder, `plans-${schema}.db`), schema);
   for (let chat = 1; chat <= 30; chat += 1) {
     fixture.chat(`any;-;${chat}`);

@@ -13,6 +13,7 @@ export interface TailOptions extends ConnectionOptions {
   readonly changes?: boolean;
   /** Seconds. */
   readonly maxAge?: number;
+  readonly junk: boolean;
   readonly type?: readonly WebhookEventType[];
   /** A command of the shell that is run for each event. */
   readonly exec?: string;
@@ -48,6 +49,8 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       signal,
       onReconnect,
       maxAgeS: options.maxAge,
+      // Left out unless it is asked for: an older service refuses what it does not know.
+      junk: options.junk ? undefined : false,
       ...(!isPlain && macs === undefined && { include: 'contacts' as const }),
     };
     for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {

@@ -1,3 +1,4 @@
+import { isoSecond } from './domain/iso-second.ts';
 import type { ChangeStatus } from './domain/ports/changes.ts';
 import type { Contacts } from './domain/ports/contacts.ts';
 import type { MessageLog } from './domain/ports/feed.ts';
@@ -107,7 +108,7 @@ export class Status {
   #changesReport(): Pick<StatusReport, 'changes'> {
     const { state, logged, sweptAtMs } = this.#parts.changes.status();
     if (state === 'off') return {};
-    const sweptAt = sweptAtMs === null ? null : `${new Date(sweptAtMs).toISOString().slice(0, 19)}Z`;
+    const sweptAt = sweptAtMs === null ? null : isoSecond(sweptAtMs);
     return { changes: { state, logged, swept_at: sweptAt } };
   }
 

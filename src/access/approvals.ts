@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Approval, type ApprovalState, hasEnded } from '../domain/approval.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
@@ -159,8 +160,8 @@ export class ApprovalDesk {
       key_id: keyId,
       state: 'held',
       ...shown,
-      created_at: isoOf(createdMs),
-      expires_at: isoOf(expiresMs),
+      created_at: isoSecond(createdMs),
+      expires_at: isoSecond(expiresMs),
       decided_at: null,
       decided_by: null,
       message_id: null,
@@ -194,7 +195,7 @@ export class ApprovalDesk {
     const before = this.get(id);
     if (before === undefined) throw problem('approval_not_found');
     const nowMs = clock.now();
-    const isMine = store.decide(id, state, { at: isoOf(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
+    const isMine = store.decide(id, state, { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
     const after = store.get(id) ?? before;
     if (isMine) {
       this.#note(before, by ?? before.key_id, state);
@@ -217,7 +218,7 @@ export class ApprovalDesk {
     const { store, clock, files } = this.#parts;
     const nowMs = clock.now();
     const approval = store.get(id);
-    if (approval === undefined || !store.decide(id, state, { at: isoOf(nowMs), by, nowMs })) return;
+    if (approval === undefined || !store.decide(id, state, { at: isoSecond(nowMs), by, nowMs })) return;
     this.#note(approval, approval.key_id, state);
     void files.remove(id);
     this.#waiters.wake();
@@ -239,8 +240,4 @@ export function shownApproval(stored: StoredApproval, mayDecide: boolean): Appro
   const { ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;
   return mayDecide && !hasEnded(stored) ? { ...record, shown } : record;
-}
-
-function isoOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import { isAppError } from '../domain/errors.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import {
   type AccessList,
   DEFAULT_CAPS,
@@ -106,8 +107,8 @@ export class KeyRing implements Keys {
       approval: settings.approval ?? defaults.approval,
       caps: { ...DEFAULT_CAPS, ...settings.caps },
       dry_run: settings.dry_run ?? false,
-      created_at: isoOf(nowMs),
-      expires_at: settings.expires_at === undefined ? isoOf(nowMs + LIFETIME_MS) : settings.expires_at,
+      created_at: isoSecond(nowMs),
+      expires_at: settings.expires_at === undefined ? isoSecond(nowMs + LIFETIME_MS) : settings.expires_at,
       last_used_at: null,
       hash: digest(secret),
       previous: null,
@@ -154,7 +155,7 @@ export class KeyRing implements Keys {
   revoke(id: string): void {
     const key = this.#existing(id);
     const { store, clock, note, onChange } = this.#parts;
-    store.revoke(id, isoOf(clock.now()));
+    store.revoke(id, isoSecond(clock.now()));
     this.#keys.delete(id);
     note('key', id, 'revoked');
     key.end({ isRevoked: true });
@@ -179,7 +180,7 @@ export class KeyRing implements Keys {
     const { id } = key.stored;
     if (nowMs - (this.#usedMs.get(id) ?? 0) < USE_NOTED_EVERY_MS) return;
     this.#usedMs.set(id, nowMs);
-    const at = isoOf(nowMs);
+    const at = isoSecond(nowMs);
     key.stored = { ...key.stored, last_used_at: at };
     this.#parts.store.noteUse(id, at);
   }
@@ -260,8 +261,4 @@ function newSecret(id: string): string {
 /** 32 random bytes need no slow hash. */
 function digest(secret: string): string {
   return hash('sha256', secret, 'hex');
-}
-
-function isoOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

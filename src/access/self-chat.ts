@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { memberKey } from '../domain/address.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type {
@@ -43,7 +44,7 @@ export class SelfChat implements SelfChats {
     return {
       address,
       conversation_id: proof?.chat ?? null,
-      proved_at: proof === undefined ? null : `${new Date(proof.provedMs).toISOString().slice(0, 19)}Z`,
+      proved_at: proof === undefined ? null : isoSecond(proof.provedMs),
     };
   }
 

@@ -1,3 +1,4 @@
+import { isoSecond } from './iso-second.ts';
 import type { Offset } from './offset.ts';
 import type { NewWebhook, WebhookChanges } from './ports/webhooks.ts';
 import { invalidRequest } from './problems.ts';
@@ -21,7 +22,7 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
     ...DEFAULT_SETTINGS,
     ...settings,
     id,
-    created_at: `${new Date(nowMs).toISOString().slice(0, 19)}Z`,
+    created_at: isoSecond(nowMs),
     previousSecret: null,
     held: null,
     keyId,
@@ -55,7 +56,7 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
     filter,
     include: [...include],
     has_secret: secret !== null,
-    previous_secret_until: isRotating ? `${new Date(previous.untilMs).toISOString().slice(0, 19)}Z` : null,
+    previous_secret_until: isRotating ? isoSecond(previous.untilMs) : null,
     header_names: Object.keys(headers),
   };
 }

@@ -1,4 +1,5 @@
 import type { Mistake } from '../domain/errors.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { Message } from '../domain/message.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type {
@@ -210,7 +211,7 @@ export class Sender implements MessageSender {
 
   /** Decision D6. */
   #provisional({ body, attachments }: SendRequest): Message {
-    const timestamp = `${new Date(this.#options.clock.now()).toISOString().slice(0, 19)}Z`;
+    const timestamp = isoSecond(this.#options.clock.now());
     return {
       id: '',
       guid: '',

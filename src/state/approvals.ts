@@ -1,4 +1,5 @@
 import type { ApprovalState, HeldFile } from '../domain/approval.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 import { durably } from './database.ts';
@@ -120,16 +121,12 @@ function toApproval(row: Row): StoredApproval {
     textHmac: String(row[10]),
     createdMs,
     expiresMs,
-    created_at: isoOf(createdMs),
-    expires_at: isoOf(expiresMs),
+    created_at: isoSecond(createdMs),
+    expires_at: isoSecond(expiresMs),
     decided_at: textAt(13),
     decided_by: textAt(14),
     message_id: textAt(15),
     problem: textAt(16),
     hasKey: Number(row[17]) !== 0,
   };
-}
-
-function isoOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

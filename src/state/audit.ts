@@ -1,4 +1,5 @@
 import type { AuditAction, AuditEntry } from '../domain/audit.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { AuditStore } from '../domain/ports/access.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
@@ -84,7 +85,7 @@ function toCount(row: Row | undefined, windowMs: number) {
 function toEntry(row: Row): AuditEntry {
   return {
     id: Number(row[0]),
-    at: `${new Date(Number(row[1])).toISOString().slice(0, 19)}Z`,
+    at: isoSecond(Number(row[1])),
     key_id: String(row[2]),
     action: String(row[3]) as AuditAction,
     target: row[4] === null ? null : String(row[4]),

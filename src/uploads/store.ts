@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { OWNER } from '../domain/audit.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import { safeFileName } from '../domain/file-name.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../domain/ports/uploads.ts';
 import { problem } from '../domain/problems.ts';
@@ -114,7 +115,7 @@ export class UploadStore {
       await writeRecord(folder, record);
       this.#records.set(id, record);
       this.#schedule();
-      return { id, name, mime_type: type, bytes: taken.bytes, expires_at: isoOf(expiresMs) };
+      return { id, name, mime_type: type, bytes: taken.bytes, expires_at: isoSecond(expiresMs) };
     } catch (error) {
       await this.#forget(id);
       if (!isAppError(error) && ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) {
@@ -235,8 +236,4 @@ export class UploadStore {
   #warn(error: unknown): void {
     this.#parts.log.warn('an uploaded file could not be removed', { code: errorCode(error) });
   }
-}
-
-function isoOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../domain/event.ts';
+import { isoSecond } from '../domain/iso-second.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { DeliveryRecord, HeldDelivery } from '../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
@@ -72,5 +73,5 @@ export function goneRecord(webhookId: string, first: number, last: number, clock
 }
 
 function timestamp(clock: Clock): string {
-  return `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+  return isoSecond(clock.now());
 }

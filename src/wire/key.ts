@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isoSecond } from '../domain/iso-second.ts';
 import { APPROVAL_MODES, type Caps, type KeyCheck, type KeyRecord, PRESETS, SCOPES } from '../domain/key.ts';
 import { parseInstant } from './instant.ts';
 import { shapeOf } from './shape.ts';
@@ -84,7 +85,7 @@ const expiresAt = z
   .string({ error: INSTANT })
   .transform((value, context) => {
     const ns = parseInstant(value);
-    if (ns !== undefined) return `${new Date(Number(ns / NS_PER_MS)).toISOString().slice(0, 19)}Z`;
+    if (ns !== undefined) return isoSecond(Number(ns / NS_PER_MS));
     context.issues.push({ code: 'custom', input: value, message: INSTANT });
     return z.NEVER;
   })

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { basename, dirname, join, resolve } from 'node:path';
 import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../config/file.ts';
 import { AppError } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { writeBackup } from '../../state/backup.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../context.ts';
@@ -51,7 +52,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
     closeSync(openSync(draft, 'wx', 0o600));
     writeBackup(join(folder, 'state.db'), draft, {
       version: context.version,
-      createdAt: `${new Date(systemClock.now()).toISOString().slice(0, 19)}Z`,
+      createdAt: isoSecond(systemClock.now()),
       config: readFileSync(configPath(folder), 'utf8'),
     });
     if (isForced) renameSync(draft, path);

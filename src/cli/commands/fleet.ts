@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { configFolder } from '../../config/environment.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
 import type { Manager } from '../../fleet/connect-once.ts';
 import { type ServerAddress, serverAddress } from '../../fleet/setup/addresses.ts';
 import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
@@ -269,7 +270,7 @@ function reload(folder: FleetFolder): readonly string[] {
 }
 
 function today(): string {
-  return `${new Date(systemClock.now()).toISOString().slice(0, 19)}Z`;
+  return isoSecond(systemClock.now());
 }
 
 /** A failure with a meaning becomes its sentence and what to do. */

@@ -1,3 +1,4 @@
+import { isoSecond } from '../../domain/iso-second.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { checkBody } from '../../wire/mistakes.ts';
@@ -17,7 +18,7 @@ export function signInRoutes({ apiKey, clock, ownUrl }: SignInParts): Pick<Handl
   return {
     makeSignInCode({ arrival }) {
       if (arrival !== 'socket') throw problem('socket_required');
-      const expiresAt = `${new Date(clock.now() + CODE_LIFETIME_MS).toISOString().slice(0, 19)}Z`;
+      const expiresAt = isoSecond(clock.now() + CODE_LIFETIME_MS);
       return { status: 201, body: { url: `${ownUrl()}/console#code=${codes.make()}`, expires_at: expiresAt } };
     },
 

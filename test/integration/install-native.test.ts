@@ -155,7 +155,9 @@ async function installed(changes: Partial<Machine> = {}): Promise<Outcome> {
   return { said, modules: join(layout.versions, id, 'node_modules') };
 }
 
-const otherVolume = ['/dev/shm'].find((path) => existsSync(path) && statSync(path).dev !== statSync(folder).dev);
+const otherVolume = ['/dev/shm', '/tmp'].find(
+  (path) => existsSync(path) && statSync(path).dev !== statSync(folder).dev,
+);
 
 describe('a native library', () => {
   whereItBuilds('cannot be built below a folder with a space in its name, by npm alone', async () => {

@@ -10,6 +10,7 @@ import { Feed } from '../../src/events/feed.ts';
 import { Publisher } from '../../src/events/publisher.ts';
 import type { Behaviour } from '../../src/simulator/commands.ts';
 import { Messages } from '../../src/simulator/messages.ts';
+import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { MemoryCursor } from '../support/memory-log.ts';
@@ -190,6 +191,6 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
   };
 
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(), play), {
-    numRuns: process.env.FAULTS === 'long' ? 3000 : 60,
+    numRuns: isLong ? 3000 : 15,
   });
 }, 600_000);

@@ -1,3 +1,4 @@
+import { remembering } from '../domain/remembering.ts';
 import type { Highlight } from '../domain/search.ts';
 
 /** Units of a token: no word is longer, and each costs space in the index. */
@@ -47,8 +48,8 @@ export function tokensOf(text: string): readonly Token[] {
         tokens.push({ text: plain.charAt(at), start: start + at, end: start + at + 1 });
       }
     } else {
-      const folded = symbol ?? ascii?.slice(0, MAX_TOKEN).toLowerCase() ?? cut(fold(piece));
-      if (folded !== '') tokens.push({ text: folded, start, end: start + piece.length });
+      const token = symbol ?? ascii?.slice(0, MAX_TOKEN).toLowerCase() ?? cut(rememberedFold(piece));
+      if (token !== '') tokens.push({ text: token, start, end: start + piece.length });
     }
   }
   return tokens;
@@ -112,6 +113,9 @@ function fold(piece: string): string {
   if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTED, '$1');
   return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
 }
+
+/** Normalizing takes the most of it, and the same words come again and again. */
+const rememberedFold = remembering(fold);
 
 /** The first units of a token, without half a character at their end. */
 function cut(token: string): string {

@@ -25,22 +25,23 @@ export function expressionsIn(root: string, folders: readonly string[]): readonl
 }
 
 export function expressionsOf(file: string, text: string): readonly Expression[] {
-  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
   const found: Expression[] = [];
   const constants = constantsOf(tree);
+  const placeOf = (node: ts.Node): string =>
+    `${file}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`;
   const visit = (node: ts.Node): void => {
-    const place = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
     if (ts.isRegularExpressionLiteral(node)) {
       const end = node.text.lastIndexOf('/');
-      found.push({ place, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
+      found.push({ place: placeOf(node), source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
     } else if (
       (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
-      node.expression.getText() === 'RegExp' &&
+      node.expression.getText(tree) === 'RegExp' &&
       node.arguments?.[0] !== undefined
     ) {
       const [pattern, flags] = node.arguments;
       const given = flags === undefined || !ts.isStringLiteralLike(flags) ? '' : flags.text;
-      for (const source of valuesOf(pattern, constants)) found.push({ place, source, flags: given });
+      for (const source of valuesOf(pattern, constants)) found.push({ place: placeOf(node), source, flags: given });
     }
     ts.forEachChild(node, visit);
   };

@@ -53,7 +53,8 @@ const named = (source: string, flags = ''): Expression => ({ place: 'here', sour
 
 describe('a regular expression of the program', () => {
   test('costs no more than in proportion to a text that is made to be expensive', () => {
-    expect(all.map(steepStepOf).filter(Boolean)).toEqual([]);
+    const different = new Map(all.map((one) => [`${one.source}/${one.flags}`, one])).values();
+    expect([...different].map(steepStepOf).filter(Boolean)).toEqual([]);
   }, 120_000);
 
   test('has no unbounded quantifier inside another one or in a look-behind', () => {

@@ -13,7 +13,7 @@ import { KEY } from '../support/service.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 import { Harness, rowsOf, wait } from './harness.ts';
 
-const KILLS = isLong ? 200 : 6;
+const KILLS = isLong ? 200 : 3;
 /** Of 20 lists, 1.6 MB each. */
 const ROUNDS = isLong ? 50 : 3;
 /** Longer than a start takes on a quiet machine. */

@@ -1,11 +1,19 @@
 // Services of several Macs in one process that can be killed at any moment, each on a chat.db of its own.
 // Argument: JSON { macs: [{ id, folder, chatDbPath }], servers }. Writes the addresses of their APIs as one line of JSON.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startApp } from '../../dist/src/app.js';
 import { processEnvironment } from '../../dist/src/config/environment.js';
 import { checkConfig } from '../../dist/src/config.js';
 import { systemClock } from '../../dist/src/runtime/clock.js';
+
+// From the program, whose few files load in half the time of the several hundred modules.
+const program = new URL('../../dist/program/', import.meta.url);
+const { startApp } = await import(
+  new URL(
+    readdirSync(program).find((name) => /^app-.*\.mjs$/.test(name)),
+    program,
+  )
+);
 
 const { macs, servers } = JSON.parse(process.argv[2]);
 const silent = { debug() {}, info() {}, warn() {}, error: (...words) => console.error(...words), child: () => silent };

@@ -9,7 +9,7 @@ import { wait } from './harness.ts';
 /** The long form is a cluster with the load that docs/guarantees.md states. */
 const SIZE: FleetSize = isLong
   ? { servers: 3, macs: 20, processes: 4, rowsPerSecond: 300 }
-  : { servers: 1, macs: 3, processes: 3, rowsPerSecond: 30 };
+  : { servers: 1, macs: 3, processes: 2, rowsPerSecond: 30 };
 /** Load before and after a fault. */
 const STEADY_MS = isLong ? 5000 : 500;
 const PAUSE_MS = isLong ? 8000 : 5000;

@@ -9,8 +9,8 @@ import { newSeed } from '../support/seed.ts';
 import { KEY } from '../support/service.ts';
 import { Harness, openFiles, testWithProc } from './harness.ts';
 
-const REQUESTS = isLong ? 150_000 : 1500;
-const FRAMES = isLong ? 50_000 : 2000;
+const REQUESTS = isLong ? 150_000 : 800;
+const FRAMES = isLong ? 50_000 : 1000;
 const BLOBS = isLong ? 1_000_000 : 10_000;
 const FRAMES_A_LINE = 25;
 const AT_ONCE = 16;

@@ -14,7 +14,7 @@ import { newSeed } from '../support/seed.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const FIRST_SEED = newSeed('installations');
-const SEEDS = Array.from({ length: isLong ? 200 : 4 }, (_, index) => FIRST_SEED + index);
+const SEEDS = Array.from({ length: isLong ? 200 : 2 }, (_, index) => FIRST_SEED + index);
 const ROUNDS = 6;
 const VERSIONS: readonly [string, ...string[]] = ['0.1.0', '0.2.0', '0.3.0'];
 

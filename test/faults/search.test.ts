@@ -14,9 +14,9 @@ import { newSeed, seededChance } from '../support/seed.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const KILLS = isLong ? 200 : 4;
-const MESSAGES = isLong ? 100_000 : 4000;
-const WORDS = isLong ? 60 : 8;
+const KILLS = isLong ? 200 : 2;
+const MESSAGES = isLong ? 100_000 : 2000;
+const WORDS = isLong ? 60 : 5;
 /** Of the disk that is full until the filler is removed. */
 const DISK_BYTES = (isLong ? 128 : 12) * 2 ** 20;
 const WITHIN_MS = isLong ? 900_000 : 120_000;

@@ -8,7 +8,7 @@ import type { Listener } from '../support/service.ts';
 import { compare, Harness, openFiles, residentMiB, testWithProc, wait } from './harness.ts';
 import { MISBEHAVIOURS } from './misbehaviours.ts';
 
-const LASTS_MS = isLong ? 20 * 60_000 : 12_000;
+const LASTS_MS = isLong ? 20 * 60_000 : 6000;
 const ROWS_PER_SECOND = 50;
 /** How often something goes wrong. */
 const FAULT_EVERY_MS = isLong ? 5000 : 700;

@@ -36,37 +36,34 @@ const log: Log = {
   child: () => log,
 };
 const connection = new Connection({ path, home, log, associatedRows });
-const index = new IndexReader(connection);
-let finder: Finder | undefined;
-let writer: IndexWriter | undefined;
-
-/** What the thread can be asked for. */
-export type ThreadMethods = ListReader &
-  IndexReader &
-  Pick<Fingerprints, 'range' | 'origins'> &
-  Pick<Finder, 'find'> &
-  Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'> &
-  typeof files;
+/** The objects whose methods the thread can be asked for, by name. */
+export interface ThreadTargets {
+  readonly lists: ListReader;
+  readonly index: IndexReader;
+  readonly prints: Pick<Fingerprints, 'range' | 'origins'>;
+  readonly finder: Pick<Finder, 'find'>;
+  readonly writer: Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'>;
+  readonly files: { readonly checkpoint: typeof checkpoint };
+}
 
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
+const index = new IndexReader(connection);
+let finder: Finder | undefined;
+let writer: IndexWriter | undefined;
 const lists = new ListReader(connection);
 const prints = new Fingerprints(connection);
 const files = { checkpoint };
 
-async function targetOf(method: string): Promise<unknown> {
-  if (method in lists) return lists;
-  if (method in index) return index;
-  if (method in prints) return prints;
-  if (method in files) return files;
-  // Loaded when somebody searches, or while an index is made.
-  if (method !== 'find') {
-    writer ??= new (await import('./search/index-writer.ts')).IndexWriter(index);
-    return writer;
-  }
-  finder ??= new (await import('./search/finder.ts')).Finder(index);
-  return finder;
-}
+const targets: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Name] | Promise<ThreadTargets[Name]> } = {
+  lists: () => lists,
+  index: () => index,
+  prints: () => prints,
+  files: () => files,
+  // Both are loaded at their first use.
+  finder: async () => (finder ??= new (await import('./search/finder.ts')).Finder(index)),
+  writer: async () => (writer ??= new (await import('./search/index-writer.ts')).IndexWriter(index)),
+};
 
 parentPort?.on('message', (call: ThreadCall) => {
   if (call !== undefined) return void answer(call);
@@ -76,9 +73,9 @@ parentPort?.on('message', (call: ThreadCall) => {
   parentPort?.close();
 });
 
-async function answer({ id, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
+async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
   try {
-    const target = (await targetOf(method)) as Target;
+    const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
     // The main thread follows a replaced file by polling, this one before it reads.
     connection.check();
     post({ id, value: target[method]?.(...args) });

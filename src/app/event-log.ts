@@ -10,7 +10,7 @@ import { ChangeStream } from '../events/change-stream.ts';
 import { Channel } from '../events/channel.ts';
 import { Feed } from '../events/feed.ts';
 import { Publisher } from '../events/publisher.ts';
-import type { ThreadMethods } from '../reader-worker.ts';
+import type { ThreadTargets } from '../reader-worker.ts';
 import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
@@ -29,7 +29,7 @@ interface EventLogParts {
   readonly closers: Cleanup;
   readonly state: Sqlite;
   readonly connection: Connection;
-  readonly thread: ReaderThread<ThreadMethods> | undefined;
+  readonly thread: ReaderThread<ThreadTargets> | undefined;
   readonly chatLog: ChatLog;
   /** Stands still while the Mac sleeps: rows that settle have their time then. */
   readonly awake: AwakeClock;
@@ -69,9 +69,9 @@ export function openEventLog(parts: EventLogParts) {
       range: async (...range) => {
         blocks += 1;
         if (blocks % BLOCKS_A_CHECKPOINT === 0) await checkpoint(join(config.dir, 'state.db'), { thread, log });
-        return thread?.call('range', ...range) ?? prints.range(...range);
+        return thread?.call('prints', 'range', ...range) ?? prints.range(...range);
       },
-      origins: async (...range) => thread?.call('origins', ...range) ?? prints.origins(...range),
+      origins: async (...range) => thread?.call('prints', 'origins', ...range) ?? prints.origins(...range),
     },
     cursor: () => publisher.cursor,
     stream,
@@ -90,7 +90,7 @@ async function checkpoint(
   { thread, log }: Pick<EventLogParts, 'thread'> & { readonly log: Log },
 ): Promise<void> {
   try {
-    await thread?.call('checkpoint', path);
+    await thread?.call('files', 'checkpoint', path);
   } catch (error) {
     log.debug('state.db-wal could not be copied into state.db', { error });
   }

@@ -4,10 +4,12 @@ import type { Config } from '../config.ts';
 import { AddressBook } from '../contacts/address-book.ts';
 import { callingCodeOf } from '../contacts/canonical-address.ts';
 import { noContacts } from '../contacts/no-contacts.ts';
-import type { ThreadMethods } from '../reader-worker.ts';
+import type { ThreadTargets } from '../reader-worker.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';
+
+const READER_WORKER = new URL('../reader-worker.js', import.meta.url);
 
 interface InputParts {
   readonly config: Config;
@@ -22,7 +24,7 @@ export function openChatDb({ config, host, closers }: InputParts) {
   const connection = new Connection({ path, home, log, associatedRows });
   closers.add('chat.db', () => connection.close());
   const thread = ReaderThread.isSupported
-    ? new ReaderThread<ThreadMethods>({ path, home, associatedRows, clock, log })
+    ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, associatedRows, clock, log })
     : undefined;
   closers.add('reader thread', () => thread?.close());
   return { connection, thread };

@@ -5,7 +5,7 @@ import type { ChatLog } from '../chatdb/message-log.ts';
 import type { Config } from '../config.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import { excludeFromBackups } from '../mac/backup-exclusion.ts';
-import type { ThreadMethods } from '../reader-worker.ts';
+import type { ThreadTargets } from '../reader-worker.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { openSearch, type RunningSearch } from '../search/open.ts';
 import type { Host } from './host.ts';
@@ -14,7 +14,7 @@ interface SearchInputs {
   readonly config: Config;
   readonly host: Host;
   readonly connection: Connection;
-  readonly thread: ReaderThread<ThreadMethods> | undefined;
+  readonly thread: ReaderThread<ThreadTargets> | undefined;
   readonly feed: EventFeed;
   readonly messages: ChatLog;
 }
@@ -34,12 +34,12 @@ export function openSearchIndex({
     associatedRows: config.backend.associatedRows,
     source: new ChatIndexSource(connection, thread),
     thread: thread && {
-      find: (...args) => thread.call('find', ...args),
+      find: (...args) => thread.call('finder', 'find', ...args),
       writer: {
-        add: (...args) => thread.call('add', ...args),
-        put: (...args) => thread.call('put', ...args),
-        advance: (...args) => thread.call('advance', ...args),
-        merge: (...args) => thread.call('merge', ...args),
+        add: (...args) => thread.call('writer', 'add', ...args),
+        put: (...args) => thread.call('writer', 'put', ...args),
+        advance: (...args) => thread.call('writer', 'advance', ...args),
+        merge: (...args) => thread.call('writer', 'merge', ...args),
       },
     },
     feed,

@@ -60,15 +60,17 @@ export class IndexReader {
 /** Reads for the index: lists of old rows, which may have to come from the disk, in the reader thread. */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
-  readonly #thread: ReaderThread<IndexReader> | undefined;
+  readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;
 
-  constructor(connection: Connection, thread?: ReaderThread<IndexReader>) {
+  constructor(connection: Connection, thread?: ReaderThread<{ readonly index: IndexReader }>) {
     this.#reader = new IndexReader(connection);
     this.#thread = thread;
   }
 
   async listed(after: string | undefined, limit: number): Promise<ListedRows> {
-    return this.#thread === undefined ? this.#reader.listed(after, limit) : this.#thread.call('listed', after, limit);
+    return this.#thread === undefined
+      ? this.#reader.listed(after, limit)
+      : this.#thread.call('index', 'listed', after, limit);
   }
 
   messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
@@ -80,6 +82,6 @@ export class ChatIndexSource implements IndexSource {
   }
 
   async count(): Promise<number> {
-    return this.#thread === undefined ? this.#reader.count() : this.#thread.call('count');
+    return this.#thread === undefined ? this.#reader.count() : this.#thread.call('index', 'count');
   }
 }

@@ -73,12 +73,12 @@ export class ListReader {
 /** Reads of messages and conversations, always from chat.db itself. What an index answers is answered at once. */
 export class ChatReader implements MessageReader {
   readonly #connection: Connection;
-  readonly #thread: ReaderThread<ListReader> | undefined;
+  readonly #thread: ReaderThread<{ readonly lists: ListReader }> | undefined;
   readonly #lists: ListReader;
   readonly #recent = new RecentConversations();
   #ordering: Promise<void> | undefined;
 
-  constructor(connection: Connection, thread?: ReaderThread<ListReader>) {
+  constructor(connection: Connection, thread?: ReaderThread<{ readonly lists: ListReader }>) {
     this.#connection = connection;
     this.#thread = thread;
     this.#lists = new ListReader(connection);
@@ -88,7 +88,7 @@ export class ChatReader implements MessageReader {
     const page = this.#connection.read((snapshot) =>
       isFast(snapshot, query) ? messagePage(snapshot, query) : undefined,
     );
-    return page ?? this.#thread?.call('messages', query) ?? this.#lists.messages(query);
+    return page ?? this.#thread?.call('lists', 'messages', query) ?? this.#lists.messages(query);
   }
 
   message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
@@ -121,7 +121,7 @@ export class ChatReader implements MessageReader {
       const again = this.#conversationsAtOnce(query);
       if (again !== undefined) return again;
     }
-    return this.#thread?.call('conversations', query) ?? this.#lists.conversations(query);
+    return this.#thread?.call('lists', 'conversations', query) ?? this.#lists.conversations(query);
   }
 
   async conversation(id: string, options: ReadOptions = {}): Promise<Conversation | undefined> {
@@ -135,7 +135,7 @@ export class ChatReader implements MessageReader {
     const { include = NO_INCLUDES } = options;
     return this.#thread === undefined
       ? this.#lists.conversation(id, { include })
-      : this.#thread.call('conversation', id, { include });
+      : this.#thread.call('lists', 'conversation', id, { include });
   }
 
   #areDetailsFast(chats: number, { include = NO_INCLUDES }: ReadOptions): boolean {
@@ -156,7 +156,7 @@ export class ChatReader implements MessageReader {
   }
 
   async #makeOrder(): Promise<void> {
-    const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('order');
+    const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
     this.#connection.read((snapshot) => {
       // Another file may be there by now.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);

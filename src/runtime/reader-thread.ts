@@ -13,14 +13,15 @@ export interface ReaderThreadOptions {
   readonly associatedRows?: AssociatedRows;
   readonly clock: Clock;
   readonly log: Log;
-  /** The compiled `reader-worker`. */
-  readonly script?: URL;
+  /** The compiled script that runs in the thread. */
+  readonly script: URL;
 }
 
-/** The methods of an object that a thread can be asked for. */
-type Methods<Target> = {
-  readonly [Name in keyof Target as Target[Name] extends (...args: never[]) => unknown ? Name : never]: Target[Name];
-};
+/** The names of an object's methods. */
+type MethodOf<Target> = {
+  [Name in keyof Target]: Target[Name] extends (...args: never[]) => unknown ? Name : never;
+}[keyof Target] &
+  string;
 
 type Arguments<Method> = Method extends (...args: infer Values) => unknown ? Values : never;
 
@@ -28,7 +29,7 @@ type Result<Method> = Method extends (...args: never[]) => infer Value ? Value :
 
 /** What goes to the thread; undefined ends it. */
 export type ThreadCall =
-  | { readonly id: number; readonly method: string; readonly args: readonly unknown[] }
+  | { readonly id: number; readonly target: string; readonly method: string; readonly args: readonly unknown[] }
   | undefined;
 
 /** What comes back. */
@@ -62,7 +63,7 @@ const IDLE_MS = 60_000;
  * locks of a file in one list for the process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
  * better-sqlite3 and node:sqlite load into every thread of a process from the same image.
  */
-export class ReaderThread<Target> {
+export class ReaderThread<Targets> {
   readonly #options: ReaderThreadOptions;
   readonly #calls = new Map<number, Call>();
   #worker: Worker | undefined;
@@ -77,13 +78,15 @@ export class ReaderThread<Target> {
   /** Bun runs the sources, which are no script for a worker, and reads in its main thread. */
   static readonly isSupported = !('Bun' in globalThis);
 
-  call<Name extends keyof Methods<Target> & string>(
-    method: Name,
-    ...args: Arguments<Target[Name]>
-  ): Promise<Result<Target[Name]>> {
+  /** Calls a method of one of the objects in the thread. Rejects as it throws, and with `shutting_down` once closed. */
+  call<Target extends keyof Targets & string, Method extends MethodOf<Targets[Target]>>(
+    target: Target,
+    method: Method,
+    ...args: Arguments<Targets[Target][Method]>
+  ): Promise<Result<Targets[Target][Method]>> {
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
-      const sent = { id: this.#lastId, method, args };
+      const sent = { id: this.#lastId, target, method, args };
       if (this.#isClosed) return reject(problem('shutting_down'));
       this.#calls.set(sent.id, { sent, resolve: resolve as (value: unknown) => void, reject, isRetry: false });
       this.#cancelEnd?.();
@@ -102,7 +105,7 @@ export class ReaderThread<Target> {
   }
 
   #start(): Worker {
-    const { path, home, associatedRows, script = new URL('../reader-worker.js', import.meta.url) } = this.#options;
+    const { path, home, associatedRows, script } = this.#options;
     // What the main thread was started with (a debugger, a probe) is not for this one.
     const worker = new Worker(script, {
       name: 'reader',

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { ChatReader } from '../../src/chatdb/reader.ts';
 import { includeSet } from '../../src/domain/include.ts';
-import type { ThreadMethods } from '../../src/reader-worker.ts';
+import type { ThreadTargets } from '../../src/reader-worker.ts';
 import { ReaderThread } from '../../src/runtime/reader-thread.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
@@ -44,7 +44,7 @@ function open() {
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
   const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
-  const thread = new ReaderThread<ThreadMethods>({ path, home: '/home', clock, log, script });
+  const thread = new ReaderThread<ThreadTargets>({ path, home: '/home', clock, log, script });
   toClose.push(
     () => connection.close(),
     () => thread.close(),
@@ -170,14 +170,17 @@ describe('a thread that ends by itself', () => {
     const path = join(folder, `crash-${files}`);
     const script = new URL('../support/crashing-worker.mjs', import.meta.url);
     const options = { path, home: String(crashes), clock: new FakeClock(), log, script };
-    const thread = new ReaderThread<{ echo(text: string): string }>(options);
+    const thread = new ReaderThread<{ echoes: { echo(text: string): string } }>(options);
     toClose.push(() => thread.close());
     return { thread, log };
   };
 
   test('is started again, and what it was asked for is answered', async () => {
     const { thread, log } = crashing(1);
-    expect(await Promise.all([thread.call('echo', 'a'), thread.call('echo', 'b')])).toEqual(['a', 'b']);
+    expect(await Promise.all([thread.call('echoes', 'echo', 'a'), thread.call('echoes', 'echo', 'b')])).toEqual([
+      'a',
+      'b',
+    ]);
     expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
       ['error', 'the reader thread ended unexpectedly'],
     ]);
@@ -185,8 +188,11 @@ describe('a thread that ends by itself', () => {
 
   test('again fails that request with 503, and not the next', async () => {
     const { thread } = crashing(2);
-    await expect(thread.call('echo', 'a')).rejects.toMatchObject({ status: 503, code: 'chat_db_unavailable' });
-    expect(await thread.call('echo', 'b')).toBe('b');
+    await expect(thread.call('echoes', 'echo', 'a')).rejects.toMatchObject({
+      status: 503,
+      code: 'chat_db_unavailable',
+    });
+    expect(await thread.call('echoes', 'echo', 'b')).toBe('b');
   });
 });
 
@@ -197,7 +203,7 @@ describe('a checkpoint in the thread', () => {
     const sqlite = openSqlite(path);
     toClose.push(() => sqlite.close());
     sqlite.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)');
-    await thread.call('checkpoint', path);
+    await thread.call('files', 'checkpoint', path);
     copyFileSync(path, copy);
     const copied = openSqlite(copy);
     toClose.push(() => copied.close());
@@ -208,7 +214,7 @@ describe('a checkpoint in the thread', () => {
   test('makes no file where there is none', async () => {
     const { thread } = open();
     const path = join(folder, 'nothing.db');
-    await expect(thread.call('checkpoint', path)).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(thread.call('files', 'checkpoint', path)).rejects.toMatchObject({ code: 'ENOENT' });
     expect(existsSync(path)).toBe(false);
   });
 });

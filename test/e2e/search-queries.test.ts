@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import type { Problem } from '../../src/wire/problem.ts';
+import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
@@ -132,7 +133,7 @@ test(
     ];
     const anyQuery = fc.oneof(
       fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((some) => some.join('')),
-      fc.string({ unit: 'binary', maxLength: 60 }),
+      anyText(60),
     );
     // Making the first query takes so long that the service may close the connection that is idle meanwhile.
     fc.sample(anyQuery, 1);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseSearch } from '../../src/wire/search-text.ts';
+import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 
 const NOTHING = {
@@ -145,7 +146,7 @@ const PIECES = [
 /** Whatever can be typed. */
 const anySearch = fc.oneof(
   fc.array(fc.constantFrom(...PIECES), { maxLength: 30 }).map((pieces) => pieces.join('')),
-  fc.string({ unit: 'binary', maxLength: 600 }),
+  anyText(600),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 60 }).map((units) => String.fromCharCode(...units)),
 );
 

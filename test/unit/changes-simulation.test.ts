@@ -5,7 +5,7 @@ import { failureOf } from '../support/changes/simulation.ts';
 import { isLong } from '../support/conditions.ts';
 import { newSeed } from '../support/seed.ts';
 
-const SCHEDULES = isLong ? 100_000 : 400;
+const SCHEDULES = isLong ? 100_000 : 200;
 
 test(
   'whatever happens between any two steps, a reader with changes ends with what chat.db holds',

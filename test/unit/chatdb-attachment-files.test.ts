@@ -8,6 +8,7 @@ import { AttachmentFiles } from '../../src/chatdb/attachment-files.ts';
 import { Connection } from '../../src/chatdb/connection.ts';
 import { attachmentsOf } from '../../src/chatdb/details.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -71,7 +72,7 @@ test('a file that is exchanged for a pipe or a link while it is opened neither b
   const ended = once(swapper, 'exit');
   try {
     const found = new Set<string | undefined>();
-    for (let round = 0; round < 2000; round += 1) {
+    for (let round = 0; round < (isLong ? 2000 : 400); round += 1) {
       const file = await files.open(String(row), 0);
       found.add(file && (await buffer(file.read(0, file.bytes - 1))).toString());
     }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
@@ -30,9 +30,12 @@ async function stop(): Promise<void> {
 
 const on = (...args: readonly string[]): Promise<Ended> => postern(['demo', ...args, '--dir', folder], { cwd: root });
 
+const url = (): string => /"url":"(http[^"]+)"/.exec(demo.output)?.[1] ?? '';
+const ownersKey = (): string => /^api_key = "(.+)"/m.exec(readFileSync(join(folder, 'config.toml'), 'utf8'))?.[1] ?? '';
+
 async function messages(): Promise<readonly Message[]> {
-  const { stdout } = await postern(['messages', '--config-dir', folder, '--json', '--limit', '20']);
-  return JSON.parse(stdout) as Message[];
+  const answer = await fetch(`${url()}/api/v1/messages?limit=20`, { headers: { 'x-api-key': ownersKey() } });
+  return (await answer.json()) as Message[];
 }
 
 async function done(...args: readonly string[]): Promise<string> {
@@ -42,6 +45,10 @@ async function done(...args: readonly string[]): Promise<string> {
 }
 
 beforeAll(async () => {
+  // More requests than a person makes in a minute. A folder without `home` is taken for no demo's.
+  mkdirSync(join(folder, 'home'), { recursive: true, mode: 0o700 });
+  const settings = ['[server]', 'rate_limit_per_minute = 1000', '[auth]', 'api_key = "the-key-of-the-demo"'];
+  writeFileSync(join(folder, 'config.toml'), `${settings.join('\n')}\n`, { mode: 0o600 });
   demo = start();
   await eventually(() => expect(demo.output).toContain('"msg":"serving"'));
 });
@@ -83,10 +90,9 @@ describe('the people of the demo', () => {
   });
 
   test('do over HTTP what the owner tells them, and for no other key', async () => {
-    const url = /"url":"(http[^"]+)"/.exec(demo.output)?.[1] ?? '';
     const post = async (path: string, body: unknown, key: string) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-      const answer = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await fetch(`${url()}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
     const owner = (await postern(['config', 'key', '--config-dir', folder])).stdout.trim();

@@ -3,6 +3,7 @@ import { INCLUDES } from '../domain/include.ts';
 import { FAILURE_MODES } from '../domain/webhook.ts';
 import type { ClientContext } from './context.ts';
 import { eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, or the beginning of it';
 
@@ -210,5 +211,7 @@ function filters(command: Command): Command {
       gathered,
     )
     .option('--sender <address>', 'only by this person; may be repeated', gathered)
-    .addOption(new Option('--from <whom>', 'only own messages, or only those of others').choices(['me', 'others']));
+    .addOption(new Option('--from <whom>', 'only own messages, or only those of others').choices(['me', 'others']))
+    .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
+    .option('--no-junk', 'skip what macOS 27 filed as junk');
 }

@@ -71,6 +71,16 @@ describe('postern webhooks', () => {
     }
   });
 
+  test('sets an age and leaves junk out, and says so', async () => {
+    const added = await said('add', 'http://127.0.0.1:9/', '--paused', '--max-age', '30m', '--no-junk');
+    const id = /Webhook (\S+) registered/.exec(added)?.[1] ?? '';
+    expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ filter: { max_age_s: 1800, junk: false } });
+    expect(await said('show', id)).toMatch(/Only +at most 1800 s after it was written, no junk\n/);
+    await said('edit', id, '--max-age', '2h');
+    expect((await service.get(`/webhooks/${id}`)).json).toHaveProperty('filter', { max_age_s: 7200 });
+    await said('remove', id);
+  });
+
   test('adds one with everything, shows it, changes it, pauses it and goes on', async () => {
     const [receiver, other] = [await Receiver.start(), await Receiver.start()];
     try {

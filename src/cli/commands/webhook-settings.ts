@@ -15,6 +15,10 @@ export interface FilterOptions {
   readonly conversation?: readonly string[];
   readonly sender?: readonly string[];
   readonly from?: 'me' | 'others';
+  /** Seconds. */
+  readonly maxAge?: number;
+  /** false with --no-junk. */
+  readonly junk?: boolean;
 }
 
 /** Like the key, secrets and the values of headers are never arguments. */
@@ -149,9 +153,15 @@ function linesOf(webhook: Webhook & WebhookStatus): readonly string[] {
   ];
 }
 
-function filterText({ conversation_ids: ids = [], senders = [], is_from_me: isOwn }: WebhookFilter): string {
-  const whose = isOwn === undefined ? [] : [isOwn ? 'own messages' : 'messages of others'];
-  return [...ids, ...senders.map((sender) => `by ${sender}`), ...whose].join(', ');
+function filterText(filter: WebhookFilter): string {
+  const { conversation_ids: ids = [], senders = [], is_from_me: isOwn, max_age_s: maxAgeS, junk } = filter;
+  return [
+    ...ids,
+    ...senders.map((sender) => `by ${sender}`),
+    ...(isOwn === undefined ? [] : [isOwn ? 'own messages' : 'messages of others']),
+    ...(maxAgeS === undefined ? [] : [`at most ${maxAgeS} s after it was written`]),
+    ...(junk === false ? ['no junk'] : []),
+  ].join(', ');
 }
 
 /** What an option was given for. */
@@ -173,16 +183,18 @@ async function settingsOf(
 /** undefined where nothing is filtered. */
 export async function filterOf(
   client: PosternClient,
-  { conversation, sender, from }: FilterOptions,
+  { conversation, sender, from, maxAge, junk }: FilterOptions,
 ): Promise<WebhookFilter | undefined> {
-  if (conversation === undefined && sender === undefined && from === undefined) return undefined;
   const ids: string[] = [];
   for (const given of conversation ?? []) ids.push(await conversationIdOf(client, given));
-  return {
+  const filter = {
     ...(conversation !== undefined && { conversation_ids: ids }),
     ...(sender !== undefined && { senders: sender }),
     ...(from !== undefined && { is_from_me: from === 'me' }),
+    ...(maxAge !== undefined && { max_age_s: maxAge }),
+    ...(junk === false && { junk }),
   };
+  return Object.keys(filter).length === 0 ? undefined : filter;
 }
 
 export function secretIn(path: string): string {

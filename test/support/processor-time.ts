@@ -19,15 +19,13 @@ export function costOf(run: () => unknown, forMs = 20): number {
 }
 
 /** Enough to suspect a step; what is suspected is measured for longer. */
-const FIRST_MS = 2;
+const FIRST_MS = 5;
 /** How often the cost of a run may grow when its text grows ten times; 10 is linear. */
 const MOST = 15;
-/** No other process makes a linear cost look like this; a quadratic one grows a hundred times. */
-const CLEARLY = 60;
 
 /**
  * The first step of ten at which the cost of `run` grew too much, as a sentence; undefined when it grows with the length.
- * A step that seems somewhat too steep is measured twice more: another process may have had the caches.
+ * A step that seems too steep is measured twice more: another process may have had the caches.
  */
 export function steepStep(run: (units: number) => () => unknown, sizes: readonly number[]): string | undefined {
   let before: { readonly size: number; readonly ms: number } | undefined;
@@ -35,7 +33,7 @@ export function steepStep(run: (units: number) => () => unknown, sizes: readonly
     const ms = costOf(run(size), FIRST_MS);
     if (before !== undefined) {
       let growth = ms / before.ms;
-      for (let again = 0; again < 2 && growth > MOST && growth < CLEARLY; again += 1) {
+      for (let again = 0; again < 2 && growth > MOST; again += 1) {
         growth = Math.min(growth, costOf(run(size)) / costOf(run(before.size)));
       }
       // What is steep here would take minutes at the next size.

@@ -4,10 +4,11 @@ import { PosternClient, type TrackedEvent } from '../../src/client/postern-clien
 import type { Message } from '../../src/domain/message.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { Chance } from '../../src/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
-import { seededChance } from '../support/seed.ts';
+import { seedOfForm } from '../support/seed.ts';
 import { KEY, type Service } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
@@ -20,7 +21,7 @@ const CATCH_UP_MS = 180_000;
 /** The longest wait of the client before it reconnects. */
 const MAX_RECONNECT_MS = 10_000;
 
-const chance = seededChance('moments of the kills');
+const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', 27));
 let harness: Harness;
 afterEach(() => harness.end());
 
@@ -105,7 +106,10 @@ test(
       listen(client, copies.socket, offset, stop.signal),
       follow(clientOf(service), copies.pages, offset, stop.signal),
     ];
-    const writer = harness.writer(ROWS_PER_SECOND, 'changes-writer.mjs');
+    const writer = harness.writer(ROWS_PER_SECOND, {
+      program: 'changes-writer.mjs',
+      seed: chance.below(2 ** 32),
+    });
     for (let kill = 0; kill < KILLS; kill += 1) {
       await wait(chance.next() * MAX_LIFE_MS);
       await service.stop('SIGKILL');

@@ -8,7 +8,7 @@ import { PosternClient } from '../../src/client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
-import type { Receiver } from '../support/receiver.ts';
+import type { Delivery, Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 import { whenFileEnds } from '../support/temporary.ts';
 
@@ -55,8 +55,8 @@ export class Harness {
     return client;
   }
 
-  writer(rowsPerSecond: number, program = 'writer.mjs'): Writer {
-    const writer = new Writer(this.path, rowsPerSecond, program);
+  writer(rowsPerSecond: number, options: WriterOptions = {}): Writer {
+    const writer = new Writer(this.path, rowsPerSecond, options);
     this.#ends.push(() => writer.kill());
     return writer;
   }
@@ -67,6 +67,30 @@ export class Harness {
       .prepare('SELECT ROWID FROM message WHERE ROWID > ? ORDER BY ROWID')
       .all(after)
       .map((row) => Number(row[0]));
+  }
+
+  /**
+   * Events that contradict chat.db: an own message that was reported as received, and one whose conversation was left
+   * out. An own row that was written with the other person's handle may be either (docs/guarantees.md).
+   */
+  wrong(events: readonly Delivery['event'][]): string[] {
+    const truth = new Map(
+      this.database.sqlite
+        .prepare(
+          `SELECT ROWID, is_from_me, text IS 'unmarked with handle' OR text IS NULL, ROWID IN (SELECT message_id FROM chat_message_join)
+             FROM message`,
+        )
+        .all()
+        .map(([rowId, ...facts]) => [String(rowId), facts.map((fact) => fact === 1)]),
+    );
+    return events
+      .filter(({ type, data }) => {
+        const [isOwn, mayBeEither, isJoined] = truth.get(data.id) ?? [];
+        const isReceived = type === 'message.received';
+        const isWrongWay = type.startsWith('message.') && isOwn === isReceived && mayBeEither !== true;
+        return isWrongWay || (isJoined === true && data.conversation_id === '');
+      })
+      .map(({ type, data }) => `${type} ${data.id} of ${String(data.conversation_id)}`);
   }
 
   newestRow(): number {
@@ -80,15 +104,31 @@ export class Harness {
   }
 }
 
+export interface WriterOptions {
+  readonly program?: string;
+  /** Draws the rows from what the simulated Messages writes. */
+  readonly seed?: number;
+  /** How many messages it writes before it ends. */
+  readonly rows?: number;
+}
+
 export class Writer {
   readonly #child: ChildProcess;
 
-  constructor(paths: string | readonly string[], rowsPerSecond: number, program = 'writer.mjs') {
+  constructor(paths: string | readonly string[], rowsPerSecond: number, options: WriterOptions = {}) {
+    const { program = 'writer.mjs', ...flags } = options;
     const script = fileURLToPath(new URL(program, import.meta.url));
-    this.#child = spawn(process.execPath, [script, ...[paths].flat(), String(rowsPerSecond)], {
+    const named = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+    this.#child = spawn(process.execPath, [script, ...named, ...[paths].flat(), String(rowsPerSecond)], {
       stdio: ['pipe', 'inherit', 'inherit'],
     });
     whenFileEnds(() => this.kill());
+  }
+
+  /** Resolves once it has ended by itself. */
+  async ended(): Promise<void> {
+    if (this.#child.exitCode === null) await once(this.#child, 'exit');
+    if (this.#child.exitCode !== 0) throw new Error(`the writer ended with ${this.#child.exitCode}`);
   }
 
   async kill(): Promise<void> {
@@ -100,6 +140,7 @@ export class Writer {
 }
 
 export class ResumingClient {
+  readonly events: Delivery['event'][] = [];
   readonly rows: number[] = [];
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -112,6 +153,7 @@ export class ResumingClient {
         this.reconnects += 1;
       };
       for await (const event of client.listen({ after, signal: this.#stop.signal, onReconnect })) {
+        this.events.push(event as unknown as Delivery['event']);
         this.rows.push(Number(event.data.id));
       }
     })();

@@ -1,11 +1,19 @@
 // Writes rows into one or several chat.db in turn at a steady rate, as a process of its own that can be killed at any
 // moment. Arguments: paths, rows per second of all together. Every row is whole when its transaction ends. Every fifth
-// row is an own message, every tenth a reaction.
+// row is an own message, every tenth a reaction. With --seed the rows are those of the simulated Messages instead, and
+// some become whole later or never. With --rows it ends after so many, once the last of them is whole.
 import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
+import { SimulatedRows } from './simulated-rows.mjs';
 
-const paths = process.argv.slice(2, -1);
-const rate = Number(process.argv.at(-1));
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string' }, rows: { type: 'string', default: 'Infinity' } },
+});
+const paths = positionals.slice(0, -1);
+const rate = Number(positionals.at(-1));
 
 function writerOf(path) {
   const database = new Database(path, { fileMustExist: true });
@@ -15,7 +23,7 @@ function writerOf(path) {
                           associated_message_type, associated_message_guid)
      VALUES (?, ?, ?, 1, 'iMessage', ?, ?, 1, 1, ?, ?)`,
   );
-  const join = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
+  const toChat = database.prepare('INSERT INTO chat_message_join (chat_id, message_id, message_date) VALUES (1, ?, ?)');
   let total = 0;
   return database.transaction((count) => {
     for (let row = 0; row < count; row += 1) {
@@ -32,17 +40,25 @@ function writerOf(path) {
         isReaction ? 2000 : 0,
         isReaction ? 'p:0/GONE' : null,
       );
-      join.run(lastInsertRowid, date);
+      toChat.run(lastInsertRowid, date);
     }
   });
 }
-const writers = paths.map(writerOf);
+
+function simulatedWriterOf(path) {
+  const rows = new SimulatedRows(join(dirname(path), '../..'), Number(values.seed));
+  return (count) => {
+    for (let row = 0; row < count; row += 1) rows.write();
+  };
+}
+
+const writers = paths.map(values.seed === undefined ? writerOf : simulatedWriterOf);
 let turn = 0;
 
 const started = performance.now();
 let written = 0;
-setInterval(() => {
-  const due = Math.floor(((performance.now() - started) / 1000) * rate) - written;
+const timer = setInterval(() => {
+  const due = Math.min(Math.floor(((performance.now() - started) / 1000) * rate), Number(values.rows)) - written;
   if (due <= 0) return;
   // Several transactions: most commits on a Mac hold a single row.
   const most = writers.length === 1 ? 5 : 1;
@@ -51,5 +67,8 @@ setInterval(() => {
     turn += 1;
   }
   written += due;
+  if (written < Number(values.rows)) return;
+  clearInterval(timer);
+  process.stdin.destroy();
 }, 5);
 process.stdin.on('end', () => process.exit(0)).resume(); // ends with the process that started it

@@ -1,0 +1,94 @@
+import { Chance } from '../../dist/src/simulator/chatter.js';
+import { Messages } from '../../dist/src/simulator/messages.js';
+import { systemClock } from '../../dist/src/runtime/clock.js';
+
+const PERSON = '+15550100';
+/**
+ * How much later than intended a row may still be completed. The service waits 500 ms for the mark of an own row, which
+ * comes within 300 ms: a writer that got no processor in between leaves the row as it is, as does one that was killed.
+ * So chat.db shows at the end what the service had to report.
+ */
+const MOST_LATE_MS = 100;
+
+/** @type {import('../../src/domain/ports/host.ts').Clock} */
+const punctualClock = {
+  ...systemClock,
+  after(ms, run) {
+    const due = performance.now() + ms;
+    return systemClock.after(ms, () => {
+      if (performance.now() < due + MOST_LATE_MS) run();
+    });
+  },
+};
+
+/** Row kinds and their shares: at least half are ordinary, as on a Mac. */
+const KINDS = [
+  ['received', 40],
+  ['sent', 12],
+  ['reaction', 8],
+  ['joined late', 10],
+  ['unmarked without handle', 8],
+  ['unmarked with handle', 6],
+  ['woken', 4],
+  ['backfilled', 4],
+  ['link', 4],
+  ['unsent', 4],
+].flatMap(([kind, share]) => Array(share).fill(kind));
+
+/** Writes rows into the chat.db below `home` as the simulated Messages does, the kinds drawn from a seed. */
+export class SimulatedRows {
+  #messages;
+  #chance;
+
+  constructor(home, seed) {
+    this.#messages = new Messages({ home, version: '26', clock: punctualClock });
+    this.#chance = new Chance(seed);
+  }
+
+  /** Writes one message of any kind, or unsends one of the newest. */
+  write() {
+    const kind = this.#chance.of(KINDS);
+    const newest = this.#messages.database.newestRow();
+    switch (kind) {
+      case 'received':
+        return this.#do({ do: 'receive', from: PERSON, text: kind });
+      case 'joined late':
+        return this.#do({ do: 'receive', from: PERSON, text: kind, joinAfterMs: 1 + this.#chance.below(299) });
+      case 'sent':
+        return this.#own('marked', kind);
+      case 'unmarked without handle':
+        return this.#own('without_handle', kind);
+      case 'unmarked with handle':
+        return this.#own('with_handle', kind);
+      case 'woken':
+        return this.#do({ do: 'wake', from: PERSON, count: 1 + this.#chance.below(3), hours: 8 });
+      case 'backfilled':
+        return this.#do({ do: 'backfill', from: PERSON, count: 1 });
+      case 'link':
+        return this.#do({ do: 'link', from: PERSON, text: 'look at', url: 'https://example.com/' });
+      case 'reaction':
+        if (this.#messages.database.chatOf(newest) === undefined) return undefined;
+        return this.#do({ do: 'react', from: PERSON, to: newest, type: 2000 });
+      default:
+        return this.unsend(newest - this.#chance.below(20));
+    }
+  }
+
+  /** Does nothing to a row that does not exist, any more or ever. */
+  unsend(row) {
+    if (this.#messages.database.guid(row) !== '') this.#do({ do: 'unsend', row });
+  }
+
+  #own(ownRows, text) {
+    this.#do({ do: 'behave', ownRows, seed: this.#chance.below(2 ** 32) });
+    this.#do({ do: 'write', to: PERSON, text });
+  }
+
+  /** Everything but the delayed parts is written when this returns. */
+  #do(command) {
+    this.#messages.perform(command).catch((error) => {
+      process.stderr.write(`${error.stack}\n`);
+      process.exit(1);
+    });
+  }
+}

@@ -16,7 +16,7 @@ const KILLS = isLong ? 200 : 8;
 /** How long the service lives before each kill. A pass begins 50 ms after the first commit. */
 const MAX_LIFE_MS = isLong ? 900 : 450;
 /** As many rows again are changed. */
-const ROWS_PER_SECOND = isLong ? 60 : 30;
+const ROWS_PER_SECOND = isLong ? 60 : 15;
 const CATCH_UP_MS = 180_000;
 /** The longest wait of the client before it reconnects. */
 const MAX_RECONNECT_MS = 10_000;
@@ -112,6 +112,12 @@ test(
     });
     for (let kill = 0; kill < KILLS; kill += 1) {
       await wait(chance.next() * MAX_LIFE_MS);
+      if (chance.in(0.2)) {
+        process.kill(service.pid, 'SIGSTOP');
+        await wait(chance.next() * 500);
+        process.kill(service.pid, 'SIGCONT');
+        await wait(chance.next() * 100);
+      }
       await service.stop('SIGKILL');
       await service.launch();
     }

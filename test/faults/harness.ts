@@ -77,8 +77,8 @@ export class Harness {
     const truth = new Map(
       this.database.sqlite
         .prepare(
-          `SELECT ROWID, is_from_me, text IS 'unmarked with handle' OR text IS NULL, ROWID IN (SELECT message_id FROM chat_message_join)
-             FROM message`,
+          `SELECT ROWID, is_from_me, ifnull(instr(attributedBody, CAST('with handle' AS BLOB)), 0) > 0,
+                  ROWID IN (SELECT message_id FROM chat_message_join) FROM message`,
         )
         .all()
         .map(([rowId, ...facts]) => [String(rowId), facts.map((fact) => fact === 1)]),

@@ -7,17 +7,24 @@ import { seedOfForm } from '../support/seed.ts';
 import { compare, Harness, rowsOf, wait } from './harness.ts';
 
 const KILLS = isLong ? 200 : 4;
-const ROWS_PER_SECOND = isLong ? 500 : 60;
+const ROWS_PER_SECOND = isLong ? 500 : 40;
 /** A service that keeps dying falls behind its writer: in the long form by some 80,000 rows, one POST each. */
 const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 /** Decision F4: what a crash may repeat at one webhook. */
 const REPEATS_A_KILL = 6;
 
-/** Every kind of row comes within the first 60 of it. */
 const SEED = seedOfForm('kinds of rows, moments of the kills', 27);
 const chance = new Chance(SEED);
 let harness: Harness;
 afterEach(() => harness.end());
+
+/** Stops the service as sleep does; chance decides whether a kill hits it in the middle of what it does after. */
+async function sleepAndWake(pid: number, ms: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await wait(ms);
+  process.kill(pid, 'SIGCONT');
+  await wait(chance.next() * 100);
+}
 
 /** Row id that a receiver got last. */
 function newestOf({ deliveries }: Receiver): number {
@@ -50,6 +57,7 @@ test(
     const lives = receivers.map(() => [0]);
     for (let kill = 0; kill < KILLS; kill += 1) {
       await wait(chance.next() * 400);
+      if (chance.in(0.25)) await sleepAndWake(service.pid, chance.below(500));
       await service.stop('SIGKILL');
       for (const [index, { deliveries }] of receivers.entries()) lives[index]?.push(deliveries.length);
       await service.launch();
@@ -119,9 +127,7 @@ test('the Mac sleeps and wakes while Messages writes: nothing lost, nothing repe
   const writer = harness.writer(ROWS_PER_SECOND, { seed: chance.below(2 ** 32) });
   for (let sleep = 0; sleep < 3; sleep += 1) {
     await wait(300);
-    process.kill(pid, 'SIGSTOP');
-    await wait(isLong ? 20_000 : 1000);
-    process.kill(pid, 'SIGCONT');
+    await sleepAndWake(pid, isLong ? 20_000 : 1000);
   }
   await writer.kill();
   const newest = harness.newestRow();

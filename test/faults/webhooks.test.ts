@@ -1,13 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
+import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import type { WebhookStatus } from '../../src/domain/webhook.ts';
 import { isLong } from '../support/conditions.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
+import { seedOfForm } from '../support/seed.ts';
 import { freePort } from '../support/service.ts';
 import { Harness, rowsOf } from './harness.ts';
 
-const ROWS = isLong ? 5 : 1;
+/** Messages before those of a link or a night are counted: of each, every attempt of a webhook takes seconds. */
+const MESSAGES = isLong ? 5 : 1;
+
+/** An own message that is written as an incoming one without a handle. */
+const KINDS_SEED = 25;
 
 let harness: Harness;
 const receivers: Receiver[] = [];
@@ -17,7 +23,7 @@ afterEach(async () => {
 });
 
 async function register(settings: object): Promise<string> {
-  const { json } = await harness.service.post('/webhooks', { events: ['message.received'], ...settings });
+  const { json } = await harness.service.post('/webhooks', { events: ROW_EVENT_TYPES, ...settings });
   return (json as { id: string }).id;
 }
 
@@ -52,12 +58,16 @@ test('the service killed while it holds an event, after a rotation, and while it
   const dropping = await register({ url: `http://127.0.0.1:${dropPort}/hook` });
   await change(held, { secret: 'new', headers: { Authorization: 'Bearer x' } });
   const first = harness.newestRow();
-  for (let row = 0; row < ROWS; row += 1) harness.database.message({ chat: 1, text: 'a row', handle_id: 1 });
+  process.kill(service.pid, 'SIGSTOP');
+  const writer = harness.writer(50, { seed: seedOfForm('kinds of rows', KINDS_SEED), rows: MESSAGES });
+  await waitFor(() => harness.newestRow() > first);
+  process.kill(service.pid, 'SIGCONT');
+  await writer.ended();
   const written = harness.rowsAfter(first);
   await eventually(async () => {
     expect(await statusOf(held)).toMatchObject({ state: 'held', row_id: first, held: { attempts: 3 } });
-    expect(await statusOf(dropping)).toMatchObject({ state: 'failing', dropped: ROWS, behind: 0 });
-  }, 60_000);
+    expect(await statusOf(dropping)).toMatchObject({ state: 'failing', dropped: written.length, behind: 0 });
+  }, 180_000);
 
   await service.stop('SIGKILL');
   const holding = await receiverAt(holdPort);
@@ -69,6 +79,7 @@ test('the service killed while it holds an event, after a rotation, and while it
   // It attempts at once what it held, counts on, and signs with both secrets.
   await eventually(async () => expect(await statusOf(held)).toMatchObject({ state: 'healthy', held: null, behind: 0 }));
   expect(rowsOf(holding)).toEqual(written);
+  expect(harness.wrong(holding.deliveries.map(({ event }) => event))).toEqual([]);
   const [delivery] = holding.deliveries;
   if (delivery === undefined) throw new Error('nothing was delivered');
   expect(delivery.headers).toMatchObject({
@@ -77,7 +88,7 @@ test('the service killed while it holds an event, after a rotation, and while it
     'webhook-signature': signatures(delivery, 'new', 'old'),
   });
 
-  expect(await statusOf(dropping)).toMatchObject({ dropped: ROWS, behind: 0 });
+  expect(await statusOf(dropping)).toMatchObject({ dropped: written.length, behind: 0 });
   await service.post(`/webhooks/${dropping}/replay`, { dropped: true });
   await eventually(() => expect(asked).toBe(1));
   await service.stop('SIGKILL');
@@ -86,5 +97,5 @@ test('the service killed while it holds an event, after a rotation, and while it
   const next = harness.database.message({ chat: 1, text: 'what follows', handle_id: 1 });
   await eventually(async () => expect(await statusOf(dropping)).toMatchObject({ dropped: 0, behind: 0 }));
   await eventually(() => expect([...new Set(rowsOf(receiver))]).toEqual([...written, next]));
-  expect(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(ROWS + 1);
+  expect(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(written.length + 1);
 });

@@ -21,7 +21,10 @@ const CATCH_UP_MS = 180_000;
 /** The longest wait of the client before it reconnects. */
 const MAX_RECONNECT_MS = 10_000;
 
-const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', 27));
+/** All ten kinds of rows come within the first 13. */
+const FIXED_SEED = 1641;
+
+const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', FIXED_SEED));
 let harness: Harness;
 afterEach(() => harness.end());
 

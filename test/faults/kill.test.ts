@@ -13,8 +13,10 @@ const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 /** Decision F4: what a crash may repeat at one webhook. */
 const REPEATS_A_KILL = 6;
 
-const SEED = seedOfForm('kinds of rows, moments of the kills', 27);
-const chance = new Chance(SEED);
+/** All ten kinds of rows come within the first 13. */
+const FIXED_SEED = 1641;
+
+const chance = new Chance(seedOfForm('kinds of rows, moments of the kills', FIXED_SEED));
 let harness: Harness;
 afterEach(() => harness.end());
 

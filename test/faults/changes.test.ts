@@ -32,13 +32,13 @@ afterEach(() => harness.end());
 class Copy {
   readonly messages = new Map<string, string>();
   readonly counts = new Map<string, number>();
-  /** The text of each offset, in order of arrival. */
-  readonly offsets: string[] = [];
+  /** In order of arrival. */
+  readonly events: TrackedEvent[] = [];
   isIncomplete = false;
 
   apply(event: TrackedEvent): void {
     this.counts.set(event.type, (this.counts.get(event.type) ?? 0) + 1);
-    this.offsets.push(event.offset);
+    this.events.push(event);
     if (event.type === 'messages.changed') this.isIncomplete = true;
     else if (event.type === 'message.removed') this.messages.delete(event.data.id);
     else if ('body' in event.data) this.messages.set(event.data.id, JSON.stringify(event.data));
@@ -149,9 +149,10 @@ test(
     }
     for (const [name, copy] of Object.entries({ ...copies, webhook: webhook() })) {
       const counts = [...copy.counts].map(([type, count]) => `${count} ${type}`).join(', ');
-      const repeats = copy.offsets.length - new Set(copy.offsets).size;
+      const repeats = copy.events.length - new Set(copy.events.map(({ offset }) => offset)).size;
       console.log(`${name}: ${KILLS} kills, ${truth.size} messages, ${counts}, ${repeats} repeats`);
       expect(copy.isIncomplete).toBe(false);
+      expect(harness.contradictions(copy.events)).toEqual([]);
       // A crash repeats what a webhook had not stored, under the same delivery id; clients are never repeated anything.
       expect(repeats).toBeLessThanOrEqual(name === 'webhook' ? KILLS * 6 : 0);
     }

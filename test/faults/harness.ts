@@ -8,9 +8,19 @@ import { PosternClient } from '../../src/client/postern-client.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
-import type { Delivery, Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { KEY, Service, type ServiceOptions } from '../support/service.ts';
 import { whenFileEnds } from '../support/temporary.ts';
+
+/** The other one in the only conversation at the start. */
+export const PERSON = '+15550100';
+
+export interface SomeEvent {
+  readonly type: string;
+  readonly data: object;
+}
+
+const ROW_EVENTS: ReadonlySet<string> = new Set(ROW_EVENT_TYPES);
 
 /** A chat.db, the service on it, and whatever else a fault needs; all of it removed by `end`. */
 export class Harness {
@@ -21,7 +31,7 @@ export class Harness {
 
   constructor() {
     whenFileEnds(() => rmSync(this.folder, { recursive: true, force: true }));
-    this.database.chat('any;-;+15550100', ['+15550100']);
+    this.database.chat(`any;-;${PERSON}`, [PERSON]);
     this.database.message({ chat: 1, text: 'history', handle_id: 1 });
   }
 
@@ -40,10 +50,11 @@ export class Harness {
     return this.#service;
   }
 
-  /** A receiver with its webhook, for every event. */
-  async webhook(receiver: Receiver): Promise<string> {
+  /** Registers the receiver for every event of a row, with a key's permissions; returns the webhook's id. */
+  async webhook(receiver: Receiver, key = KEY): Promise<string> {
     this.#ends.push(() => receiver.close());
-    const answer = await this.service.post('/webhooks', { url: receiver.url, events: ROW_EVENT_TYPES });
+    const settings = { url: receiver.url, events: ROW_EVENT_TYPES };
+    const answer = await this.service.post('/webhooks', settings, { 'x-api-key': key });
     if (answer.status !== 201) throw new Error(answer.text);
     return (answer.json as { id: string }).id;
   }
@@ -69,28 +80,34 @@ export class Harness {
       .map((row) => Number(row[0]));
   }
 
+  /** Those of them that are in a conversation: the ones that a key for it may read. */
+  joinedRowsAfter(after: number): number[] {
+    const joined = this.database.sqlite.prepare('SELECT message_id FROM chat_message_join').all().flat();
+    const known = new Set(joined.map(Number));
+    return this.rowsAfter(after).filter((row) => known.has(row));
+  }
+
   /**
-   * Events that contradict chat.db: an own message that was reported as received, and one whose conversation was left
-   * out. An own row that was written with the other person's handle may be either (docs/guarantees.md).
+   * Events of new rows that contradict chat.db: an own message that was reported as received, and one that was reported
+   * without its conversation. An own row that was written with the other person's handle may be either
+   * (docs/guarantees.md), and so may one that was unsent, which no longer says how it was written.
    */
-  wrong(events: readonly Delivery['event'][]): string[] {
-    const truth = new Map(
-      this.database.sqlite
-        .prepare(
-          `SELECT ROWID, is_from_me, ifnull(instr(attributedBody, CAST('with handle' AS BLOB)), 0) > 0,
-                  ROWID IN (SELECT message_id FROM chat_message_join) FROM message`,
-        )
-        .all()
-        .map(([rowId, ...facts]) => [String(rowId), facts.map((fact) => fact === 1)]),
-    );
-    return events
-      .filter(({ type, data }) => {
-        const [isOwn, mayBeEither, isJoined] = truth.get(data.id) ?? [];
-        const isReceived = type === 'message.received';
-        const isWrongWay = type.startsWith('message.') && isOwn === isReceived && mayBeEither !== true;
-        return isWrongWay || (isJoined === true && data.conversation_id === '');
-      })
-      .map(({ type, data }) => `${type} ${data.id} of ${String(data.conversation_id)}`);
+  contradictions(events: readonly SomeEvent[]): string[] {
+    const rows = this.database.sqlite
+      .prepare(
+        `SELECT ROWID, is_from_me, attributedBody IS NULL OR instr(attributedBody, CAST('with handle' AS BLOB)) > 0,
+                ROWID IN (SELECT message_id FROM chat_message_join) FROM message`,
+      )
+      .all();
+    const truth = new Map(rows.map(([rowId, ...facts]) => [String(rowId), facts.map((fact) => fact === 1)]));
+    return events.flatMap(({ type, data }) => {
+      const { id = '', conversation_id: conversation } = data as { id?: string; conversation_id?: string };
+      const [isOwn, mayBeEither, isJoined] = truth.get(id) ?? [];
+      const told = { 'message.sent': true, 'message.received': false }[type];
+      const isWrongWay = told !== undefined && isOwn === !told && mayBeEither === false;
+      const lacksConversation = ROW_EVENTS.has(type) && isJoined === true && conversation === '';
+      return isWrongWay || lacksConversation ? [`${type} ${id} of "${conversation ?? ''}"`] : [];
+    });
   }
 
   newestRow(): number {
@@ -140,7 +157,7 @@ export class Writer {
 }
 
 export class ResumingClient {
-  readonly events: Delivery['event'][] = [];
+  readonly events: SomeEvent[] = [];
   readonly rows: number[] = [];
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -153,7 +170,7 @@ export class ResumingClient {
         this.reconnects += 1;
       };
       for await (const event of client.listen({ after, signal: this.#stop.signal, onReconnect })) {
-        this.events.push(event as unknown as Delivery['event']);
+        this.events.push(event);
         this.rows.push(Number(event.data.id));
       }
     })();

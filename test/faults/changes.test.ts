@@ -12,7 +12,7 @@ import { seedOfForm } from '../support/seed.ts';
 import { KEY, type Service } from '../support/service.ts';
 import { Harness, wait } from './harness.ts';
 
-const KILLS = isLong ? 200 : 8;
+const KILLS = isLong ? 200 : 5;
 /** How long the service lives before each kill. A pass begins 50 ms after the first commit. */
 const MAX_LIFE_MS = isLong ? 900 : 450;
 /** As many rows again are changed. */

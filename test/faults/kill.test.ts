@@ -7,8 +7,8 @@ import { Receiver } from '../support/receiver.ts';
 import { seedOfForm } from '../support/seed.ts';
 import { compare, Harness, PERSON, rowsOf, wait } from './harness.ts';
 
-const KILLS = isLong ? 200 : 4;
-const ROWS_PER_SECOND = isLong ? 500 : 40;
+const KILLS = isLong ? 200 : 3;
+const ROWS_PER_SECOND = isLong ? 500 : 25;
 /** A service that keeps dying falls behind its writer: in the long form by some 80,000 rows, one POST each. */
 const CATCH_UP_MS = isLong ? 900_000 : 180_000;
 /** Decision F4: what a crash may repeat at one webhook. */

@@ -67,9 +67,11 @@ test('the service killed while it holds an event, after a rotation, and while it
   await writer.ended();
   const written = harness.rowsAfter(first);
   await eventually(async () => {
-    expect(await statusOf(held)).toMatchObject({ state: 'held', row_id: first, held: { attempts: 3 } });
+    expect(await statusOf(held)).toMatchObject({ state: 'held', row_id: first });
     expect(await statusOf(dropping)).toMatchObject({ state: 'failing', dropped: written.length, behind: 0 });
   }, 300_000);
+  const attempts = (await statusOf(held)).held?.attempts ?? 0;
+  expect(attempts).toBeGreaterThanOrEqual(3);
   expect(rowsOf(immediate)).toEqual(written);
   expect(harness.contradictions(immediate.deliveries.map(({ event }) => event))).toEqual([]);
 
@@ -87,10 +89,11 @@ test('the service killed while it holds an event, after a rotation, and while it
   const [delivery] = holding.deliveries;
   if (delivery === undefined) throw new Error('nothing was delivered');
   expect(delivery.headers).toMatchObject({
-    'x-webhook-attempt': '4',
     authorization: 'Bearer x',
     'webhook-signature': signatures(delivery, 'new', 'old'),
   });
+  // While the others fail it may have attempted again.
+  expect(Number(delivery.headers['x-webhook-attempt'])).toBeGreaterThan(attempts);
 
   expect(await statusOf(dropping)).toMatchObject({ dropped: written.length, behind: 0 });
   await service.post(`/webhooks/${dropping}/replay`, { dropped: true });

@@ -22,6 +22,9 @@ import { whenFileEnds } from './temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const STAND_INS = join(REPOSITORY, 'test', 'support', 'mac-stand-ins');
+const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.applescript'),
+);
 /** What the installer waits for passes so many times faster. */
 const HURRY = 100;
 
@@ -182,8 +185,7 @@ export class StandInMac {
     put('dist/main.js', readFileSync(join(STAND_INS, 'gateway.mjs')));
     for (const path of Object.values(SHARED_FILES)) put(path, '');
     put('dist/installer/proof.js', 'console.log("2 libraries load.");');
-    const scripts = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' });
-    for (const path of scripts.filter((name) => name.endsWith('.applescript'))) {
+    for (const path of scripts) {
       put(`dist/src/${path}`, readFileSync(join(REPOSITORY, 'src', path)));
     }
     for (const path of ['launchd/local.postern.agent.plist', 'installer/menubar/postern.30s.sh']) {

@@ -143,8 +143,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
       callerOf: (keyId) => access.callerOf(keyId),
     });
-    const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
-    const streams = new HttpStreams({ feed, clock, log, json, ready });
+    const webSockets = new WebSocketClients({ clock, log, ready });
+    const streams = new HttpStreams({ feed, clock, log, ready });
 
     const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
     closers.add('search', () => search.close());
@@ -175,7 +175,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const access: LazyAccess = new LazyAccess(async () => {
       const { accessParts } = await import('./app/limited-access.ts');
       return accessParts({
-        ...{ config, host, state, connection, idempotency, attachmentRules, messages, sender, uploads },
+        ...{ config, host, state, connection, idempotency, attachmentRules, messages, json, sender, uploads },
         owner: () => owner,
         onKeyChange: (keyId) => webhooks.refresh(keyId),
       });
@@ -195,6 +195,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       reader: new NamedReader(messages, contacts),
       attachments,
       feed,
+      json,
       sender: access.ownerSender(sender),
       uploads: uploads.of(OWNER),
       webhooks,
@@ -225,7 +226,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       apiKey: config.auth.apiKey,
       callers: { owner, find: (key) => access.find(key) },
       access: () => access.load(),
-      json,
       ready,
       health: () => status.health(),
       metrics: () => ({

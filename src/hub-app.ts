@@ -109,8 +109,8 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
       await reached(after);
     };
-    const webSockets = new WebSocketClients({ feed, clock, log, json, ready });
-    const streams = new HttpStreams({ feed, clock, log, json, ready });
+    const webSockets = new WebSocketClients({ clock, log, ready });
+    const streams = new HttpStreams({ feed, clock, log, ready });
     const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
     const webhooks = new HubWebhooks({
       ...{ connection, envelope, feed, clock, log },
@@ -137,6 +137,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       reader: new HubReader({ macs, reads, log }),
       attachments: new HubAttachments(reads),
       feed,
+      json,
       sender: new HubSender({ connection, envelope, macs, reads, clock, log }),
       uploads: NO_UPLOADS,
       webhooks,
@@ -152,7 +153,6 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       apiKey: config.auth.apiKey,
       callers: { owner, find: () => undefined },
       access: () => Promise.reject(problem('not_at_a_hub')),
-      json,
       ready,
       health: () => status.health(),
       metrics: () => ({

@@ -27,7 +27,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   client: ['domain', 'runtime'],
   http: ['domain', 'wire', 'runtime'],
   mcp: ['domain', 'wire', 'runtime'],
-  streams: ['domain', 'wire'],
+  streams: ['domain'],
   // streams: WebSocket clients are served as those of plain HTTP are.
   ws: ['domain', 'wire', 'streams'],
   webhooks: ['domain', 'wire'],

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { OWNER } from '../domain/audit.ts';
-import type { Caller } from '../domain/caller.ts';
+import type { Caller, EventView } from '../domain/caller.ts';
+import type { LogEntry } from '../domain/event.ts';
+import type { IncludeSet } from '../domain/include.ts';
 import type {
   AccessService,
   ApprovalStore,
@@ -22,6 +24,7 @@ import { CallerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
 import { KeyRing } from './keys.ts';
 import { LimitedContacts } from './limited-contacts.ts';
+import { LimitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { LimitedReader, limitedAttachments } from './limited-reader.ts';
 import { LimitedSearch, limitedChatNames } from './limited-search.ts';
@@ -58,6 +61,8 @@ export interface AccessParts {
   readonly reader: MessageReader;
   /** A reader that adds names where they are asked for. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
+  /** Writes an event as JSON, with what a limited key may see of it. */
+  readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
   readonly sender: MessageSender;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
@@ -190,7 +195,7 @@ export class Access implements AccessService {
   }
 
   #makeCaller(key: LimitedKey): Caller {
-    const { stores, directory, clock, reader: plain, named } = this.#parts;
+    const { stores, directory, clock, reader: plain, named, json } = this.#parts;
     const { audit } = this;
     const owner = this.#parts.owner();
     const { id } = key.stored;
@@ -198,6 +203,12 @@ export class Access implements AccessService {
     const contacts = new LimitedContacts(owner.contacts, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
     const reader = named(new LimitedReader({ reader: plain, directory, chats, onRead }), contacts);
+    const view: EventView = {
+      get names() {
+        return contacts.names;
+      },
+      details: (details) => chats.withoutOthers(details),
+    };
     const { idempotency, audit: auditStore } = stores;
     const webhooks = new LimitedWebhooks({
       webhooks: owner.webhooks,
@@ -211,7 +222,14 @@ export class Access implements AccessService {
       },
       reader,
       attachments: limitedAttachments(owner.attachments, reader),
-      feed: owner.feed,
+      feed: new LimitedFeed(owner.feed, (entry) => {
+        const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
+        if (isAdmitted && 'conversation_id' in entry.event.data) {
+          audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
+        }
+        return isAdmitted;
+      }),
+      json: (entry, include) => json(entry, include, view),
       sender: new LimitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
@@ -224,13 +242,6 @@ export class Access implements AccessService {
         const { held_sends: _ofAll, ...report } = await owner.status();
         return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
       },
-      admits(entry) {
-        const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
-        if (isAdmitted && 'conversation_id' in entry.event.data) {
-          audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
-        }
-        return isAdmitted;
-      },
       canSend: (recipient) => sendRight(directory, key, recipient),
       streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),
@@ -242,7 +253,6 @@ export class Access implements AccessService {
         run();
         return () => {};
       },
-      eventView: () => ({ names: contacts.names, details: (details) => chats.withoutOthers(details) }),
     };
   }
 }

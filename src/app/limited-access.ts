@@ -15,7 +15,7 @@ import { keyStore } from '../state/keys.ts';
 import { selfChatStore } from '../state/self-chat.ts';
 import type { Host } from './host.ts';
 
-interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'sender' | 'uploads' | 'onKeyChange'> {
+interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'uploads' | 'onKeyChange'> {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;
@@ -29,7 +29,7 @@ interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'sender' | 'upl
 /** Creates what limited keys need besides the service; loaded with the first of them. */
 export function accessParts(parts: LimitedAccessParts): AccessParts {
   const { config, host, state, connection, idempotency, attachmentRules, messages } = parts;
-  const { owner, sender, uploads, onKeyChange } = parts;
+  const { owner, json, sender, uploads, onKeyChange } = parts;
   const { clock, log } = host;
   return {
     stores: {
@@ -43,6 +43,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     owner,
     reader: messages,
     named: (plain, own) => new NamedReader(plain, own),
+    json,
     sender,
     files: new HeldCopies({ rules: attachmentRules, log }),
     uploads,

@@ -1,5 +1,6 @@
 import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
+import type { IncludeSet } from './include.ts';
 import type { Key, Scope, SendRight } from './key.ts';
 import type { Approvals } from './ports/access.ts';
 import type { NameLookup } from './ports/contacts.ts';
@@ -29,8 +30,8 @@ export interface Caller extends SearchNames {
   readonly search: SearchIndex;
   readonly approvals: Approvals;
   status(): StatusReport | Promise<StatusReport>;
-  /** Whether an event is there for this caller; absent: every event is. */
-  readonly admits?: (entry: LogEntry) => boolean;
+  /** Writes an event as JSON with what is to be included, as far as this caller may see it. */
+  readonly json: (entry: LogEntry, include: IncludeSet) => string;
   /** Of a limited key: whether it may write to this address or conversation. */
   readonly canSend?: (recipient: string) => SendRight;
   /** Of a limited key: how many WebSockets and streams it keeps open. */
@@ -41,8 +42,6 @@ export interface Caller extends SearchNames {
   readonly assertAlive?: () => void;
   /** Of a limited key: calls `run` once when it is revoked or has expired, at once if that is so already. */
   readonly onEnd?: (run: () => void) => Cancel;
-  /** Of a limited key: what it may see of an event. */
-  readonly eventView?: () => EventView;
 }
 
 /** The WebSockets and streams that one limited key keeps open. */

@@ -12,6 +12,7 @@ import type {
   FeedReader,
   MessageLog,
   ResumeOptions,
+  SeenPage,
 } from '../domain/ports/feed.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import { problem } from '../domain/problems.ts';
@@ -89,6 +90,10 @@ export class Feed implements EventFeed {
     return { rowId: offset.rowId, change: 'generation' in offset ? offset.change : last.change };
   }
 
+  admits(): boolean {
+    return true;
+  }
+
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
     return wantedBy(narrowing);
   }
@@ -132,8 +137,9 @@ export class Feed implements EventFeed {
     return new Consumer(this, task, options, this.#host);
   }
 
-  page(after: Offset, limit: number, options: FeedOptions = {}): FeedPage {
-    return this.#source(options).read(after, limit);
+  page(after: Offset, limit: number, options: FeedOptions = {}): SeenPage {
+    const page = this.#source(options).read(after, limit);
+    return { ...page, looked: page.entries.length };
   }
 
   /** Detection begins only while chat.db can be read: what it begins with is what changes are told from. */

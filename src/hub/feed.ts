@@ -5,9 +5,9 @@ import type {
   EventConsumer,
   EventFeed,
   FeedOptions,
-  FeedPage,
   FeedReader,
   ResumeOptions,
+  SeenPage,
 } from '../domain/ports/feed.ts';
 import { problem } from '../domain/problems.ts';
 import { GENERATION } from './event-reader.ts';
@@ -43,6 +43,10 @@ export class HubFeed implements EventFeed {
     return rowOffset(0);
   }
 
+  admits(): boolean {
+    return true;
+  }
+
   wanted(narrowing: Narrowing): undefined {
     if (wantedBy(narrowing) !== undefined) throw problem('not_at_a_hub');
   }
@@ -59,7 +63,7 @@ export class HubFeed implements EventFeed {
     return this.#feed.consume(task);
   }
 
-  page(after: Offset, limit: number): FeedPage {
+  page(after: Offset, limit: number): SeenPage {
     return this.#feed.page(after, limit);
   }
 }

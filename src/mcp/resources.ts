@@ -79,12 +79,11 @@ export function conversationEvents(caller: Caller): ServerEventBus {
       const reader = caller.feed.live(() => {
         for (;;) {
           const { entries } = reader.take(BATCH_SIZE);
-          if (entries.length === 0) break;
-          const there = entries.filter((entry) => caller.admits?.(entry) ?? true);
           const ids = new Set(
-            there.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
+            entries.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
           );
           for (const id of ids) listener({ kind: 'resource_updated', uri: uriOf(id) });
+          if (reader.isCaughtUp()) break;
         }
       });
       return () => reader.close();

@@ -48,7 +48,9 @@ export interface ClientParts {
   readonly join: (onMore: () => void) => FeedReader;
   /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
   readonly canLoseEvents: boolean;
-  /** Which events it may see, for a limited key, and wants; undefined for all. */
+  /** Reports whether the client wants an event; undefined where it wants all. */
+  readonly wanted: ((entry: LogEntry) => boolean) | undefined;
+  /** Reports whether a limited key may see an event now; undefined for the owner. */
   readonly admits: ((entry: LogEntry) => boolean) | undefined;
   /** Asks for `serve` to be called soon. */
   readonly wake: (client: Client) => void;
@@ -85,23 +87,23 @@ export class Client {
   /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
   serve(): void {
     if (!this.socket.isOpen()) return;
-    const { admits, batches, generation, isExpired } = this.#parts;
+    const { wanted, admits, batches, generation, isExpired } = this.#parts;
     if (isExpired()) {
       this.socket.close('offset_expired');
       return;
     }
     if (this.#sending !== undefined) return;
-    // What is held was admitted by the rights of an earlier moment.
+    // What is held was read by the rights of an earlier moment.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
       this.#takenUpTo = { offset: upTo, generation };
-      this.#held = admits === undefined ? entries : entries.filter(admits);
+      this.#held = wanted === undefined ? entries : entries.filter(wanted);
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // Other clients may see other events between the same two.
-    if (admits !== undefined) batches.clear();
+    // The same two may have others between them the next time.
+    if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
       // Events that this client is not to have are left out, and more may follow.

@@ -3,11 +3,9 @@ import { isAppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { ClientOffset } from '../domain/offset.ts';
-import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 import type { StreamRequest } from '../domain/ports/streams.ts';
 import { problem } from '../domain/problems.ts';
-import type { EventJson } from '../wire/event-json.ts';
 import { BatchCache, type Framing } from './batch.ts';
 import { Client, type ClientParts, type ClientSocket, type Patience } from './client.ts';
 
@@ -24,10 +22,8 @@ export interface Format {
 }
 
 export interface StreamParts {
-  readonly feed: EventFeed;
   readonly clock: Clock;
   readonly log: Log;
-  readonly json: EventJson;
   /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
 }
@@ -81,16 +77,18 @@ export class Clients {
   /** Takes a place for a client. Throws an AppError while nothing has been answered yet (decision G3). */
   prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
-    const { feed } = this.#parts;
-    const admits = both(caller.admits, feed.wanted(narrowing));
+    const { feed } = caller;
+    const wanted = feed.wanted(narrowing);
+    const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
     // After resolving, which begins the log for the first who asks.
     const generation = feed.changeGeneration();
     return {
       caller,
       giveUp: caller.streams?.open() ?? (() => {}),
-      batches: this.#batchesFor({ changes, include, caller }, format, admits !== undefined),
-      admits,
+      batches: this.#batchesFor({ changes, include, caller }, format, isOwn),
+      wanted,
+      admits: caller.key && ((entry) => feed.admits(entry)),
       canLoseEvents: after === undefined,
       generation,
       isExpired: () => changes && feed.changeGeneration() !== generation,
@@ -145,16 +143,13 @@ export class Clients {
     format: Format,
     isOwn: boolean,
   ): BatchCache {
-    const { json } = this.#parts;
-    const { framing } = format;
-    if (isOwn) {
-      // It has other events than the others, and a limited key other things in them, by its rights of that moment.
-      return new BatchCache(framing, (entry) => format.textOf(entry, json(entry, include, caller.eventView?.())));
-    }
+    const made = (): BatchCache =>
+      new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
+    // It has other events than the others, and a limited key sees other things in them.
+    if (isOwn) return made();
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();
-    const batches =
-      ofChanges.get(include) ?? new BatchCache(framing, (entry) => format.textOf(entry, json(entry, include)));
+    const batches = ofChanges.get(include) ?? made();
     this.#batches.set(format, ofFormat.set(changes, ofChanges.set(include, batches)));
     return batches;
   }
@@ -238,11 +233,4 @@ export class Clients {
     await emptied;
     cancelDeadline();
   }
-}
-
-type Filter = ((entry: LogEntry) => boolean) | undefined;
-
-function both(one: Filter, other: Filter): Filter {
-  if (one === undefined || other === undefined) return one ?? other;
-  return (entry) => one(entry) && other(entry);
 }

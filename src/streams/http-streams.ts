@@ -55,7 +55,7 @@ export class HttpStreams {
   readonly #clients: Clients;
   readonly #forms: Readonly<Record<StreamForm, Form>>;
 
-  constructor(parts: StreamParts) {
+  constructor(parts: StreamParts & { readonly feed: Pick<EventFeed, 'offsetText'> }) {
     this.#ready = parts.ready;
     this.#forms = formsOf(parts.feed);
     this.#clients = new Clients(parts, KIND);

@@ -181,7 +181,7 @@ export class DeliveryWorker {
     if (this.#isStopped) return { isDone: false };
     const caller = this.#caller();
     // What the key may not read counts as not subscribed.
-    if (caller?.admits?.(entry) === false) return this.#skip();
+    if (caller?.feed.admits(entry) === false) return this.#skip();
     const id = deliveryId(webhookId, deliveryName(entry));
     if (this.#held !== null && this.#held.id !== id) this.#hold(null);
     const held = this.#held;
@@ -191,7 +191,7 @@ export class DeliveryWorker {
       return { isDone: true, record: goneRecord(webhookId, entry.rowId, entry.rowId, clock) };
     }
     const revision = this.#revision;
-    const text = json(now, include, caller?.eventView?.());
+    const text = (caller?.json ?? json)(now, include);
     const attemptsBefore = held?.attempts ?? 0;
     const retry = attemptsBefore === 0;
     this.#sending = poster.send({ to: webhook, id, event: type, json: text, retry, attemptsBefore });

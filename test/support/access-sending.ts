@@ -27,6 +27,7 @@ import { selfChatStore } from '../../src/state/self-chat.ts';
 import { sentPartStore } from '../../src/state/sent-parts.ts';
 import { UploadStore } from '../../src/uploads/store.ts';
 import { ChatFixture } from './chat-fixture.ts';
+import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
@@ -113,6 +114,7 @@ export class AccessSending {
       owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as Caller,
       reader,
       named: (plain) => plain,
+      json: plainJson(),
       sender: this.sender,
       files: new HeldCopies({ rules, log: this.log }),
       uploads: this.uploads,

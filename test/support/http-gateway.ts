@@ -65,6 +65,7 @@ const NO_FEED: EventFeed = {
   },
   changeGeneration: () => 0,
   offsetText: ({ rowId }) => String(rowId),
+  admits: () => true,
   wanted: () => undefined,
   resolve: (offset) => rowOffset(offset !== undefined && 'rowId' in offset ? offset.rowId : 0),
   page: (after) => ({
@@ -72,6 +73,7 @@ const NO_FEED: EventFeed = {
       after.rowId < 7
         ? [{ offset: rowOffset(7), rowId: 7, guid: 'G7', event: { type: 'message.received', data: MESSAGE } }]
         : [],
+    looked: 1,
     upTo: rowOffset(7),
   }),
 };
@@ -282,7 +284,6 @@ export class HttpGateway {
     this.server = new HttpServer({
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
-      json: plainJson(),
       ready: () => undefined,
       callers: {
         owner: {
@@ -291,6 +292,7 @@ export class HttpGateway {
           sender: this.sender,
           webhooks: this.webhooks,
           feed: NO_FEED,
+          json: plainJson(),
           contacts: noContacts,
           attachments: { open: async () => undefined },
           status: () => STATUS,

@@ -1,6 +1,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach } from '@jest/globals';
+import { LimitedFeed } from '../../src/access/limited-feed.ts';
 import type { Caller } from '../../src/domain/caller.ts';
+import type { LogEntry } from '../../src/domain/event.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import { Channel } from '../../src/events/channel.ts';
@@ -21,8 +23,9 @@ afterEach(async () => {
 export const SSE = 'text/event-stream';
 export const NDJSON = 'application/x-ndjson';
 
-type Options = Partial<Pick<Caller, 'admits' | 'onEnd' | 'streams'>> & {
-  readonly json?: ReturnType<typeof plainJson>;
+type Options = Partial<Pick<Caller, 'json' | 'onEnd' | 'streams'>> & {
+  /** Of a limited key: reports whether it may see an event. */
+  readonly admits?: (entry: LogEntry) => boolean;
   readonly ready?: () => Promise<void> | undefined;
 };
 
@@ -36,12 +39,13 @@ export class StreamFixture {
   readonly #gateway: Promise<HttpGateway>;
 
   private constructor(
-    { json = plainJson(), ready = () => undefined, ...caller }: Options,
+    { json = plainJson(), ready = () => undefined, admits, ...caller }: Options,
     change: (feed: Feed) => EventFeed,
   ) {
     const { messages, channel, clock, log } = this;
-    const feed = change(new Feed({ channel, messages, clock, log }));
-    const streams = new HttpStreams({ feed, clock, log, json, ready });
+    const whole = change(new Feed({ channel, messages, clock, log }));
+    const feed = admits === undefined ? whole : new LimitedFeed(whole, admits);
+    const streams = new HttpStreams({ feed, clock, log, ready });
     this.streams = streams;
     const openStream = streams.open.bind(streams);
     this.#gateway = HttpGateway.start({ feed, clock, log, json, openStream, ...caller });

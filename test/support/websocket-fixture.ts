@@ -24,6 +24,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+type Options = Partial<StreamParts & Pick<Caller, 'json'>>;
+
 /** The WebSocket clients behind a real HTTP server, with a message log to publish from. */
 export class WebSocketFixture {
   readonly messages = new MemoryLog();
@@ -33,30 +35,22 @@ export class WebSocketFixture {
   readonly clients: WebSocketClients;
   /** Who connects; the owner unless a test says otherwise. */
   caller: Partial<Caller> & Pick<Caller, 'key'> = { key: undefined };
+  readonly #owner: Pick<Caller, 'feed' | 'json'>;
   readonly #server: Server = createServer();
 
   readonly #upgraded: Socket[] = [];
 
-  constructor(parts: Partial<StreamParts> = {}, change = (feed: Feed): EventFeed => feed) {
+  constructor({ json = plainJson(), ...parts }: Options = {}, change = (feed: Feed): EventFeed => feed) {
     const feed = change(new Feed({ channel: this.channel, messages: this.messages, clock: this.clock, log: this.log }));
-    this.clients = new WebSocketClients({
-      feed,
-      clock: this.clock,
-      log: this.log,
-      json: plainJson(),
-      ready: () => undefined,
-      ...parts,
-    });
+    this.#owner = { feed, json };
+    this.clients = new WebSocketClients({ clock: this.clock, log: this.log, ready: () => undefined, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
       try {
-        void this.clients.accept(
-          request,
-          socket,
-          head,
-          new URL(request.url ?? '', 'http://x').searchParams,
-          this.caller as Caller,
-        );
+        void this.clients.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams, {
+          ...this.#owner,
+          ...this.caller,
+        } as Caller);
       } catch (error) {
         const { status, code, mistakes } = error as AppError;
         if (!isAppError(error)) throw error;
@@ -66,7 +60,7 @@ export class WebSocketFixture {
     });
   }
 
-  static async open(parts?: Partial<StreamParts>, change?: (feed: Feed) => EventFeed): Promise<WebSocketFixture> {
+  static async open(parts?: Options, change?: (feed: Feed) => EventFeed): Promise<WebSocketFixture> {
     const fixture = new WebSocketFixture(parts, change);
     fixture.#server.listen(0, '127.0.0.1');
     await once(fixture.#server, 'listening');
@@ -167,7 +161,7 @@ export function withDetails(detailed: (entry: LogEntry) => string): EventJson {
 }
 
 /** Events of 8 kB, so that a few thousand are more than the kernel's buffers hold. */
-export const bulky: Partial<StreamParts> = {
+export const bulky: Options = {
   json: withDetails((entry) => JSON.stringify({ data: { id: entry.rowId, x: 'x'.repeat(8000) } })),
 };
 

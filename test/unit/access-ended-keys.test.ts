@@ -37,9 +37,9 @@ describe('a key that has ended', () => {
     const soon = new Date(service.clock.now() + HOUR_MS).toISOString();
     const caller = service.caller({ scopes: ['events'], read: '*', expires_at: soon });
     const event = entry({ type: 'message.received', data: { conversation_id: `any;-;${ANA}` } });
-    expect(caller.admits?.(event)).toBe(true);
+    expect(caller.feed.admits(event)).toBe(true);
     await service.clock.advance(HOUR_MS);
-    expect(caller.admits?.(event)).toBe(false);
+    expect(caller.feed.admits(event)).toBe(false);
   });
 
   test('is told nothing of what it waited for', async () => {
@@ -63,8 +63,8 @@ describe('a key that has ended', () => {
 test('a summary of many changes is there for every key: without it a copy stays wrong', () => {
   const caller = service.caller({ scopes: ['events'], read: [ANA] });
   const data = { first_id: '1', last_id: '9', count: 1001 };
-  expect(caller.admits?.(entry({ type: 'messages.changed', data }))).toBe(true);
-  expect(caller.admits?.(entry({ type: 'message.removed', data: { id: '1', guid: '', conversation_id: '' } }))).toBe(
+  expect(caller.feed.admits(entry({ type: 'messages.changed', data }))).toBe(true);
+  expect(caller.feed.admits(entry({ type: 'message.removed', data: { id: '1', guid: '', conversation_id: '' } }))).toBe(
     false,
   );
 });

@@ -25,7 +25,7 @@ export interface MessageLog {
 
 /** What a reader took from the feed. */
 export interface FeedBatch {
-  /** In the order of the log. */
+  /** In the order of the log. None may mean that a limited key may see none of them, and that there are more. */
   readonly entries: readonly LogEntry[];
   /** Once `entries` are done, everything up to here is: rows between them were deleted from chat.db. */
   readonly upTo: Offset;
@@ -105,7 +105,16 @@ export interface FeedPage {
   readonly upTo: Offset;
 }
 
-/** The published events, as a stream that anyone may join. `onMore` is called when there may be more to take. */
+/** A page as its reader may see it. */
+export interface SeenPage extends FeedPage {
+  /** How many entries were read, of which a limited key may see few. */
+  readonly looked: number;
+}
+
+/**
+ * The published events, as a stream that anyone may join. `onMore` is called when there may be more to take. The feed of
+ * a limited key has only what the key may read at the moment of reading.
+ */
 export interface EventFeed {
   /** Position of the newest published event. */
   lastPublished(options?: FeedOptions): Offset;
@@ -123,6 +132,8 @@ export interface EventFeed {
    * than the oldest kept change, 404 `changes_disabled` where the configuration has them off, 503 while chat.db is away.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
+  /** Reports whether an entry may be shown now: what was read a while ago may have been taken from the key's list. */
+  admits(entry: LogEntry): boolean;
   /** Reports whether a reader wants an entry; undefined when it wants all. Throws 501 at a hub, which cannot tell. */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
   /** From now on; a reader that falls behind by more than the capacity loses the oldest (decisions C7, G2). */
@@ -132,7 +143,7 @@ export interface EventFeed {
   /** The same as `resume`, with a task that handles the entries and stores how far it is. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
   /** One page for `GET /events` (decision G4), after a position that `resolve` gave, or `upTo` of the page before. */
-  page(after: Offset, limit: number, options?: FeedOptions): FeedPage;
+  page(after: Offset, limit: number, options?: FeedOptions): SeenPage;
 }
 
 export interface CursorStore {

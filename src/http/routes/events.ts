@@ -4,7 +4,6 @@ import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../dom
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StreamForm, StreamRequest } from '../../domain/ports/streams.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../wire/event.ts';
-import type { EventJson } from '../../wire/event-json.ts';
 import { readQuery } from '../../wire/query.ts';
 import { API } from '../../wire/routes.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
@@ -25,7 +24,6 @@ const MS_PER_S = 1000;
 const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
 
 export interface EventSource {
-  readonly json: EventJson;
   /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
   readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
   /** Joins a stream, or throws an AppError. */
@@ -67,8 +65,8 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
 }
 
 async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
-  const { json, ready } = source;
-  const { feed, admits = EVERYTHING, eventView } = exchange.caller;
+  const { ready } = source;
+  const { feed, json } = exchange.caller;
   const { after, changes, limit, include, max_age_s, junk, wait = 0 } = readQuery(eventsQuery, exchange.query);
   const wanted = feed.wanted({ max_age_s, junk }) ?? EVERYTHING;
   await ready(include, after);
@@ -76,7 +74,6 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
-  const view = eventView?.();
   const texts: string[] = [];
 
   /** False when there is more to read now. */
@@ -85,10 +82,8 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     for (;;) {
       if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-      texts.push(
-        ...found.entries.filter((entry) => wanted(entry) && admits(entry)).map((entry) => json(entry, include, view)),
-      );
-      looked += found.entries.length;
+      texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
+      looked += found.looked;
       position = found.upTo;
       // With changes a page without entries is not the end.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;

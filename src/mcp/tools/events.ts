@@ -188,8 +188,7 @@ class EventReader {
 
   #isWanted(entry: Entry): boolean {
     const { conversation_id: id } = entry.event.data;
-    if (this.#conversation !== undefined && id !== this.#conversation) return false;
-    return this.#context.caller.admits?.(entry) ?? true;
+    return this.#conversation === undefined || id === this.#conversation;
   }
 }
 

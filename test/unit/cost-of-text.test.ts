@@ -3,6 +3,7 @@ import { fields, knownWords } from '../../src/cli/doctor/redact.ts';
 import { columnsOf, oneLine } from '../../src/cli/output/text.ts';
 import { canonicalAddress } from '../../src/contacts/canonical-address.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
+import { folded } from '../../src/domain/folded.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
 import { openIndex } from '../../src/search/database.ts';
@@ -54,6 +55,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'looked through by a search': (text) => words && new SearchedText(text).places(toPattern(words)),
   'compared with a sent text': (text) => contentHash({ body: text }),
   'the name of a file': (text) => safeFileName(text),
+  'a name to compare': (text) => folded(text),
   'a line of a terminal': (text) => oneLine(text),
   'measured for a table': columnsOf,
   'shown for a decision': visible,

@@ -30,6 +30,7 @@ export class WebSocketClients {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
+    autoPong: false,
   });
 
   constructor(parts: StreamParts) {
@@ -87,8 +88,23 @@ export class WebSocketClients {
   #welcome(webSocket: WebSocket, socket: Duplex, joining: Joining): void {
     const { client, leave } = this.#clients.add(joining, openClientSocket(webSocket, socket));
     for (const sign of ['message', 'ping', 'pong'] as const) webSocket.on(sign, () => client.noteHeard());
+    answerPings(webSocket);
     // An error closes the client, and `close` follows.
     webSocket.on('error', (error) => this.#log.debug('WebSocket protocol error', { error }));
     webSocket.on('close', leave);
   }
+}
+
+/** Answers the newest ping alone when several came at once, as RFC 6455, 5.5.3 allows: each answer costs a write. */
+function answerPings(webSocket: WebSocket): void {
+  let newest: Buffer | undefined;
+  webSocket.on('ping', (data: Buffer) => {
+    if (newest === undefined) {
+      setImmediate(() => {
+        if (webSocket.readyState === webSocket.OPEN) webSocket.pong(newest);
+        newest = undefined;
+      });
+    }
+    newest = data;
+  });
 }

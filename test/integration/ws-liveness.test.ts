@@ -111,3 +111,17 @@ describe('a client that is gone', () => {
     expect(fixture.clients.counts.missed).toBeGreaterThan(0);
   });
 });
+
+test('a thousand pings at once are answered by a few pongs, the last one by its own', async () => {
+  const fixture = await WebSocketFixture.open();
+  const socket = await dumbClient(fixture);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const ping = (at: number): Buffer => Buffer.from([0x89, 0x82, 0, 0, 0, 0, at >> 8, at & 0xff]);
+  socket.write(Buffer.concat(Array.from({ length: 1000 }, (_, at) => ping(at))));
+  await eventually(() =>
+    expect(Buffer.concat(chunks).subarray(-4)).toEqual(Buffer.from([0x8a, 2, 999 >> 8, 999 & 0xff])),
+  );
+  const pongs = Buffer.concat(chunks).toString('latin1').split('\x8a\x02').length - 1;
+  expect(pongs).toBeLessThan(100);
+});

@@ -367,6 +367,8 @@ export class HttpGateway {
       agent: false,
       headers: { ...(key && { 'x-api-key': Buffer.from(KEY).toString('latin1') }), ...headers },
     });
+    // A body of which the rest cannot be written any more, because the answer came before it was read.
+    request.on('error', () => undefined);
     // As bytes: Node would write the headers, too, in the encoding of a string.
     request.end(body === undefined ? undefined : Buffer.from(body));
     const [response] = (await once(request, 'response')) as [

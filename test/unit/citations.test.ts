@@ -84,9 +84,9 @@ test('a comment that says what is thrown names an error that exists', () => {
 });
 
 test('every mutation of test/mutations stands in the source once', () => {
-  const mutations: readonly Readonly<Record<'name' | 'file' | 'text', string>>[] = JSON.parse(
-    read('test/mutations/access.json'),
-  );
+  const mutations = JSON.parse(read('test/mutations/access.json')) as readonly Readonly<
+    Record<'name' | 'file' | 'text', string>
+  >[];
   const wrong = mutations.filter(({ file, text }) => read(file).split(text).length !== 2).map(({ name }) => name);
   expect(wrong).toEqual([]);
 });

@@ -25,7 +25,8 @@ const MOST = 15;
 
 /**
  * The first step of ten at which the cost of `run` grew too much, as a sentence; undefined when it grows with the length.
- * A step that seems too steep is measured twice more: another process may have had the caches.
+ * A step that seems too steep is measured up to six times more, and the least growth counts: other processes take the
+ * caches from the larger text first. What is really steep, grows a hundred times.
  */
 export function steepStep(run: (units: number) => () => unknown, sizes: readonly number[]): string | undefined {
   let before: { readonly size: number; readonly ms: number } | undefined;
@@ -33,7 +34,7 @@ export function steepStep(run: (units: number) => () => unknown, sizes: readonly
     const ms = costOf(run(size), FIRST_MS);
     if (before !== undefined) {
       let growth = ms / before.ms;
-      for (let again = 0; again < 2 && growth > MOST; again += 1) {
+      for (let again = 0; again < 6 && growth > MOST; again += 1) {
         growth = Math.min(growth, costOf(run(size)) / costOf(run(before.size)));
       }
       // What is steep here would take minutes at the next size.

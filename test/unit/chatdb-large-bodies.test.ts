@@ -87,8 +87,9 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   expect(resumed.filter((entry) => bodyOf(entry) !== BODY)).toEqual([]);
 
   const query = new URLSearchParams({ after: '0', limit: '1000' });
-  const source = { json: plainJson(), ready: () => undefined } as unknown as EventSource;
-  const exchange = { query, caller: { feed } as unknown as Caller, header: () => undefined } as unknown as Exchange;
+  const source = { ready: () => undefined } as unknown as EventSource;
+  const caller = { feed, json: plainJson() } as unknown as Caller;
+  const exchange = { query, caller, header: () => undefined } as unknown as Exchange;
   const { content } = await eventRoutes(source).listEvents(exchange);
   expect(JSON.parse(String(content?.text))).toEqual(resumed.map(({ event }) => event));
   expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);

@@ -132,8 +132,8 @@ await transpile();
 // In one file a thread starts in 45 ms instead of 60.
 await build({
   absWorkingDir: root,
-  entryPoints: ['src/reader-worker.ts'],
-  outfile: 'dist/src/reader-worker.js',
+  entryPoints: ['src/app/reader-worker.ts'],
+  outfile: 'dist/src/app/reader-worker.js',
   bundle: true,
   format: 'esm',
   platform: 'node',
@@ -156,8 +156,8 @@ const bundle = {
   // What packages load for what is never done here: 290 KB to check what a server asks a person through the client, and
   // 550 KB of encodings.
   alias: {
-    '@modelcontextprotocol/server/_shims': `${root}src/mcp/no-json-schema.js`,
-    'iconv-lite': `${root}src/http/no-encodings.js`,
+    '@modelcontextprotocol/server/_shims': `${root}src/api/mcp/no-json-schema.js`,
+    'iconv-lite': `${root}src/api/http/no-encodings.js`,
   },
   // Native modules, another runtime's, and files that are served.
   external: ['better-sqlite3', 'bun:sqlite', 'node-mac-permissions', 'swagger-ui-dist'],

@@ -1,9 +1,9 @@
 // What an agent pays: the first call of a service, a read against the REST API, and tokens a message.
 import { Agent, request } from 'node:http';
-import { fenced } from '../dist/src/mcp/text/fence.js';
-import { Labels } from '../dist/src/mcp/text/labels.js';
-import { DayLines } from '../dist/src/mcp/text/lines.js';
-import { LocalTime } from '../dist/src/mcp/text/times.js';
+import { fenced } from '../dist/src/api/mcp/text/fence.js';
+import { Labels } from '../dist/src/api/mcp/text/labels.js';
+import { DayLines } from '../dist/src/api/mcp/text/lines.js';
+import { LocalTime } from '../dist/src/api/mcp/text/times.js';
 import { Chance, chatter } from '../dist/src/simulator/chatter.js';
 import { summary } from './figures.mjs';
 import { cpuMs } from './live-process.mjs';

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AddressBook } from '../dist/src/contacts/address-book.js';
 import { includeSet, NO_INCLUDES } from '../dist/src/domain/include.js';
+import { AddressBook } from '../dist/src/mac/contacts/address-book.js';
 import { systemClock } from '../dist/src/runtime/clock.js';
 import { AddressBookSource, addressBookFile } from '../dist/src/simulator/address-book.js';
 import { sideBySide, summary } from './figures.mjs';

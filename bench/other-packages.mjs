@@ -1,6 +1,6 @@
 // Rows beside packages of others from npm. Run in a process of its own: the kit wants to hear that it is on a Mac.
 import Sqlite from 'better-sqlite3';
-import { decodeAttributedBody } from '../dist/src/chatdb/attributed-body.js';
+import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { sideBySide } from './figures.mjs';
 import { openReader, whenThere } from './reader.mjs';
 

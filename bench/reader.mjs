@@ -1,9 +1,9 @@
 // Rows about reading: in one process, without HTTP.
 import Sqlite from 'better-sqlite3';
-import { Connection } from '../dist/src/chatdb/connection.js';
-import { ChatDatabase } from '../dist/src/chatdb/database.js';
-import { ChatReader } from '../dist/src/chatdb/reader.js';
-import { Snapshot } from '../dist/src/chatdb/snapshot.js';
+import { Connection } from '../dist/src/mac/chatdb/connection.js';
+import { ChatDatabase } from '../dist/src/mac/chatdb/database.js';
+import { ChatReader } from '../dist/src/mac/chatdb/reader.js';
+import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
 import { sideBySide, summary } from './figures.mjs';
 import { openPlainSql } from './plain-sql.mjs';
 

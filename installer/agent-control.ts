@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../src/domain/errors.ts';
-import { Launchd, noSession } from '../src/mac/launchd.ts';
+import { Launchd, noSession } from '../src/mac/system/launchd.ts';
 import { Agent } from './agent.ts';
 import { LABEL, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';

@@ -1,8 +1,8 @@
 import { isPosternError, PosternClient } from '../src/client/postern-client.ts';
 import { trustedSocketOf, urlOf } from '../src/config/address.ts';
-import type { Config } from '../src/config.ts';
-import type { JobState, Launchd } from '../src/mac/launchd.ts';
-import { portListeners } from '../src/mac/port-listeners.ts';
+import type { Config } from '../src/config/config.ts';
+import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
+import { portListeners } from '../src/mac/system/port-listeners.ts';
 import { type Machine, pause } from './machine.ts';
 
 /** What the installer needs of the configuration. */

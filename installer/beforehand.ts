@@ -1,5 +1,5 @@
 import { AppError } from '../src/domain/errors.ts';
-import { type Launchd, noSession } from '../src/mac/launchd.ts';
+import { type Launchd, noSession } from '../src/mac/system/launchd.ts';
 import type { Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';

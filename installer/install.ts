@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
 import { appMessages } from '../src/domain/app-messages.ts';
-import { Launchd } from '../src/mac/launchd.ts';
+import { Launchd } from '../src/mac/system/launchd.ts';
 import { Agent, type AgentConfig } from './agent.ts';
 import { checkBeforehand, refuseOtherMachines } from './beforehand.ts';
 import { settleGrants } from './grants.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { errorCode } from '../src/domain/errors.ts';
-import { portHolder } from '../src/mac/port-listeners.ts';
+import { portHolder } from '../src/mac/system/port-listeners.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
 /** Whether the gateway could listen there, and who does if it could not. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { AppError, isAppError } from '../src/domain/errors.ts';
-import type { Launchd } from '../src/mac/launchd.ts';
+import type { Launchd } from '../src/mac/system/launchd.ts';
 import type { Agent } from './agent.ts';
 import { registerBundle } from './grants.ts';
 import type { Layout } from './layout.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readStagedFoldersInUse } from '../src/chatdb/attachment-files.ts';
 import { AppError, errorCode } from '../src/domain/errors.ts';
-import { Launchd } from '../src/mac/launchd.ts';
+import { readStagedFoldersInUse } from '../src/mac/chatdb/attachment-files.ts';
+import { Launchd } from '../src/mac/system/launchd.ts';
 import { resetPermissions, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';

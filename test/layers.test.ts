@@ -5,125 +5,63 @@ import { describe, expect, test } from '@jest/globals';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Which modules a module may import from, besides itself. A file at the top of src/ is a module of its own. */
+/**
+ * The districts of src/, and which others each may import. In one sentence: domain ← runtime, config, schema ← mac,
+ * events, search, access, store ← api, fleet ← app ← cli.
+ */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  fleet: ['domain', 'runtime'],
-  access: ['domain'],
-  wire: ['domain'],
-  changes: ['domain'],
-  events: ['domain'],
-  config: ['domain', 'runtime'],
   runtime: ['domain'],
+  schema: ['domain'],
+  config: ['domain', 'runtime'],
   mac: ['domain', 'runtime'],
-  sender: ['domain', 'runtime'],
-  chatdb: ['domain', 'runtime'],
-  contacts: ['domain', 'runtime'],
-  state: ['domain', 'runtime'],
-  search: ['domain', 'runtime'],
-  uploads: ['domain'],
-  media: ['domain', 'runtime'],
-  simulator: ['domain', 'runtime'],
+  access: ['domain'],
+  store: ['domain', 'runtime'],
   client: ['domain', 'runtime'],
-  http: ['domain', 'wire', 'runtime'],
-  mcp: ['domain', 'wire', 'runtime'],
-  streams: ['domain'],
-  // streams: WebSocket clients are served as those of plain HTTP are.
-  ws: ['domain', 'wire', 'streams'],
-  webhooks: ['domain', 'wire'],
-  // chatdb: the uninstaller asks which staged files Messages still shows.
-  installer: ['domain', 'client', 'config', 'mac', 'runtime', 'chatdb'],
-  status: ['domain'],
-  diagnostics: ['domain', 'chatdb', 'runtime'],
-  'reader-worker': ['domain', 'chatdb', 'search', 'runtime'],
-  hub: ['domain', 'wire', 'runtime', 'fleet'],
-  'hub-app': [
-    'domain',
-    'app',
-    'config',
-    'events',
-    'fleet',
-    'http',
-    'hub',
-    'runtime',
-    'state',
-    'streams',
-    'webhooks',
-    'wire',
-    'ws',
-  ],
-  app: [
-    'reader-worker',
-    'domain',
-    'fleet',
-    'access',
-    'status',
-    'diagnostics',
-    'config',
-    'wire',
-    'changes',
-    'chatdb',
-    'contacts',
-    'events',
-    'state',
-    'search',
-    'sender',
-    'uploads',
-    'media',
-    'webhooks',
-    'http',
-    'mcp',
-    'ws',
-    'streams',
-    'mac',
-    'runtime',
-  ],
-  // chatdb and state: backup and restore work without a service.
-  // fleet: its keys and servers are set up without a service.
-  cli: [
-    'domain',
-    'client',
-    'app',
-    'hub-app',
-    'config',
-    'runtime',
-    'mac',
-    'simulator',
-    'wire',
-    'installer',
-    'chatdb',
-    'state',
-    'fleet',
-  ],
+  simulator: ['domain', 'runtime'],
+  events: ['domain', 'schema'],
+  search: ['domain', 'runtime', 'schema'],
+  fleet: ['domain', 'runtime', 'schema'],
+  // search: a query is parsed where it comes in.
+  api: ['domain', 'runtime', 'schema', 'search'],
+  app: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'search', 'fleet', 'api'],
+  // mac: the uninstaller asks which staged files Messages still shows.
+  installer: ['domain', 'runtime', 'config', 'client', 'mac'],
+  // fleet, mac and store: setting up a fleet, backup and restore work without a service.
+  cli: ['domain', 'runtime', 'schema', 'config', 'client', 'installer', 'simulator', 'mac', 'store', 'fleet', 'app'],
   main: ['domain', 'cli'],
 };
 
-/** The modules that may use an outside package, or a module of Node that touches the machine. */
+/** The rooms of a district that another one of it may import; all other rooms of a district do not know each other. */
+const SHARED_ROOMS = ['fleet/protocol', 'search/language', 'search/index', 'search/query', 'api/openapi'];
+const DISTRICTS_WITH_ROOMS = ['mac', 'events', 'search', 'store', 'api', 'fleet'];
+
+/** The districts or rooms that may use an outside package, or a module of Node that touches the machine. */
 const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['runtime'],
   // Asked of Node while running, because some have none.
   'node:sqlite': [],
-  '@tinyhttp/app': ['http'],
-  'rate-limiter-flexible': ['http'],
-  'raw-body': ['http'],
-  '@fastify/busboy': ['http'],
-  'prom-client': ['http'],
-  ws: ['ws', 'client'],
-  axios: ['webhooks'],
-  'axios-retry': ['webhooks'],
+  '@tinyhttp/app': ['api/http'],
+  'rate-limiter-flexible': ['api/http'],
+  'raw-body': ['api/http'],
+  '@fastify/busboy': ['api/http'],
+  'prom-client': ['api/http'],
+  ws: ['events/streams', 'client'],
+  axios: ['events/webhooks'],
+  'axios-retry': ['events/webhooks'],
   '@ltd/j-toml': ['config'],
   // mcp: the protocol's package takes the inputs of tools as schemas.
-  zod: ['wire', 'mcp'],
-  '@modelcontextprotocol/server': ['mcp'],
+  zod: ['schema', 'api/mcp', 'api/openapi'],
+  '@modelcontextprotocol/server': ['api/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
   commander: ['main', 'cli'],
   plist: ['installer'],
-  'node-mac-permissions': ['mac'],
-  '@nats-io/transport-node': ['fleet'],
-  '@nats-io/nats-core': ['fleet', 'hub'],
-  '@nats-io/jetstream': ['fleet', 'hub'],
-  '@nats-io/kv': ['fleet', 'hub'],
+  'node-mac-permissions': ['mac/system'],
+  '@nats-io/transport-node': ['fleet/protocol'],
+  '@nats-io/nats-core': ['fleet'],
+  '@nats-io/jetstream': ['fleet'],
+  '@nats-io/kv': ['fleet'],
   '@nats-io/nkeys': ['fleet'],
   'node:child_process': ['runtime', 'simulator'],
 };
@@ -150,26 +88,56 @@ function imports(file: string): Import[] {
     });
 }
 
-function moduleOf(file: string): string {
+/** The district of a file: a folder of src/, `main`, or `installer`. */
+function districtOf(file: string): string {
   const [top, second = ''] = file.split('/');
   return top === 'src' ? second.replace(/\.ts$/, '') : (top ?? '');
 }
 
+/** The room of a file in a district that has rooms, such as `mac/chatdb`; otherwise its district. */
+function roomOf(file: string): string {
+  const district = districtOf(file);
+  return DISTRICTS_WITH_ROOMS.includes(district) ? file.split('/').slice(1, 3).join('/') : district;
+}
+
+const pathOf = ({ file, target }: Import): string => relative(root, resolve(root, dirname(file), target));
+
 const everyImport = [...sources('src'), ...sources('installer')].flatMap(imports);
 
-describe('the modules', () => {
+describe('the districts', () => {
   test('are all in the table', () => {
-    const modules = new Set([...sources('src'), ...sources('installer')].map(moduleOf));
+    const modules = new Set([...sources('src'), ...sources('installer')].map(districtOf));
     expect([...modules].filter((module) => ALLOWED_IMPORTS[module] === undefined)).toEqual([]);
+  });
+
+  test('are the rows of the table in ARCHITECTURE.md', () => {
+    const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+    const named = [...page.matchAll(/^\| ((?:`[\w./]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([\w.]+?)(?:\.ts|\/)`/g)].map(([, name = '']) => name),
+    );
+    const folders = readdirSync(join(root, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() || entry.name.endsWith('.ts'))
+      .map(({ name }) => name.replace(/\.ts$/, ''));
+    expect(named.sort()).toEqual(folders.sort());
   });
 
   test('import only what the table allows', () => {
     const wrong = everyImport
       .filter(({ target }) => target.startsWith('.'))
       .filter(({ file, target }) => {
-        const from = moduleOf(file);
-        const to = moduleOf(relative(root, resolve(root, dirname(file), target)));
+        const from = districtOf(file);
+        const to = districtOf(pathOf({ file, line: 0, target }));
         return from !== to && !ALLOWED_IMPORTS[from]?.includes(to);
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  test('have rooms that do not know each other, but for those that are shared', () => {
+    const wrong = everyImport
+      .filter(({ target }) => target.startsWith('.'))
+      .filter((one) => {
+        const [from, to] = [roomOf(one.file), roomOf(pathOf(one))];
+        return from !== to && districtOf(one.file) === districtOf(pathOf(one)) && !SHARED_ROOMS.includes(to);
       });
     expect(wrong).toEqual([]);
   });
@@ -178,11 +146,13 @@ describe('the modules', () => {
     const used = new Set(
       everyImport
         .filter(({ target }) => target.startsWith('.'))
-        .map(
-          ({ file, target }) => `${moduleOf(file)}: ${moduleOf(relative(root, resolve(root, dirname(file), target)))}`,
-        ),
+        .map(({ file, target }) => `${districtOf(file)}: ${districtOf(pathOf({ file, line: 0, target }))}`),
     );
-    const users = new Set(everyImport.map(({ file, target }) => `${target.split('/')[0]}: ${moduleOf(file)}`));
+    const users = new Set(
+      everyImport.flatMap(({ file, target }) =>
+        [districtOf(file), roomOf(file)].map((user) => `${target.split('/')[0]}: ${user}`),
+      ),
+    );
     const allowed = Object.entries(ALLOWED_IMPORTS).flatMap(([from, to]) => to.map((one) => `${from}: ${one}`));
     const packages = Object.entries(ALLOWED_USERS).flatMap(([name, by]) => by.map((one) => [name, one] as const));
     expect(allowed.filter((one) => !used.has(one))).toEqual([]);
@@ -195,7 +165,10 @@ describe('the modules', () => {
     // A path inside a package, such as `zod/v4`, counts as the package.
     const usersOf = (target: string): readonly string[] | undefined =>
       ALLOWED_USERS[Object.keys(ALLOWED_USERS).find((name) => target === name || target.startsWith(`${name}/`)) ?? ''];
-    const wrong = everyImport.filter(({ file, target }) => usersOf(target)?.includes(moduleOf(file)) === false);
+    const wrong = everyImport.filter(({ file, target }) => {
+      const users = usersOf(target);
+      return users !== undefined && !users.includes(districtOf(file)) && !users.includes(roomOf(file));
+    });
     expect(wrong).toEqual([]);
   });
 
@@ -219,7 +192,7 @@ describe('the modules', () => {
       readFileSync(join(root, file), 'utf8')
         .split('\n')
         .flatMap((text, index) =>
-          rules.some(({ pattern, users }) => pattern.test(text) && !users.includes(moduleOf(file)))
+          rules.some(({ pattern, users }) => pattern.test(text) && !users.includes(districtOf(file)))
             ? [`${file}:${index + 1} ${text.trim()}`]
             : [],
         ),

@@ -1,23 +1,23 @@
 import { join } from 'node:path';
-import { ChangeDetection } from '../changes/detection.ts';
-import type { Connection } from '../chatdb/connection.ts';
-import { Fingerprints } from '../chatdb/fingerprints.ts';
-import type { ChatLog } from '../chatdb/message-log.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
 import type { Log } from '../domain/ports/host.ts';
-import { ChangeStream } from '../events/change-stream.ts';
-import { Channel } from '../events/channel.ts';
-import { Feed } from '../events/feed.ts';
-import { Publisher } from '../events/publisher.ts';
-import type { ThreadTargets } from '../reader-worker.ts';
+import { ChangeDetection } from '../events/changes/detection.ts';
+import { ChangeStream } from '../events/log/change-stream.ts';
+import { Channel } from '../events/log/channel.ts';
+import { Feed } from '../events/log/feed.ts';
+import { Publisher } from '../events/log/publisher.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
+import type { ChatLog } from '../mac/chatdb/message-log.ts';
 import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import { changeStore } from '../state/changes.ts';
-import { cursorStore } from '../state/cursor.ts';
+import { changeStore } from '../store/state/changes.ts';
+import { cursorStore } from '../store/state/cursor.ts';
 import type { Host } from './host.ts';
+import type { ThreadTargets } from './reader-worker.ts';
 import { openRowAges } from './row-ages.ts';
 
 /** A first sweep writes four pages a block into state.db-wal, of which SQLite itself takes 4,000 at once. */

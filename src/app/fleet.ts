@@ -1,5 +1,3 @@
-import type { Connection } from '../chatdb/connection.ts';
-import { ChatDbOwner } from '../chatdb/owner.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
 import { NO_INCLUDES } from '../domain/include.ts';
@@ -8,13 +6,15 @@ import type { BackendHealth } from '../domain/ports/reading.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
 import { FleetAgent } from '../fleet/agent/agent.ts';
 import type { CheckedSend } from '../fleet/agent/send-queue.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { ChatDbOwner } from '../mac/chatdb/owner.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { countedSend } from '../runtime/send-counter.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import { fleetStore } from '../state/fleet.ts';
-import type { EventJson } from '../wire/event-json.ts';
-import { sendBody } from '../wire/message.ts';
-import { checkBody } from '../wire/mistakes.ts';
+import type { EventJson } from '../schema/event-json.ts';
+import { sendBody } from '../schema/message.ts';
+import { checkBody } from '../schema/mistakes.ts';
+import { fleetStore } from '../store/state/fleet.ts';
 import type { Host } from './host.ts';
 
 interface FleetParts {

@@ -1,15 +1,15 @@
-import { Connection } from '../chatdb/connection.ts';
-import { ownNumber } from '../chatdb/owner.ts';
-import type { Config } from '../config.ts';
-import { AddressBook } from '../contacts/address-book.ts';
-import { callingCodeOf } from '../contacts/canonical-address.ts';
-import { noContacts } from '../contacts/no-contacts.ts';
-import type { ThreadTargets } from '../reader-worker.ts';
+import type { Config } from '../config/config.ts';
+import { Connection } from '../mac/chatdb/connection.ts';
+import { ownNumber } from '../mac/chatdb/owner.ts';
+import { AddressBook } from '../mac/contacts/address-book.ts';
+import { callingCodeOf } from '../mac/contacts/canonical-address.ts';
+import { noContacts } from '../mac/contacts/no-contacts.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';
+import type { ThreadTargets } from './reader-worker.ts';
 
-const READER_WORKER = new URL('../reader-worker.js', import.meta.url);
+const READER_WORKER = new URL('./reader-worker.js', import.meta.url);
 
 interface InputParts {
   readonly config: Config;

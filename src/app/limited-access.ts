@@ -1,18 +1,18 @@
 import type { AccessParts } from '../access/access.ts';
-import type { Connection } from '../chatdb/connection.ts';
-import { MessagesDirectory } from '../chatdb/lookups.ts';
-import { ChatDbOwner } from '../chatdb/owner.ts';
-import type { Config } from '../config.ts';
-import { NamedReader } from '../contacts/named-reader.ts';
+import type { Config } from '../config/config.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { MessagesDirectory } from '../mac/chatdb/lookups.ts';
+import { ChatDbOwner } from '../mac/chatdb/owner.ts';
+import { NamedReader } from '../mac/contacts/named-reader.ts';
+import type { AttachmentRules } from '../mac/sender/attachments.ts';
+import { HeldCopies } from '../mac/sender/held-files.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import type { AttachmentRules } from '../sender/attachments.ts';
-import { HeldCopies } from '../sender/held-files.ts';
-import { approvalStore } from '../state/approvals.ts';
-import { auditStore } from '../state/audit.ts';
-import { keyStore } from '../state/keys.ts';
-import { selfChatStore } from '../state/self-chat.ts';
+import { approvalStore } from '../store/state/approvals.ts';
+import { auditStore } from '../store/state/audit.ts';
+import { keyStore } from '../store/state/keys.ts';
+import { selfChatStore } from '../store/state/self-chat.ts';
 import type { Host } from './host.ts';
 
 interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'uploads' | 'onKeyChange'> {

@@ -1,10 +1,10 @@
 import type { Log } from '../domain/ports/host.ts';
-import { RowAges } from '../events/row-ages.ts';
-import { RunningTime } from '../events/running-time.ts';
+import { RowAges } from '../events/log/row-ages.ts';
+import { RunningTime } from '../events/log/running-time.ts';
 import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import { rowAgeStore } from '../state/row-ages.ts';
+import { rowAgeStore } from '../store/state/row-ages.ts';
 
 interface RowAgesParts {
   readonly state: Sqlite;

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import type { Connection } from '../chatdb/connection.ts';
-import { ChatIndexSource } from '../chatdb/index-source.ts';
-import type { ChatLog } from '../chatdb/message-log.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
-import { excludeFromBackups } from '../mac/backup-exclusion.ts';
-import type { ThreadTargets } from '../reader-worker.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { ChatIndexSource } from '../mac/chatdb/index-source.ts';
+import type { ChatLog } from '../mac/chatdb/message-log.ts';
+import { excludeFromBackups } from '../mac/system/backup-exclusion.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
-import { openSearch, type RunningSearch } from '../search/open.ts';
+import { openSearch, type RunningSearch } from '../search/index/open.ts';
 import type { Host } from './host.ts';
+import type { ThreadTargets } from './reader-worker.ts';
 
 interface SearchInputs {
   readonly config: Config;

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
-import type { ChangeDetector } from '../chatdb/change-detector.ts';
-import type { Connection } from '../chatdb/connection.ts';
-import { ChatSendLookup } from '../chatdb/lookups.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
-import { untilPublished } from '../events/published.ts';
-import type { MacPermissions } from '../mac/permissions.ts';
+import { untilPublished } from '../events/log/published.ts';
+import type { ChangeDetector } from '../mac/chatdb/change-detector.ts';
+import type { Connection } from '../mac/chatdb/connection.ts';
+import { ChatSendLookup } from '../mac/chatdb/lookups.ts';
+import type { AttachmentRules } from '../mac/sender/attachments.ts';
+import { osascript } from '../mac/sender/osascript.ts';
+import { Sender } from '../mac/sender/sender.ts';
+import type { MacPermissions } from '../mac/system/permissions.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
-import type { AttachmentRules } from '../sender/attachments.ts';
-import { osascript } from '../sender/osascript.ts';
-import { Sender } from '../sender/sender.ts';
-import { sentPartStore } from '../state/sent-parts.ts';
+import { sentPartStore } from '../store/state/sent-parts.ts';
 import type { Host } from './host.ts';
 
 interface SenderParts {

@@ -1,7 +1,7 @@
+import type { HttpServer } from '../api/http/server.ts';
 import { socketOf } from '../config/address.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Log } from '../domain/ports/host.ts';
-import type { HttpServer } from '../http/server.ts';
 
 /** Without the socket (decision O1) the port serves all the same, so whatever is in the way is one warning. */
 export async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { RunningApp, startApp } from '../app.ts';
+import type { RunningApp, startApp } from '../app/service.ts';
+import type { Config } from '../config/config.ts';
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/file.ts';
-import type { Config } from '../config.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
 import type { DemoPeople } from '../domain/ports/demo.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -49,7 +49,7 @@ export async function runService(
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
   ending.watch();
   for (const warning of protectConfig(config.dir)) log.warn(warning);
-  const run = start ?? (await import('../app.ts')).startApp;
+  const run = start ?? (await import('../app/service.ts')).startApp;
   let app: RunningApp;
   try {
     app = await run(config, {

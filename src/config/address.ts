@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
 import { socketTrouble } from '../runtime/unix-socket.ts';
+import type { Config } from './config.ts';
 
 /** macOS allows 104 bytes with the final zero, Linux 108. */
 const MAX_SOCKET_PATH_BYTES = 103;

@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, checkConfig } from '../config.ts';
 import { errorCode } from '../domain/errors.ts';
+import { type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { parseToml } from './syntax.ts';
 import { configTemplate } from './template.ts';

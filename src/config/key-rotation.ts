@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, realpathSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Config, checkConfig } from '../config.ts';
+import { type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
 import { readConfig, removeIfThere, syncFolder, writeDraft } from './file.ts';
 import { parseToml } from './syntax.ts';

@@ -1,5 +1,8 @@
 import type { Message } from './message.ts';
 
+/** The longest search, in characters. */
+export const MAX_SEARCH_CHARACTERS = 500;
+
 /** One thing that a message must contain, in the person's own spelling. */
 export interface SearchTerm {
   /** A word as a whole, words in exactly this order, or how a word begins. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES, type Scope } from '../../src/domain/key.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../../src/wire/routes.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../../src/schema/routes.ts';
 import { AccessFixture, ANA, BEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
 
 /** Scopes that a key can have alone; `webhooks` cannot be without `events`. */

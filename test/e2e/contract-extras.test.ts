@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationSchema } from '../../src/wire/conversation-schema.ts';
-import { diagnosticsSchema } from '../../src/wire/diagnostics-schema.ts';
-import { eventSchema } from '../../src/wire/event-schema.ts';
-import { examples } from '../../src/wire/examples.ts';
-import { healthSchema } from '../../src/wire/health.ts';
-import { messageSchema } from '../../src/wire/message-schema.ts';
-import { problemSchema } from '../../src/wire/problem-schema.ts';
-import { permissionsSchema, statusSchema } from '../../src/wire/status-schema.ts';
+import { examples } from '../../src/api/openapi/examples.ts';
+import { conversationSchema } from '../../src/schema/conversation-schema.ts';
+import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
+import { eventSchema } from '../../src/schema/event-schema.ts';
+import { healthSchema } from '../../src/schema/health.ts';
+import { messageSchema } from '../../src/schema/message-schema.ts';
+import { problemSchema } from '../../src/schema/problem-schema.ts';
+import { permissionsSchema, statusSchema } from '../../src/schema/status-schema.ts';
 import {
   deliverySchema,
   webhookSchema,
   webhookStatusSchema,
   webhookTestSchema,
-} from '../../src/wire/webhook-schema.ts';
+} from '../../src/schema/webhook-schema.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

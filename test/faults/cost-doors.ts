@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { LazyMcpService } from '../../src/mcp/service.ts';
+import { LazyMcpService } from '../../src/api/mcp/service.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';

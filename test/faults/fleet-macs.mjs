@@ -2,8 +2,8 @@
 // Argument: JSON { macs: [{ id, folder, chatDbPath }], servers }. Writes the addresses of their APIs as one line of JSON.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkConfig } from '../../dist/src/config/config.js';
 import { processEnvironment } from '../../dist/src/config/environment.js';
-import { checkConfig } from '../../dist/src/config.js';
 import { systemClock } from '../../dist/src/runtime/clock.js';
 
 // From the program, whose few files load in half the time of the several hundred modules.

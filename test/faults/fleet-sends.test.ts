@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos, type Subscription } from '@nats-io/nats-core';
-import { Envelope } from '../../src/fleet/envelope.ts';
-import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/fleet/layout.ts';
-import { encodeOrder, keyHash, type SendOutcome, unpackOutcome } from '../../src/fleet/sends.ts';
+import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/fleet/protocol/layout.ts';
+import { encodeOrder, keyHash, type SendOutcome, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';

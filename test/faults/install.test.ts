@@ -5,7 +5,7 @@ import { install } from '../../installer/install.ts';
 import type { Machine } from '../../installer/machine.ts';
 import { uninstall } from '../../installer/uninstall.ts';
 import { isAppError } from '../../src/domain/errors.ts';
-import { Launchd } from '../../src/mac/launchd.ts';
+import { Launchd } from '../../src/mac/system/launchd.ts';
 import { Chance } from '../../src/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';
 import { failingCommands } from '../support/failing-commands.ts';

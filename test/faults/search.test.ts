@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { SearchHit } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { tokensOf } from '../../src/search/tokens.ts';
+import { tokensOf } from '../../src/search/index/tokens.ts';
 import { ChatDatabase } from '../../src/simulator/chat-database.ts';
 import { fillLarge } from '../../src/simulator/fill.ts';
 import { isLong } from '../support/conditions.ts';

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { type KV, Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { Leases } from '../../src/hub/webhooks/leases.ts';
-import { SHARDS } from '../../src/hub/webhooks/shards.ts';
+import { Leases } from '../../src/fleet/hub/webhooks/leases.ts';
+import { SHARDS } from '../../src/fleet/hub/webhooks/shards.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

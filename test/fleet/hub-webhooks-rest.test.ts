@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { managerOf } from '../../src/fleet/connect-once.ts';
+import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
+import { createFleet } from '../../src/fleet/protocol/streams.ts';
 import { FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
-import { createFleet } from '../../src/fleet/streams.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { HubFixture } from '../support/hub-fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { divide, SHARDS, shardOf } from '../../src/hub/webhooks/shards.ts';
+import { divide, SHARDS, shardOf } from '../../src/fleet/hub/webhooks/shards.ts';
 
 const all = Array.from({ length: SHARDS }, (_, shard) => shard);
 

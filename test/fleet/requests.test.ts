@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
-import { FleetConnection } from '../../src/fleet/connection.ts';
-import { Envelope } from '../../src/fleet/envelope.ts';
+import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
+import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import {
   BUCKETS,
   CHUNK_BYTES,
@@ -17,9 +17,9 @@ import {
   SENDS,
   sendConsumer,
   sendSubject,
-} from '../../src/fleet/layout.ts';
-import type { ReadRequests, ReadResults } from '../../src/fleet/reads.ts';
-import { ask } from '../../src/fleet/requests.ts';
+} from '../../src/fleet/protocol/layout.ts';
+import type { ReadRequests, ReadResults } from '../../src/fleet/protocol/reads.ts';
+import { ask } from '../../src/fleet/protocol/requests.ts';
 import {
   encodeOrder,
   keyHash,
@@ -27,7 +27,7 @@ import {
   type SendOrder,
   type SendOutcome,
   unpackOutcome,
-} from '../../src/fleet/sends.ts';
+} from '../../src/fleet/protocol/sends.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { CODE_CALLS, type CodeCall } from '../../src/wire/code-calls.ts';
-import { openApi } from '../../src/wire/openapi.ts';
-import type { Operation } from '../../src/wire/operation.ts';
-import { OPERATIONS } from '../../src/wire/operations.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { CODE_CALLS, type CodeCall } from '../../src/api/openapi/code-calls.ts';
+import { openApi } from '../../src/api/openapi/openapi.ts';
+import type { Operation } from '../../src/api/openapi/operation.ts';
+import { OPERATIONS } from '../../src/api/openapi/operations.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { isLong, testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Operation } from '../../src/api/openapi/operation.ts';
+import { OPERATIONS } from '../../src/api/openapi/operations.ts';
 import { problem } from '../../src/domain/problems.ts';
-import { streamQuery } from '../../src/wire/event.ts';
-import type { Operation } from '../../src/wire/operation.ts';
-import { OPERATIONS } from '../../src/wire/operations.ts';
-import { readQuery } from '../../src/wire/query.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/wire/routes.ts';
-import { asksForStrict } from '../../src/wire/strict.ts';
+import { streamQuery } from '../../src/schema/event.ts';
+import { readQuery } from '../../src/schema/query.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
+import { asksForStrict } from '../../src/schema/strict.ts';
 import { type HttpAnswer, HttpGateway, KEY } from '../support/http-gateway.ts';
 
 const STRICT = { prefer: 'handling=strict' };

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { noContacts } from '../../src/contacts/no-contacts.ts';
+import { LazyMcpService } from '../../src/api/mcp/service.ts';
 import type { Contacts } from '../../src/domain/ports/contacts.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
-import { LazyMcpService } from '../../src/mcp/service.ts';
+import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { eventually } from '../support/eventually.ts';

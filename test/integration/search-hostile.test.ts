@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatIndexSource } from '../../src/chatdb/index-source.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { hitsOf, type SearchQuery } from '../../src/domain/search.ts';
-import { Finder } from '../../src/search/finder.ts';
-import { matcherOf } from '../../src/search/matcher.ts';
+import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
+import { parseSearch } from '../../src/search/language/search-text.ts';
+import { Finder } from '../../src/search/query/finder.ts';
+import { matcherOf } from '../../src/search/query/matcher.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
-import { parseSearch } from '../../src/wire/search-text.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { ANYTHING, bodies, ids, searchFixture } from '../support/search-fixture.ts';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { expressionOf } from '../../src/search/expression.ts';
+import { expressionOf } from '../../src/search/query/expression.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';
 

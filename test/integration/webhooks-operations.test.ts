@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { FeedReader } from '../../src/domain/ports/feed.ts';
-import { Channel } from '../../src/events/channel.ts';
-import { Feed } from '../../src/events/feed.ts';
+import { Channel } from '../../src/events/log/channel.ts';
+import { Feed } from '../../src/events/log/feed.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

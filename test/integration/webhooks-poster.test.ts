@@ -3,8 +3,14 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import {
+  type Post,
+  Poster,
+  type PosterOptions,
+  RETRY_WAITS_MS,
+  type Target,
+} from '../../src/events/webhooks/poster.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { type Post, Poster, type PosterOptions, RETRY_WAITS_MS, type Target } from '../../src/webhooks/poster.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';

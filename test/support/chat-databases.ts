@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import { Connection } from '../../src/chatdb/connection.ts';
 import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { ChatFixture, type Schema } from './chat-fixture.ts';
 import { collectingLog } from './log.ts';
 import { temporaryFolder } from './temporary.ts';

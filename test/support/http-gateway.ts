@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { noContacts } from '../../src/contacts/no-contacts.ts';
+import { HttpServer, type HttpServerParts } from '../../src/api/http/server.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { Conversation } from '../../src/domain/conversation.ts';
 import type { Mistake } from '../../src/domain/errors.ts';
@@ -25,7 +25,7 @@ import {
 } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
-import { HttpServer, type HttpServerParts } from '../../src/http/server.ts';
+import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { plainJson } from './event-json.ts';

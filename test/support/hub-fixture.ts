@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startHub } from '../../src/app/hub.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
+import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
-import { checkConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
-import { startHub } from '../../src/hub-app.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';

@@ -4,9 +4,9 @@ import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/domain/event.ts';
-import { Envelope } from '../../src/fleet/envelope.ts';
-import { encodeEvent, eventId } from '../../src/fleet/event-message.ts';
-import { eventSubject, inboxPrefix } from '../../src/fleet/layout.ts';
+import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
+import { eventSubject, inboxPrefix } from '../../src/fleet/protocol/layout.ts';
 import { type FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 
 /** Publishes events as an agent does, of rows that a test makes up. */

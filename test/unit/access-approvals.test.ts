@@ -251,8 +251,8 @@ describe('over a restart', () => {
       service.state.prepare("UPDATE approval SET state = 'approved', decided_at = 'x' WHERE id = ?").run(id);
     // As a process leaves it that dies after the decision; after the claim; after osascript.
     for (const { id } of [fresh, begun, done]) decide(id);
-    const { idempotencyStore } = await import('../../src/state/idempotency.ts');
-    const { requestHash } = await import('../../src/sender/idempotency.ts');
+    const { idempotencyStore } = await import('../../src/store/state/idempotency.ts');
+    const { requestHash } = await import('../../src/mac/sender/idempotency.ts');
     const store = idempotencyStore(service.state);
     for (const [held, body] of [
       [begun, 'begun'],

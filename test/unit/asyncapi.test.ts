@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { asyncApi } from '../../src/wire/asyncapi.ts';
-import { openApi } from '../../src/wire/openapi.ts';
+import { asyncApi } from '../../src/api/openapi/asyncapi.ts';
+import { openApi } from '../../src/api/openapi/openapi.ts';
 
 interface Message {
   readonly payload: object;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { PermissionReport } from '../../src/domain/ports/permissions.ts';
-import { Publisher } from '../../src/events/publisher.ts';
-import { askAutomation } from '../../src/mac/automation.ts';
+import { Publisher } from '../../src/events/log/publisher.ts';
+import { askAutomation } from '../../src/mac/system/automation.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import { type CommandResult, commandRunner } from '../../src/runtime/command.ts';
 import { eventPipeline, ids, nothing } from '../support/event-pipeline.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeAttributedBody, MAX_BODY_BYTES } from '../../src/chatdb/attributed-body.ts';
+import { decodeAttributedBody, MAX_BODY_BYTES } from '../../src/mac/chatdb/attributed-body.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Connection } from '../../src/chatdb/connection.ts';
-import { ChatDbNames } from '../../src/chatdb/lookups.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { ChatDbNames } from '../../src/mac/chatdb/lookups.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

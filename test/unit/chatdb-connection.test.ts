@@ -15,9 +15,9 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { Connection, toUnavailable } from '../../src/chatdb/connection.ts';
-import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { Connection, toUnavailable } from '../../src/mac/chatdb/connection.ts';
+import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

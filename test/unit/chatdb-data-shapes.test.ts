@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { DiagnosticReader } from '../../src/chatdb/diagnostics.ts';
-import { diagnosticsSchema } from '../../src/wire/diagnostics-schema.ts';
-import { examples } from '../../src/wire/examples.ts';
+import { examples } from '../../src/api/openapi/examples.ts';
+import { DiagnosticReader } from '../../src/mac/chatdb/diagnostics.ts';
+import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

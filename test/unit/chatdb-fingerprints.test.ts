@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { Fingerprints } from '../../src/chatdb/fingerprints.ts';
 import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/domain/fingerprint.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixture.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatSendLookup } from '../../src/chatdb/lookups.ts';
-import { ChatReader } from '../../src/chatdb/reader.ts';
 import { includeSet } from '../../src/domain/include.ts';
+import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture } from '../support/chat-fixture.ts';
 

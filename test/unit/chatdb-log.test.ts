@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatSendLookup } from '../../src/chatdb/lookups.ts';
-import { ChatLog } from '../../src/chatdb/message-log.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Connection } from '../../src/chatdb/connection.ts';
-import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { MessageQuery, Page } from '../../src/domain/ports/reading.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture, isSince13, type Schema } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readSchemaInfo } from '../../src/chatdb/database.ts';
-import { unreadQueriesOf } from '../../src/chatdb/details.ts';
-import { dateQueriesOf, listQueriesOf, mergedSqlOf, orderQueriesOf } from '../../src/chatdb/list-queries.ts';
-import { queriesOf } from '../../src/chatdb/queries.ts';
+import { readSchemaInfo } from '../../src/mac/chatdb/database.ts';
+import { unreadQueriesOf } from '../../src/mac/chatdb/details.ts';
+import { dateQueriesOf, listQueriesOf, mergedSqlOf, orderQueriesOf } from '../../src/mac/chatdb/list-queries.ts';
+import { queriesOf } from '../../src/mac/chatdb/queries.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { ChatFixture, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';

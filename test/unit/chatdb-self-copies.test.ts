@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatLog } from '../../src/chatdb/message-log.ts';
-import { ChatReader } from '../../src/chatdb/reader.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChatReader } from '../../src/chatdb/reader.ts';
 import { includeSet } from '../../src/domain/include.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { encodeBinaryPlist } from '../../src/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';

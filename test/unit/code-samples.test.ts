@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { codeSamples } from '../../src/wire/code-samples.ts';
-import { openApi } from '../../src/wire/openapi.ts';
-import { OPERATIONS } from '../../src/wire/operations.ts';
-import { ROUTES, type RouteId } from '../../src/wire/routes.ts';
+import { codeSamples } from '../../src/api/openapi/code-samples.ts';
+import { openApi } from '../../src/api/openapi/openapi.ts';
+import { OPERATIONS } from '../../src/api/openapi/operations.ts';
+import { ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));

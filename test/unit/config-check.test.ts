@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { type Checked, checkConfig } from '../../src/config/config.ts';
 import { type Environment, processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/syntax.ts';
-import { type Checked, checkConfig } from '../../src/config.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const KEY = 'c0ffee00-key-that-nobody-may-see';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { AddressBook, type AddressBookOptions } from '../../src/contacts/address-book.ts';
+import { AddressBook, type AddressBookOptions } from '../../src/mac/contacts/address-book.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import {
   AddressBookSource,

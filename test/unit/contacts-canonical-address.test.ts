@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { callingCodeOf, canonicalAddress } from '../../src/contacts/canonical-address.ts';
+import { callingCodeOf, canonicalAddress } from '../../src/mac/contacts/canonical-address.ts';
 
 describe('an address', () => {
   test.each([

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import { fields, knownWords } from '../../src/cli/doctor/redact.ts';
 import { columnsOf, oneLine } from '../../src/cli/output/text.ts';
-import { canonicalAddress } from '../../src/contacts/canonical-address.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
 import { folded } from '../../src/domain/folded.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
-import { openIndex } from '../../src/search/database.ts';
-import { documentOf, isLong } from '../../src/search/document.ts';
-import { Documents } from '../../src/search/documents.ts';
-import { sequenceOf } from '../../src/search/expression.ts';
-import { SearchedText, toPattern } from '../../src/search/searched-text.ts';
-import { contentHash } from '../../src/sender/content.ts';
+import { canonicalAddress } from '../../src/mac/contacts/canonical-address.ts';
+import { contentHash } from '../../src/mac/sender/content.ts';
+import { openIndex } from '../../src/search/index/database.ts';
+import { documentOf, isLong } from '../../src/search/index/document.ts';
+import { Documents } from '../../src/search/index/documents.ts';
+import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
+import { sequenceOf } from '../../src/search/query/expression.ts';
 import { costOf, steepStep } from '../support/processor-time.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

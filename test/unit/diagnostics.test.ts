@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { DiagnosticsRunner } from '../../src/diagnostics.ts';
+import { DiagnosticsRunner } from '../../src/app/diagnostics.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,17 +1,17 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import type { Exchange } from '../../src/api/http/exchange.ts';
+import { metricRoutes } from '../../src/api/http/routes/metrics.ts';
+import { openApi } from '../../src/api/openapi/openapi.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
-import type { Exchange } from '../../src/http/exchange.ts';
-import { metricRoutes } from '../../src/http/routes/metrics.ts';
 import { Counters } from '../../src/runtime/counters.ts';
-import { conversationSchema } from '../../src/wire/conversation-schema.ts';
-import { anyEventSchema } from '../../src/wire/event-schema.ts';
-import { messageSchema } from '../../src/wire/message-schema.ts';
-import { openApi } from '../../src/wire/openapi.ts';
-import { reactionSchema } from '../../src/wire/reaction.ts';
-import { webhookChangesBody } from '../../src/wire/webhook.ts';
+import { conversationSchema } from '../../src/schema/conversation-schema.ts';
+import { anyEventSchema } from '../../src/schema/event-schema.ts';
+import { messageSchema } from '../../src/schema/message-schema.ts';
+import { reactionSchema } from '../../src/schema/reaction.ts';
+import { webhookChangesBody } from '../../src/schema/webhook.ts';
 
 /** The rows of every table on a page, cell by cell; an empty first cell means the one above it. */
 function rows(page: string): string[][] {
@@ -132,7 +132,10 @@ test('ARCHITECTURE.md names only files and folders that exist', () => {
   const root = new URL('../../', import.meta.url);
   const page = readFileSync(new URL('ARCHITECTURE.md', root), 'utf8');
   const paths = page.match(/\b(?:[a-z-]+\/)+(?:[a-z-]+(?:\.\w+)*)?|\b[a-z-]+\.ts\b/g) ?? [];
-  const isThere = (path: string): boolean =>
-    ['', 'src/'].some((folder) => ['', '.ts'].some((ending) => existsSync(new URL(`${folder}${path}${ending}`, root))));
+  const all = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' }).map((path) => `/src/${path}`);
+  const isThere = (path: string): boolean => {
+    const ends = ['', '.ts'].map((ending) => `/${path.replace(/\/$/, '')}${ending}`);
+    return existsSync(new URL(path, root)) || all.some((one) => ends.some((end) => one.endsWith(end)));
+  };
   expect([...new Set(paths)].filter((path) => !path.startsWith('dist/') && !isThere(path))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import type { Headers } from '../../src/http/answer.ts';
-import { RateLimit } from '../../src/http/rate-limit.ts';
+import type { Headers } from '../../src/api/http/answer.ts';
+import { RateLimit } from '../../src/api/http/rate-limit.ts';
 import { waitFor } from '../support/eventually.ts';
 
 test('a window begins with its first request and ends for everyone at once', async () => {

@@ -2,9 +2,9 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { StreamOffset } from '../../src/domain/offset.ts';
-import { openHubDatabase } from '../../src/hub/database.ts';
-import { EventStore, type ReceivedEvent } from '../../src/hub/event-store.ts';
-import { Offsets } from '../../src/hub/offsets.ts';
+import { openHubDatabase } from '../../src/fleet/hub/database.ts';
+import { EventStore, type ReceivedEvent } from '../../src/fleet/hub/event-store.ts';
+import { Offsets } from '../../src/fleet/hub/offsets.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

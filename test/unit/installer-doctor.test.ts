@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
+import { examples } from '../../src/api/openapi/examples.ts';
 import { doctor } from '../../src/cli/commands/doctor.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/domain/local-network.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
+import { failureSentence } from '../../src/events/webhooks/delivery-failure.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { failureSentence } from '../../src/webhooks/delivery-failure.ts';
-import { examples } from '../../src/wire/examples.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Launchd } from '../../src/mac/launchd.ts';
+import { Launchd } from '../../src/mac/system/launchd.ts';
 import type { CommandResult } from '../../src/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

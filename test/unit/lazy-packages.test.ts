@@ -23,7 +23,7 @@ function loadedWith(files: readonly string[]): ReadonlySet<string> {
 test.each(RARE)('%s', (_name, text) => {
   const files = readdirSync(PROGRAM).filter((name) => name.endsWith('.mjs'));
   const holds = (file: string): boolean => readFileSync(join(PROGRAM, file), 'utf8').includes(text);
-  const app = files.filter((name) => name.startsWith('app-'));
+  const app = files.filter((name) => name.startsWith('service-'));
   expect(app).toHaveLength(1);
   const loaded = loadedWith(['main.mjs', ...app]);
   expect(loaded.size).toBeGreaterThan(3);

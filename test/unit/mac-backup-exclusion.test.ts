@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { excludeFromBackups } from '../../src/mac/backup-exclusion.ts';
+import { excludeFromBackups } from '../../src/mac/system/backup-exclusion.ts';
 import { commandRunner, type RunCommand } from '../../src/runtime/command.ts';
 
 /** What the only object of a binary property list says: a string of at most 255 ASCII characters. */

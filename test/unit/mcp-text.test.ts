@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { fenced } from '../../src/api/mcp/text/fence.ts';
+import { Labels, type NameOf } from '../../src/api/mcp/text/labels.ts';
+import { DayLines, MAX_BODY } from '../../src/api/mcp/text/lines.ts';
+import { LocalTime } from '../../src/api/mcp/text/times.ts';
+import { indented, oneLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { fenced } from '../../src/mcp/text/fence.ts';
-import { Labels, type NameOf } from '../../src/mcp/text/labels.ts';
-import { DayLines, MAX_BODY } from '../../src/mcp/text/lines.ts';
-import { LocalTime } from '../../src/mcp/text/times.ts';
-import { indented, oneLine, visibleJson } from '../../src/mcp/text/visible.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 

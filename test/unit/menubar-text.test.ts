@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { menuText } from '../../src/api/http/routes/menu-text.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
-import { menuText } from '../../src/wire/menu-text.ts';
 
 const url = 'http://127.0.0.1:3001';
 const fine: StatusReport = {

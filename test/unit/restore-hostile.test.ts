@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import { restore } from '../../src/cli/commands/restore.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { writeBackup } from '../../src/state/backup.ts';
-import { openStateDatabase } from '../../src/state/database.ts';
+import { writeBackup } from '../../src/store/state/backup.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Attempt, KnownChat, RunOutcome } from '../../src/domain/ports/sending.ts';
-import { plan } from '../../src/sender/attempts.ts';
-import { attemptInTurn } from '../../src/sender/attempts-in-turn.ts';
+import { plan } from '../../src/mac/sender/attempts.ts';
+import { attemptInTurn } from '../../src/mac/sender/attempts-in-turn.ts';
 import { failed, InMemoryMessages } from '../support/in-memory-messages.ts';
 
 const ANA = '+15550100';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { MessagesApp, RunOutcome, SendPart } from '../../src/domain/ports/sending.ts';
-import { osascript } from '../../src/sender/osascript.ts';
+import { osascript } from '../../src/mac/sender/osascript.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeExecutable } from '../support/fake-osascript.ts';

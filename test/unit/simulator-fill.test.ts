@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { Connection } from '../../src/chatdb/connection.ts';
-import { ChatReader } from '../../src/chatdb/reader.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatDatabase } from '../../src/simulator/chat-database.ts';
 import { fillLarge } from '../../src/simulator/fill.ts';
 import { MACOS_VERSIONS, type MacosVersion } from '../../src/simulator/macos-versions.ts';

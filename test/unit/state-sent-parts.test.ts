@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { NewSentPart } from '../../src/domain/ports/sent-parts.ts';
-import { extractState, writeBackup } from '../../src/state/backup.ts';
-import { cursorStore } from '../../src/state/cursor.ts';
-import { openStateDatabase } from '../../src/state/database.ts';
-import { sentPartStore } from '../../src/state/sent-parts.ts';
+import { extractState, writeBackup } from '../../src/store/state/backup.ts';
+import { cursorStore } from '../../src/store/state/cursor.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
+import { sentPartStore } from '../../src/store/state/sent-parts.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

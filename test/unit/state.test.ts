@@ -6,11 +6,11 @@ import { rowOffset } from '../../src/domain/offset.ts';
 import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
-import { cursorStore } from '../../src/state/cursor.ts';
-import { openStateDatabase } from '../../src/state/database.ts';
-import { idempotencyStore } from '../../src/state/idempotency.ts';
-import { lockFolder } from '../../src/state/lock.ts';
-import { webhookStore } from '../../src/state/webhooks.ts';
+import { cursorStore } from '../../src/store/state/cursor.ts';
+import { openStateDatabase } from '../../src/store/state/database.ts';
+import { idempotencyStore } from '../../src/store/state/idempotency.ts';
+import { lockFolder } from '../../src/store/state/lock.ts';
+import { webhookStore } from '../../src/store/state/webhooks.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

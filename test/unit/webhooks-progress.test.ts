@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { WebhookStore } from '../../src/domain/ports/webhooks.ts';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { ProgressBatcher } from '../../src/webhooks/progress-batcher.ts';
+import { ProgressBatcher } from '../../src/events/webhooks/progress-batcher.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { failureSentence, refusalSentence } from '../../src/webhooks/delivery-failure.ts';
-import { deliveryId } from '../../src/webhooks/delivery-record.ts';
-import { contractSignature, standardSignature } from '../../src/webhooks/signature.ts';
+import { failureSentence, refusalSentence } from '../../src/events/webhooks/delivery-failure.ts';
+import { deliveryId } from '../../src/events/webhooks/delivery-record.ts';
+import { contractSignature, standardSignature } from '../../src/events/webhooks/signature.ts';
 
 const body = Buffer.from('{"type":"message.received","data":{"body":"Grüße 👋"}}', 'utf8');
 

@@ -5,7 +5,7 @@ import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
 import type { NameLookup } from '../../src/domain/ports/contacts.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
-import { eventSerializer } from '../../src/wire/event-json.ts';
+import { eventSerializer } from '../../src/schema/event-json.ts';
 
 const message = {
   id: '7',

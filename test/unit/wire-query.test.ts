@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAppError, type Mistake } from '../../src/domain/errors.ts';
 import { includeSet } from '../../src/domain/include.ts';
-import { conversationQuery } from '../../src/wire/conversation.ts';
-import { messageQuery, singleMessageQuery } from '../../src/wire/message.ts';
-import { parseQuery, readQuery } from '../../src/wire/query.ts';
+import { conversationQuery } from '../../src/schema/conversation.ts';
+import { messageQuery, singleMessageQuery } from '../../src/schema/message.ts';
+import { parseQuery, readQuery } from '../../src/schema/query.ts';
 import { anyText } from '../support/any-text.ts';
 
 function mistakes(work: () => unknown): readonly Mistake[] {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationQuery } from '../../src/wire/conversation.ts';
-import { conversationSchema } from '../../src/wire/conversation-schema.ts';
-import { eventSchema } from '../../src/wire/event-schema.ts';
-import { healthSchema } from '../../src/wire/health.ts';
-import { messageQuery, sendBody } from '../../src/wire/message.ts';
-import { messageSchema } from '../../src/wire/message-schema.ts';
-import { problemSchema } from '../../src/wire/problem-schema.ts';
-import { webhookBody } from '../../src/wire/webhook.ts';
-import { webhookSchema } from '../../src/wire/webhook-schema.ts';
+import { conversationQuery } from '../../src/schema/conversation.ts';
+import { conversationSchema } from '../../src/schema/conversation-schema.ts';
+import { eventSchema } from '../../src/schema/event-schema.ts';
+import { healthSchema } from '../../src/schema/health.ts';
+import { messageQuery, sendBody } from '../../src/schema/message.ts';
+import { messageSchema } from '../../src/schema/message-schema.ts';
+import { problemSchema } from '../../src/schema/problem-schema.ts';
+import { webhookBody } from '../../src/schema/webhook.ts';
+import { webhookSchema } from '../../src/schema/webhook-schema.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 
 describe('the schemas', () => {

@@ -5,7 +5,7 @@ import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../.
 import { AppError } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { writeBackup } from '../../state/backup.ts';
+import { writeBackup } from '../../store/state/backup.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 

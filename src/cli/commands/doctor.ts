@@ -6,7 +6,7 @@ import { portState } from '../../../installer/port.ts';
 import { PosternClient } from '../../client/postern-client.ts';
 import { trustedSocketOf, urlOf } from '../../config/address.ts';
 import { readConfig } from '../../config/file.ts';
-import { described } from '../../mac/port-listeners.ts';
+import { described } from '../../mac/system/port-listeners.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/files.ts';
 import { type Finding, finding, ok } from '../doctor/finding.ts';

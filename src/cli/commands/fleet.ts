@@ -3,11 +3,11 @@ import { configFolder } from '../../config/environment.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Manager } from '../../fleet/connect-once.ts';
+import type { Manager } from '../../fleet/protocol/connect-once.ts';
+import type * as streams from '../../fleet/protocol/streams.ts';
 import { type ServerAddress, serverAddress } from '../../fleet/setup/addresses.ts';
 import { FleetFolder, MEMBER_FILES } from '../../fleet/setup/fleet-folder.ts';
 import { serverFiles } from '../../fleet/setup/server-config.ts';
-import type * as streams from '../../fleet/streams.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { commandRunner } from '../../runtime/command.ts';
 import { type ClientContext, type CommonOptions, type Context, EXIT, quoted } from '../context.ts';
@@ -150,11 +150,11 @@ async function withServers(
   folder: FleetFolder,
   work: (streams: Streams, jsm: Manager) => Promise<void>,
 ): Promise<void> {
-  const { managerOf } = await import('../../fleet/connect-once.ts');
+  const { managerOf } = await import('../../fleet/protocol/connect-once.ts');
   const { connectOperator } = await import('../../fleet/setup/operator-connection.ts');
   const connection = await connectOperator(folder, 'operator');
   try {
-    await work(await import('../../fleet/streams.ts'), await managerOf(connection));
+    await work(await import('../../fleet/protocol/streams.ts'), await managerOf(connection));
   } finally {
     await connection.close();
   }

@@ -19,7 +19,7 @@ export function hub({ configDir, supervised = false }: ServeOptions, context: Co
     }
     if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
     for (const warning of reading.warnings) log.warn(warning);
-    const { startHub } = await import('../../hub-app.ts');
+    const { startHub } = await import('../../app/hub.ts');
     const { platform, homeFolder } = environment;
     return runService(reading.config, log, context, { supervised, platform, homeFolder, start: startHub });
   });

@@ -1,13 +1,13 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readLogIdentity } from '../../chatdb/message-log.ts';
+import type { Config } from '../../config/config.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../config/file.ts';
 import { SETTINGS } from '../../config/settings.ts';
-import type { Config } from '../../config.ts';
 import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
-import { extractState, type RestoredState, readBackup, replaceFiles } from '../../state/backup.ts';
-import { lockFolder } from '../../state/lock.ts';
+import { readLogIdentity } from '../../mac/chatdb/message-log.ts';
+import { extractState, type RestoredState, readBackup, replaceFiles } from '../../store/state/backup.ts';
+import { lockFolder } from '../../store/state/lock.ts';
 import { type Context, EXIT, folderOf } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 import { oneLine } from '../output/text.ts';

@@ -1,6 +1,6 @@
 import type { FleetSettings } from '../../domain/fleet.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
-import type { FleetExamination, Member } from '../../fleet/examine.ts';
+import type { FleetExamination, Member } from '../../fleet/protocol/examine.ts';
 import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
@@ -14,7 +14,7 @@ export async function fleetFindings(
   member: Member,
   { connects = true } = {},
 ): Promise<readonly Finding[]> {
-  const { examineFiles, examineFleet } = await import('../../fleet/examine.ts');
+  const { examineFiles, examineFleet } = await import('../../fleet/protocol/examine.ts');
   const found = connects ? await examineFleet(settings, member) : examineFiles(settings, member);
   return findingsOf(found, settings, member);
 }

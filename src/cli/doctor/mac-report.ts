@@ -1,7 +1,7 @@
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
-import { diagnosticsSchema } from '../../wire/diagnostics-schema.ts';
+import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import type { Finding } from './finding.ts';
 import { absent, found, type Json, type Observation } from './observation.ts';
 import { type MacProbeKey, macObservations, type ProbeContext } from './probes.ts';

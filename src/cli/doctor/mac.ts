@@ -3,7 +3,7 @@ import { signatureOf } from '../../../installer/app-bundle.ts';
 import { LABEL, type Layout, layoutOf } from '../../../installer/layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
-import { Launchd } from '../../mac/launchd.ts';
+import { Launchd } from '../../mac/system/launchd.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;

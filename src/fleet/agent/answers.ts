@@ -10,11 +10,11 @@ import type { AttachmentForm, AttachmentReader, MessageReader } from '../../doma
 import type { CallerSender } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { StatusReport } from '../../domain/status.ts';
-import type { FleetConnection } from '../connection.ts';
-import type { Envelope } from '../envelope.ts';
-import { CHUNK_BYTES, OPERATIONS, type Operation, readSubject } from '../layout.ts';
-import type { AttachmentChunk, ReadResults, RowEvent } from '../reads.ts';
-import { type Reply, readQuestion, respond, toProblem } from '../requests.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { CHUNK_BYTES, OPERATIONS, type Operation, readSubject } from '../protocol/layout.ts';
+import type { AttachmentChunk, ReadResults, RowEvent } from '../protocol/reads.ts';
+import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import { withoutText } from './uplink.ts';
 
 /** Questions that are being answered at a time; hubs of a large fleet are no reason to keep the Mac busy. */

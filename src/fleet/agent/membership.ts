@@ -1,7 +1,7 @@
 import type { Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { FleetConnection } from '../connection.ts';
-import { readSubject, WHO } from '../layout.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import { readSubject, WHO } from '../protocol/layout.ts';
 
 /** How long another agent with the same id has to answer. */
 const ANSWER_MS = 2000;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LogIdentity } from '../../domain/cursor.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
-import { type EventMessage, eventId } from '../event-message.ts';
+import { type EventMessage, eventId } from '../protocol/event-message.ts';
 
 /** What decides where an agent goes on. */
 export interface Known {

@@ -1,8 +1,8 @@
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
-import type { FleetConnection } from '../connection.ts';
-import type { Envelope } from '../envelope.ts';
-import { BUCKETS, PRESENCE_EVERY_MS } from '../layout.ts';
-import { type MacPresence, packPresence } from '../presence.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { BUCKETS, PRESENCE_EVERY_MS } from '../protocol/layout.ts';
+import { type MacPresence, packPresence } from '../protocol/presence.ts';
 
 export interface PresenceParts {
   readonly connection: FleetConnection;

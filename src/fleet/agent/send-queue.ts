@@ -3,11 +3,11 @@ import { isAppError, type Mistake } from '../../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { CallerSender, SendRequest } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
-import type { FleetConnection } from '../connection.ts';
-import type { Envelope } from '../envelope.ts';
-import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../layout.ts';
-import { type Reply, toProblem } from '../requests.ts';
-import { decodeOrder, keyHash, packOutcome, requestHash, type SendOrder } from '../sends.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
+import { type Reply, toProblem } from '../protocol/requests.ts';
+import { decodeOrder, keyHash, packOutcome, requestHash, type SendOrder } from '../protocol/sends.ts';
 
 const PULL_MS = 30_000;
 const WORKING_MS = 10_000;

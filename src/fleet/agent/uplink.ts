@@ -7,10 +7,10 @@ import type { ConsumerTask, EventConsumer, EventFeed, Handled, MessageLog } from
 import type { FleetStore } from '../../domain/ports/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
-import type { FleetConnection } from '../connection.ts';
-import type { Envelope } from '../envelope.ts';
-import { encodeEvent, eventId, readEventHeaders } from '../event-message.ts';
-import { EVENTS, eventSubject } from '../layout.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
+import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { Membership } from './membership.ts';
 import { startAfter } from './position.ts';
 

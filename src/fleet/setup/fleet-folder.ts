@@ -5,7 +5,7 @@ import { createUser } from '@nats-io/nkeys';
 import { AppError, errorCode } from '../../domain/errors.ts';
 import type { FleetContent } from '../../domain/fleet.ts';
 import type { RunCommand } from '../../runtime/command.ts';
-import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../envelope.ts';
+import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../protocol/envelope.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
 import { privateFolder, writePrivate } from './private-files.ts';

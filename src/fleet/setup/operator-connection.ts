@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../domain/errors.ts';
-import { connectOnce } from '../connect-once.ts';
+import { connectOnce } from '../protocol/connect-once.ts';
 import type { FleetFolder } from './fleet-folder.ts';
 import { AUTHORITY_FILE } from './server-config.ts';
 

@@ -9,7 +9,7 @@ import {
   SEND_CLAIMS,
   SENDS,
   SHARDS,
-} from '../layout.ts';
+} from '../protocol/layout.ts';
 
 /** What a user of the broker may do: these subjects, and everything else is refused. */
 export interface Rights {

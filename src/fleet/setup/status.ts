@@ -1,10 +1,10 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { managerOf } from '../connect-once.ts';
-import type { Envelope } from '../envelope.ts';
-import { AWAY_MS, BUCKETS, EVENTS, eventSubject, SENDS, sendConsumer } from '../layout.ts';
-import { type MacPresence, unpackPresence } from '../presence.ts';
-import { unlessMissing } from '../streams.ts';
+import { managerOf } from '../protocol/connect-once.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { AWAY_MS, BUCKETS, EVENTS, eventSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
+import { type MacPresence, unpackPresence } from '../protocol/presence.ts';
+import { unlessMissing } from '../protocol/streams.ts';
 import type { FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
 import { isAtLeast, knowsSyncInterval } from './server-config.ts';

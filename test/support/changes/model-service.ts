@@ -1,9 +1,9 @@
-import { ChangeDetection } from '../../../src/changes/detection.ts';
 import type { Clock } from '../../../src/domain/ports/host.ts';
-import { ChangeStream } from '../../../src/events/change-stream.ts';
-import { Channel } from '../../../src/events/channel.ts';
-import { Feed } from '../../../src/events/feed.ts';
-import { Publisher } from '../../../src/events/publisher.ts';
+import { ChangeDetection } from '../../../src/events/changes/detection.ts';
+import { ChangeStream } from '../../../src/events/log/change-stream.ts';
+import { Channel } from '../../../src/events/log/channel.ts';
+import { Feed } from '../../../src/events/log/feed.ts';
+import { Publisher } from '../../../src/events/log/publisher.ts';
 import type { FakeClock } from '../fake-clock.ts';
 import { collectingLog } from '../log.ts';
 import type { MemoryChangeStore } from './memory-change-store.ts';
@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly lateByMs?: number;
 }
 
-/** One process of the service, as `app.ts` builds it. Once it is dead nothing it does has an effect. */
+/** One process of the service, as `app/service.ts` builds it. Once it is dead nothing it does has an effect. */
 export class ModelService {
   isDead = false;
   readonly log = collectingLog();

@@ -1,0 +1,25 @@
+// The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
+
+import { foldedOperation } from './docs-operation.js';
+import { keptKey } from './kept-key.js';
+
+// Its dark colours hang on a class.
+const darkness = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', darkness.matches);
+darkness.addEventListener('change', follow);
+follow();
+
+const reference = globalThis.SwaggerUIBundle({
+  url: new URL('openapi.json', location.href).href,
+  dom_id: '#reference',
+  deepLinking: true,
+  filter: true,
+  plugins: [foldedOperation],
+  tryItOutEnabled: true,
+  persistAuthorization: false,
+  onComplete() {
+    if (keptKey() !== '') reference.preauthorizeApiKey('key', keptKey());
+  },
+  // Its badge would be fetched from another host.
+  validatorUrl: null,
+});

@@ -1,0 +1,170 @@
+import { assertAllowed, type Caller, type Callers } from '../../domain/caller.ts';
+import type { Key } from '../../domain/key.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+import { API, pathOf, ROUTES, type Route } from '../../schema/routes.ts';
+import type { Answer, Headers } from './answer.ts';
+import { ApiKeys, unauthorized } from './api-keys.ts';
+import type { Exchange } from './exchange.ts';
+import { OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
+import { KeyRateLimit, RateLimit } from './rate-limit.ts';
+
+export interface AccessSettings extends OriginSettings {
+  readonly rateLimitPerMinute: number;
+}
+
+export interface AccessControlParts {
+  readonly settings: AccessSettings;
+  readonly apiKey: string;
+  readonly callers: Callers;
+  readonly clock: Clock;
+  /** Paths of pages without data: neither counted nor locked (decision E9). */
+  readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** The paths whose key is not in the header; spelt exactly so, because everything else is locked. */
+const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
+  Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
+);
+
+/** The paths of operations outside `API`. */
+const OUTSIDE: ReadonlySet<string> = new Set(
+  Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
+);
+
+const EXPOSED =
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
+
+/** Requests without a key, of all connections at the port together. */
+const MAX_KEYLESS = 256;
+const KEYLESS_RETRY_S = 5;
+
+/** What a browser is told that asks on behalf of a listed page. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
+    'Access-Control-Allow-Headers':
+      'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id, Prefer, Content-Disposition',
+    'Access-Control-Max-Age': '600',
+  },
+};
+
+/** Decision E3: the guard, then the limit, then the key. Nothing outside the API but what is there (decision S3). */
+export class AccessControl {
+  readonly guard: OriginPolicy;
+  readonly #limit: RateLimit;
+  readonly #keyLimit: KeyRateLimit;
+  readonly #keys: ApiKeys;
+  readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
+  /** Those that run, or whose answer is not read yet. */
+  #keyless = 0;
+
+  constructor({ settings, apiKey, callers, openPaths, clock }: AccessControlParts) {
+    this.guard = new OriginPolicy(settings);
+    this.#limit = new RateLimit(settings.rateLimitPerMinute);
+    this.#keyLimit = new KeyRateLimit(settings.rateLimitPerMinute, clock);
+    this.#keys = new ApiKeys(apiKey, callers);
+    this.#openPaths = openPaths;
+  }
+
+  /**
+   * Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on; who asks is in
+   * the exchange then.
+   */
+  async admit(exchange: Exchange): Promise<Answer | undefined> {
+    const admitted = this.#admit(exchange);
+    await admitted.catch(() => undefined);
+    if (!exchange.hasCaller) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admit(exchange: Exchange): Promise<Answer | undefined> {
+    const { request, method, path, rawQuery, headers, arrival } = exchange;
+    const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
+    guard.checkHost(request);
+    const source = guard.source(request);
+    if (source === 'foreign') throw originNotAllowed(arrival);
+    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
+    const isReading = method === 'GET' || method === 'HEAD';
+    if (isReading && this.#openPaths.has(path)) return undefined;
+    if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
+    await this.#limit.count(headers);
+    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+    if (isPreflight && source === 'listed') return PREFLIGHT;
+    const place = KEY_PLACES.get(path);
+    if (place === 'none' && isReading) return undefined;
+    if (place === 'code') {
+      // A browser names the page in every POST, so what names none is not the console.
+      if (!isReading && (source !== 'own' || request.headers.origin === undefined))
+        throw problem('own_origin_required');
+      return undefined;
+    }
+    const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
+    if (caller === undefined) throw unauthorized();
+    if (caller.key !== undefined) await this.#countKey(caller.key, headers);
+    exchange.caller = caller;
+    return undefined;
+  }
+
+  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
+  async admitHandshake(exchange: Exchange): Promise<Caller> {
+    const admitted = this.#admitHandshake(exchange);
+    if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admitHandshake(exchange: Exchange): Promise<Caller> {
+    const { request, rawQuery, headers, arrival } = exchange;
+    if (arrival === 'socket') {
+      SOCKET_POLICY.checkHost(request);
+      if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
+    } else this.guard.checkHost(request);
+    const caller = this.#keys.inQuery(rawQuery, request);
+    // Uncounted, so that no strange page can use up the limit.
+    if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
+    await this.#limit.count(headers);
+    if (caller === undefined) throw unauthorized();
+    if (caller.key !== undefined) await this.#countKey(caller.key, headers);
+    assertAllowed(caller, ROUTES.openWebSocket.access);
+    return caller;
+  }
+
+  /** A request without a key holds memory until its answer was read. The owner's programs at the socket are not bounded. */
+  async #countKeyless(exchange: Exchange): Promise<void> {
+    if (exchange.arrival === 'socket') return;
+    if (this.#keyless < MAX_KEYLESS) {
+      this.#keyless += 1;
+      exchange.whenOver(() => {
+        this.#keyless -= 1;
+      });
+      return;
+    }
+    const { headers } = exchange;
+    headers.Connection = 'close';
+    if (headers.RateLimit === undefined) await this.#limit.count(headers);
+    const seconds = KEYLESS_RETRY_S;
+    throw problem('too_many_without_key', { seconds }, { headers: { 'Retry-After': String(seconds) } });
+  }
+
+  /** What a limited key asks beyond its share is refused, and uses up nothing of the owner's. */
+  async #countKey(key: Key, headers: Headers): Promise<void> {
+    try {
+      this.#keyLimit.count(key.id, headers);
+    } catch (refusal) {
+      await this.#limit.giveBack();
+      throw refusal;
+    }
+  }
+}
+
+/** A path where there never is anything, for whatever key: uncounted, as the pages are (decision S3). */
+function isNowhere(path: string): boolean {
+  return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
+}
+
+function allowOrigin(headers: Headers, origin: string): void {
+  headers['Access-Control-Allow-Origin'] = origin;
+  headers['Access-Control-Expose-Headers'] = EXPOSED;
+  headers.Vary = 'Origin';
+}

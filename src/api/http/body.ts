@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http';
+import getRawBody from 'raw-body';
+import { problem } from '../../domain/problems.ts';
+
+/** Decision E2. */
+const MAX_BYTES = 1024 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The JSON a request carries. Throws the problem that says what is wrong with it. */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  checkMediaType(request);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) throw problem('missing_body');
+  return parse(decode(bytes));
+}
+
+function checkMediaType({ headers }: IncomingMessage): void {
+  const { 'content-type': type, 'content-encoding': encoding = 'identity' } = headers;
+  if ((type === undefined || isJsonInUtf8(type)) && encoding === 'identity') return;
+  throw problem('unsupported_media_type', {}, { headers: { Accept: 'application/json' } });
+}
+
+/** Parameters other than the charset say nothing about JSON (RFC 8259, 11). */
+function isJsonInUtf8(type: string): boolean {
+  const [name = '', ...parameters] = type.split(';');
+  const charsets = parameters.filter((parameter) => /^\s*charset\s*=/i.test(parameter));
+  return (
+    /^\s*application\/(?:[\w.-]+\+)?json\s*$/i.test(name) &&
+    charsets.every((charset) => /=\s*"?utf-?8"?\s*$/i.test(charset))
+  );
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  try {
+    return await getRawBody(request, { limit: MAX_BYTES, length: request.headers['content-length'] ?? null });
+  } catch (error) {
+    // The rest is read and forgotten: closing in the middle of it could cost the client the answer.
+    request.resume();
+    const { type } = error as { type?: unknown };
+    throw problem(type === 'entity.too.large' ? 'body_too_large' : 'incomplete_body', {}, { cause: error });
+  }
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw problem('invalid_utf8', {}, { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // The engine's own message quotes the body, which belongs in no log and no answer.
+    const position = /position (\d+)/.exec(String(cause))?.[1];
+    const where = position === undefined ? '' : ` at position ${position}`;
+    throw problem('invalid_json', { where }, { cause });
+  }
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import { problem } from '../../domain/problems.ts';
+import { complete, rawAnswer } from './answer.ts';
+import { type ExchangeContext, endSocket } from './exchange.ts';
+import { problemAnswer } from './problem-answer.ts';
+
+/**
+ * Answers what never became a request: Node's parser gave up on it or ran out of time, it was a CONNECT, or `error` is
+ * the refusal.
+ */
+export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
+  const code = errorCode(error);
+  // The parser complains again about whatever still arrives.
+  if (!socket.writable) return;
+  const requestId = randomUUID();
+  const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
+  const answer = problemAnswer(isAppError(error) ? error : refusal(error === undefined ? 'CONNECT' : code));
+  endSocket(socket, rawAnswer(answer.status, headers, complete(answer, headers)), context.clock);
+  context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
+}
+
+/** By the codes of Node's HTTP server and its parser. */
+function refusal(code: string | undefined): AppError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return problem('request_timeout');
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return problem('headers_too_large');
+  }
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    return problem('chunk_extensions_too_large');
+  }
+  if (code === 'CONNECT') return problem('connect_not_supported');
+  return problem('invalid_http');
+}
+
+/**
+ * Gives a request back to its socket without the upgrade it offered, and so ignores the offer (RFC 9110, 7.8).
+ * Java's HttpClient and `curl --http2` offer h2c with any request; Node leaves such a request to the listener
+ * for upgrades, its body unread.
+ */
+export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { method = 'GET', url = '/', httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (/^(?:upgrade|http2-settings)$/i.test(name)) continue;
+    const value = rawHeaders[index + 1] ?? '';
+    lines.push(`${name}: ${/^connection$/i.test(name) ? aboutConnection(value) : value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+}
+
+/** What a Connection header says of the connection itself, the offer left out. */
+function aboutConnection(options: string): string {
+  return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
+}

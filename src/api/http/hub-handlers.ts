@@ -1,0 +1,13 @@
+import { problem } from '../../domain/problems.ts';
+import { NOT_AT_A_HUB } from '../../schema/routes.ts';
+import type { Handlers } from './router.ts';
+
+/** The handlers of a hub: what only the Postern of one Mac does is refused (decision N2). */
+export function hubHandlers(handlers: Handlers): Handlers {
+  const refused = [...NOT_AT_A_HUB].map((id) => [id, notAtAHub]);
+  return { ...handlers, ...(Object.fromEntries(refused) as Partial<Handlers>) };
+}
+
+function notAtAHub(): never {
+  throw problem('not_at_a_hub');
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http';
+import type { AppError } from '../../domain/errors.ts';
+import { problem } from '../../domain/problems.ts';
+import type { Arrival } from './exchange.ts';
+
+export interface OriginSettings {
+  /** Names in lower case, with or without a port, besides those of the machine itself. */
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+/** Whose request it is: the person's or a program's, a listed web page's, or a strange web page's. */
+export type Source = 'own' | 'listed' | 'foreign';
+
+const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Decision E4: web pages that nobody invited are turned away before anything is counted. */
+export class OriginPolicy {
+  /** Set once the address is known; until then the stricter rule holds. */
+  isLoopback = true;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+
+  constructor({ allowedHosts, allowedOrigins }: OriginSettings) {
+    this.#hosts = new Set([...OWN_HOSTS, ...allowedHosts]);
+    this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
+  }
+
+  /** Refuses what DNS rebinding would bring: a strange name for this machine. */
+  checkHost(request: IncomingMessage): void {
+    const host = onlyHost(request);
+    if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
+      return;
+    throw problem('host_not_allowed');
+  }
+
+  source(request: IncomingMessage): Source {
+    const { origin, host = '', 'sec-fetch-site': site } = request.headers;
+    if (origin !== undefined) {
+      if (this.#origins.has(origin.toLowerCase())) return 'listed';
+      // A browser leaves the default port out of an origin.
+      if (origin.toLowerCase() !== `http://${host.toLowerCase().replace(/:80$/, '')}`) return 'foreign';
+    }
+    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+    return isOwn || isTopLevelNavigation(request) ? 'own' : 'foreign';
+  }
+}
+
+/** The same at the Unix socket (decision O1), which own programs alone can reach: one Host, and no web page at all. */
+export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
+  checkHost(request) {
+    if (onlyHost(request) === 'localhost') return;
+    throw problem('host_on_socket');
+  },
+  source: ({ headers }) =>
+    headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
+};
+
+/** The Host in lower case. Throws when it is missing in HTTP/1.1, or there twice. */
+function onlyHost(request: IncomingMessage): string | undefined {
+  const host = request.headers.host?.toLowerCase();
+  if (!isHostMalformed(request, host)) return host;
+  throw problem('invalid_host');
+}
+
+/** Missing in HTTP/1.1, or there twice (RFC 9112, 3.2). */
+function isHostMalformed(request: IncomingMessage, host: string | undefined): boolean {
+  if (host === undefined) return request.httpVersion !== '1.0';
+  const names = request.rawHeaders;
+  let count = 0;
+  for (let index = 0; index < names.length; index += 2) {
+    const name = names[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count > 1;
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d*$/, '');
+}
+
+/** A link that the person followed: it shows a document, and no page can read it. */
+function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+/** Said to a strange web page. */
+export function originNotAllowed(arrival: Arrival): AppError {
+  return problem(arrival === 'socket' ? 'origin_on_socket' : 'origin_not_allowed');
+}

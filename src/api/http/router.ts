@@ -1,0 +1,142 @@
+import { App, type Request, type Response } from '@tinyhttp/app';
+import { type Access, assertAllowed } from '../../domain/caller.ts';
+import type { AppError } from '../../domain/errors.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import { parseQuery } from '../../schema/query.ts';
+import { DEMO_ROUTES, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
+import { strictQueryMistakes } from '../../schema/strict.ts';
+import type { Operation } from '../openapi/operation.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import type { OpenPages } from './routes/static-files.ts';
+
+/** Carries out one operation; throws AppError for what the client is to be told. */
+type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** A handler for every operation. It takes its ports from `exchange.caller`. */
+export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+/** Those of a demo. */
+export type DemoHandlers = Readonly<Record<keyof typeof DEMO_ROUTES, Handler>>;
+
+interface RoutedRequest extends Request {
+  exchange: Exchange;
+}
+
+/** Finds the handler of a request that access control has admitted. */
+export class Router {
+  readonly #app: App<RoutedRequest, Response>;
+  readonly #pages: OpenPages;
+  /** Paths that end where an id should be, such as `/messages/`: tinyhttp takes them for the list. */
+  readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
+
+  constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
+    this.#pages = pages;
+    this.#app = new App<RoutedRequest, Response>({
+      settings: { xPoweredBy: false },
+      // Its conveniences on request and response cost more than all the rest of it, and nothing here uses them.
+      applyExtensions: (_request, _response, next) => next?.(),
+      noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
+      onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
+    });
+    for (const [path, methods] of byPath(handlers, demo)) {
+      this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
+      if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
+    }
+  }
+
+  run(exchange: Exchange, response: Response): void {
+    try {
+      checkPath(exchange.path);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery, isStrict);
+    } catch (error) {
+      exchange.fail(error);
+      return;
+    }
+    const request = exchange.request as RoutedRequest;
+    request.exchange = exchange;
+    const page = this.#pages.get(exchange.path);
+    if (page !== undefined) {
+      // One name each in the metrics, whatever follows.
+      const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
+      void route(path, new Map([['GET', page]]))(request);
+      return;
+    }
+    const withoutId = this.#withoutId.get(exchange.path);
+    if (withoutId?.methods.has(readAs(exchange.method)) === true) {
+      request.params = {};
+      void route(withoutId.path, withoutId.methods)(request);
+      return;
+    }
+    this.#app.handler(request, response);
+  }
+}
+
+/** The one async wrapper: tinyhttp catches rejections of functions declared `async` alone. */
+function route(path: string, methods: ReadonlyMap<string, Handler>) {
+  return async ({ exchange, params }: RoutedRequest): Promise<void> => {
+    exchange.route = path;
+    exchange.params = params;
+    try {
+      const handler = methods.get(readAs(exchange.method));
+      if (handler === undefined) throw methodNotAllowed(methods);
+      exchange.send(await handler(exchange));
+    } catch (error) {
+      exchange.fail(error);
+    }
+  };
+}
+
+/** HEAD works where GET does (decision E7). */
+function readAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+  const paths = new Map<string, Map<string, Handler>>();
+  const add = (made: Route, handler: Handler): void => {
+    const path = pathOf(made);
+    const methods = paths.get(path) ?? new Map<string, Handler>();
+    paths.set(path, methods.set(made.method, handler));
+  };
+  for (const id of Object.keys(ROUTES) as RouteId[]) add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], id));
+  if (demo === undefined) return paths;
+  for (const id of Object.keys(DEMO_ROUTES) as (keyof DemoHandlers)[]) {
+    add(DEMO_ROUTES[id], guarded(DEMO_ROUTES[id].access, demo[id]));
+  }
+  return paths;
+}
+
+/** Lets a caller in whom the rule of the route allows. */
+function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
+  return (exchange) => {
+    if (access !== 'open') assertAllowed(exchange.caller, access);
+    if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
+    return assertTakesQuery(id, exchange.query).then(() => handler(exchange));
+  };
+}
+
+/** Operations without parameters do not look at a query. The table is loaded only here: nothing else needs it. */
+async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
+  const { OPERATIONS } = await import('../openapi/operations.ts');
+  const operation: Operation | undefined = id && OPERATIONS[id];
+  const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+}
+
+function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+  return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
+}
+
+/** tinyhttp is only given what it can decode: a path, in percent-encoded UTF-8, without NUL. */
+function checkPath(path: string): void {
+  try {
+    if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw problem('invalid_path');
+}

@@ -1,0 +1,176 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { IncludeSet } from '../../../domain/include.ts';
+import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
+import type { Clock } from '../../../domain/ports/host.ts';
+import type { StreamForm, StreamRequest } from '../../../domain/ports/streams.ts';
+import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../../schema/event.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { API } from '../../../schema/routes.ts';
+import type { Answer, LiveAnswer } from '../answer.ts';
+import { unauthorized } from '../api-keys.ts';
+import type { Exchange } from '../exchange.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** Entries read at once: a few milliseconds' work, so that a long answer does not delay others. */
+const BATCH_SIZE = 200;
+
+/** Rows looked at in one request, of which a limited key may see few. */
+const MAX_LOOKED = 5000;
+const EVERYTHING = (): boolean => true;
+const MS_PER_S = 1000;
+
+/** Media types of the streams. */
+const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
+
+export interface EventSource {
+  /** Resolves when what is to be included, and what is after the offset, can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet, after?: ClientOffset) => Promise<void> | undefined;
+  /** Joins a stream, or throws an AppError. */
+  readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
+  readonly clock: Clock;
+  /** Aborted when the service begins to stop. */
+  readonly closing: AbortSignal;
+}
+
+/** Events after an offset: one page, or a stream that does not end (decisions G4, Q1). */
+export function eventRoutes(source: EventSource): Pick<Handlers, 'listEvents'> {
+  return {
+    listEvents(exchange) {
+      const form = streamForm(exchange.header('accept'));
+      return form === undefined ? page(source, exchange) : stream(source, exchange, form);
+    },
+  };
+}
+
+/** One type alone asks for a stream: a list of types or a wildcard comes from clients that mean JSON. */
+function streamForm(accept = ''): StreamForm | undefined {
+  const type = accept.split(';', 1)[0]?.trim().toLowerCase();
+  if (accept.includes(',')) return undefined;
+  if (type === TYPES.sse) return 'sse';
+  return type === TYPES.ndjson ? 'ndjson' : undefined;
+}
+
+async function stream({ openStream }: EventSource, exchange: Exchange, form: StreamForm): Promise<Answer> {
+  // Server-Sent Events: a client that reconnects repeats its URL and says in the header how far it is.
+  const lastId = (form === 'sse' && exchange.header('last-event-id')) || undefined;
+  const resumed = lastId === undefined ? undefined : decodeOffset(lastId);
+  const mistakes = lastId !== undefined && resumed === undefined ? [LAST_EVENT_ID_MISTAKE] : [];
+  const { after, changes, include, max_age_s, junk } = readQuery(streamQuery, exchange.query, mistakes);
+  const { caller } = exchange;
+  const narrowing = { max_age_s, junk };
+  const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
+  // Proxies such as nginx would hold events back until their buffer is full.
+  return { status: 200, live, headers: { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' } };
+}
+
+async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
+  const { ready } = source;
+  const { feed, json } = exchange.caller;
+  const { after, changes, limit, include, max_age_s, junk, wait = 0 } = readQuery(eventsQuery, exchange.query);
+  const wanted = feed.wanted({ max_age_s, junk }) ?? EVERYTHING;
+  await ready(include, after);
+  let position = feed.resolve(after, { changes });
+  // Taken first: if the log is begun again meanwhile, nothing more is read and the next request is told so.
+  const generation = feed.changeGeneration();
+  const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
+  const texts: string[] = [];
+
+  /** False when there is more to read now. */
+  async function readPage(): Promise<boolean> {
+    let looked = 0;
+    for (;;) {
+      if (isExpired()) return true;
+      const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
+      texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
+      looked += found.looked;
+      position = found.upTo;
+      // With changes a page without entries is not the end.
+      if (!isAfter(feed.lastPublished({ changes }), position)) return true;
+      if (texts.length >= limit || looked >= MAX_LOOKED) return false;
+      await nextTurn();
+    }
+  }
+
+  if (wait === 0) await readPage();
+  else
+    await readWithin(wait * MS_PER_S, {
+      source,
+      exchange,
+      changes,
+      position,
+      readPage,
+      isDone: () => texts.length > 0 || isExpired(),
+    });
+  // There is always a position to go on from, also behind what a limited key was not shown.
+  const link = nextPage(`${API}/events`, [
+    ...(changes ? [['changes', 'true'] as const] : []),
+    ['limit', String(limit)],
+    ...(include.size === 0 ? [] : [['include', [...include].join()] as const]),
+    ...(max_age_s === undefined ? [] : [['max_age_s', String(max_age_s)] as const]),
+    ...(junk === undefined ? [] : [['junk', String(junk)] as const]),
+    ...(wait === 0 ? [] : [['wait', String(wait)] as const]),
+    ['after', feed.offsetText(position, changes ? generation : undefined)],
+  ]);
+  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers: { Link: link } };
+}
+
+interface Waiting {
+  readonly source: EventSource;
+  readonly exchange: Exchange;
+  readonly changes: boolean;
+  readonly position: Offset;
+  readonly readPage: () => Promise<boolean>;
+  readonly isDone: () => boolean;
+}
+
+/** Reads again whenever there may be more, until something was read, time is up, the client left or the service stops. */
+async function readWithin(
+  ms: number,
+  { source, exchange, changes, position, readPage, isDone }: Waiting,
+): Promise<void> {
+  const { clock, closing } = source;
+  const { caller, signal } = exchange;
+  let isOver = closing.aborted;
+  let hasKeyEnded = false;
+  let mayHaveMore = false;
+  let wake = (): void => {};
+  const end = (): void => {
+    isOver = true;
+    wake();
+  };
+  const reader = caller.feed.resume(
+    position,
+    () => {
+      mayHaveMore = true;
+      wake();
+    },
+    { changes },
+  );
+  const cancels = [
+    clock.after(ms, end),
+    caller.onEnd?.(() => {
+      hasKeyEnded = true;
+      end();
+    }),
+  ];
+  for (const aborted of [closing, signal]) aborted.addEventListener('abort', end);
+  try {
+    for (;;) {
+      mayHaveMore = false;
+      const isCaughtUp = await readPage();
+      if (hasKeyEnded) throw unauthorized();
+      if (isDone() || isOver || signal.aborted) return;
+      if (!isCaughtUp) await nextTurn();
+      else if (!mayHaveMore) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  } finally {
+    for (const cancel of cancels) cancel?.();
+    for (const aborted of [closing, signal]) aborted.removeEventListener('abort', end);
+    reader.close();
+  }
+}

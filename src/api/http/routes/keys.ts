@@ -1,0 +1,58 @@
+import type { AccessService } from '../../../domain/ports/access.ts';
+import { invalidRequest } from '../../../domain/problems.ts';
+import { keyBody, keyChangesBody, keyCheckQuery } from '../../../schema/key.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { API } from '../../../schema/routes.ts';
+import { given } from '../given.ts';
+import type { Handlers } from '../router.ts';
+
+/** The keys beside the owner's (decision L1). */
+export function keyRoutes(
+  access: () => Promise<AccessService>,
+): Pick<
+  Handlers,
+  'listKeys' | 'addKey' | 'getKey' | 'getOwnKey' | 'checkKey' | 'changeKey' | 'rotateKey' | 'revokeKey'
+> {
+  return {
+    async listKeys() {
+      return { status: 200, body: (await access()).keys.list() };
+    },
+
+    async addKey(exchange) {
+      const checked = checkBody(keyBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { name, preset, scopes, ...settings } = checked.value;
+      const key = (await access()).keys.add({ name, preset, scopes, settings: given(settings) });
+      return { status: 201, body: key, headers: { Location: `${API}/keys/${key.id}` } };
+    },
+
+    async getKey(exchange) {
+      return { status: 200, body: (await access()).keys.get(exchange.param('id')) };
+    },
+
+    async getOwnKey({ caller }) {
+      return { status: 200, body: (await access()).keys.mine(caller) };
+    },
+
+    async checkKey(exchange) {
+      const { to } = readQuery(keyCheckQuery, exchange.query);
+      return { status: 200, body: (await access()).keys.check(exchange.param('id'), to) };
+    },
+
+    async changeKey(exchange) {
+      const checked = checkBody(keyChangesBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      return { status: 200, body: (await access()).keys.change(exchange.param('id'), given(checked.value)) };
+    },
+
+    async rotateKey(exchange) {
+      return { status: 200, body: (await access()).keys.rotate(exchange.param('id')) };
+    },
+
+    async revokeKey(exchange) {
+      (await access()).keys.revoke(exchange.param('id'));
+      return { status: 204 };
+    },
+  };
+}

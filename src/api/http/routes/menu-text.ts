@@ -1,0 +1,101 @@
+import type { StatusReport } from '../../../domain/status.ts';
+
+/** The two programs that show such menus; xbar refuses a menu with a parameter it does not know. */
+export type MenuHost = 'swiftbar' | 'xbar';
+
+export interface MenuOptions {
+  /** Address of the service as the person's browser reaches it, for example `http://127.0.0.1:3001`. */
+  readonly url: string;
+}
+
+const TEXT_LIMIT_CHARACTERS = 80;
+/** Units of a text that are looked at. */
+const MAX_UNITS = 1000;
+const WEBHOOKS_SHOWN = 5;
+
+const PERMISSION_NAMES = { full_disk_access: 'Full Disk Access', automation: 'Automation of Messages' } as const;
+
+/** `?as=swiftbar|xbar` of the status: a title line, then the menu above the plugin's own items. Never a message's text. */
+export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOptions): string {
+  const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const missing = report.permissions.filter(({ state }) => state === 'denied');
+  const isConnected = report.backend.connected;
+  const isFine = isConnected && troubled.length === 0 && missing.length === 0;
+
+  const lines = [
+    title(isFine, host),
+    '---',
+    item(isConnected ? `Running, version ${report.version}` : 'Running, not connected to Messages'),
+    ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
+    ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
+    item(lastEvent(report)),
+    item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
+    ...troubled
+      .slice(0, WEBHOOKS_SHOWN)
+      .map((webhook) => `--${item(`${webhook.origin} – ${webhook.last_error ?? 'no answer'}`)}`),
+    ...(troubled.length > WEBHOOKS_SHOWN ? [`--${item(`and ${troubled.length - WEBHOOKS_SHOWN} more`)}`] : []),
+    ...waiting(report.held_sends ?? 0, url),
+    item(`Up for ${duration(report.uptime_s)}`),
+    '---',
+    `Open documentation | href=${encodeURI(`${url}/docs`)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function title(isFine: boolean, host: MenuHost): string {
+  if (host === 'swiftbar') return `| sfimage=${isFine ? 'envelope' : 'exclamationmark.triangle'}`;
+  return isFine ? 'Postern' : 'Postern !';
+}
+
+function item(text: string, color?: string): string {
+  return `${plain(text)}${color === undefined ? '' : ` | color=${color}`}`;
+}
+
+/**
+ * Text of others as one harmless menu line: no line of its own, no parameters after a bar, no submenu or
+ * separator by leading dashes, no `:emoji:` and no colour by escape sequences.
+ */
+function plain(text: string): string {
+  const line = text
+    .slice(0, MAX_UNITS)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+    .replace(/\u001b\[[0-9;]*[A-Za-z]/g, '')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replaceAll('|', '¦')
+    .replace(/:(?=[\w.+-]+:)/g, ': ')
+    .replace(/^[\s-]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...line];
+  return characters.length > TEXT_LIMIT_CHARACTERS
+    ? `${characters.slice(0, TEXT_LIMIT_CHARACTERS - 1).join('')}…`
+    : line || '–';
+}
+
+function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
+  return ageS === null ? 'No event since the start' : `Last event ${duration(ageS)} ago`;
+}
+
+function webhooks(all: StatusReport['webhooks']): string {
+  if (all.length === 0) return 'No webhooks';
+  const states = (['failing', 'held', 'paused'] as const).flatMap((state) => {
+    const count = all.filter((webhook) => webhook.state === state).length;
+    return count === 0 ? [] : [`${count} ${state}`];
+  });
+  return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
+}
+
+/** A count alone: what would be sent, and to whom, does not fit into a line. */
+function waiting(count: number, url: string): readonly string[] {
+  if (count === 0) return [];
+  const what = count === 1 ? '1 message waits' : `${count} messages wait`;
+  return [`${item(`${what} for your decision`)} | href=${encodeURI(`${url}/console`)}`];
+}
+
+function duration(seconds: number): string {
+  if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  const days = Math.floor(seconds / 86_400);
+  return days === 1 ? '1 day' : `${days} days`;
+}

@@ -1,0 +1,152 @@
+import type { Mistake } from '../../../domain/errors.ts';
+import type { CallerSender, SendAnswer } from '../../../domain/ports/sending.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import type { Counters } from '../../../runtime/counters.ts';
+import { countedSend } from '../../../runtime/send-counter.ts';
+import {
+  attachmentPath,
+  hubSendBody,
+  MAX_ATTACHMENTS,
+  messageQuery,
+  sendBody,
+  singleMessageQuery,
+} from '../../../schema/message.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { API } from '../../../schema/routes.ts';
+import type { Exchange } from '../exchange.ts';
+import { nextPage, partialHeader } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+import { bodyOfForm } from '../send-form.ts';
+import { isForm, readUploads } from './uploads.ts';
+
+export function messageRoutes(
+  counters: Counters,
+  closing: AbortSignal,
+  isHub = false,
+): Pick<Handlers, 'listMessages' | 'getMessage' | 'sendMessage'> {
+  return {
+    async listMessages({ query, caller: { reader } }) {
+      const asked = readQuery(messageQuery, query);
+      const { limit, offset, order, cursor } = asked;
+      const page = await reader.listMessages({
+        conversationId: asked.conversation_id,
+        sinceNs: asked.since,
+        order,
+        limit,
+        offset,
+        cursor,
+        include: asked.include,
+      });
+      const partial = partialHeader(page);
+      if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
+      const same = ['conversation_id', 'since', 'order', 'include'].flatMap((name) => {
+        const value = query.get(name);
+        return value === null ? [] : [[name, value] as const];
+      });
+      const link = nextPage(`${API}/messages`, [...same, ['limit', String(limit)], ['cursor', page.next]]);
+      return { status: 200, body: page.items, headers: { ...partial, Link: link } };
+    },
+
+    async getMessage(exchange) {
+      const id = exchange.param('id');
+      const { include } = readQuery(singleMessageQuery, exchange.query);
+      const message = await exchange.caller.reader.message(id, { include });
+      if (message === undefined) {
+        throw problem('message_not_found');
+      }
+      return { status: 200, body: message };
+    },
+
+    async sendMessage(exchange) {
+      const sending: Sending = { exchange, counters, schema: isHub ? hubSendBody : sendBody };
+      const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
+      if ('would' in answer) return { status: 200, body: answer };
+      if ('held' in answer) {
+        const { held: approval } = answer;
+        return { status: 202, body: { approval }, headers: { Location: `${API}/approvals/${approval.id}` } };
+      }
+      const { confirmed, message, replayed } = answer;
+      return {
+        status: confirmed ? 201 : 202,
+        body: message,
+        headers: {
+          ...(confirmed && { Location: `${API}/messages/${message.id}` }),
+          ...(replayed && { 'Idempotent-Replayed': 'true' }),
+        },
+      };
+    },
+  };
+}
+
+/** A send on its way. */
+interface Sending {
+  readonly exchange: Exchange;
+  readonly counters: Counters;
+  readonly schema: typeof sendBody | typeof hubSendBody;
+}
+
+/** The files of the form are its own: none of them stays. */
+async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
+  const { exchange } = sending;
+  const { fields, files } = await readUploads(exchange, closing);
+  const ids = files.map(({ id }) => id);
+  try {
+    return await send(sending, exchange.strictly(bodyOfForm(fields, ids)));
+  } finally {
+    await exchange.caller.uploads.remove(ids);
+  }
+}
+
+async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
+  const { exchange, counters } = sending;
+  const { sender, uploads } = exchange.caller;
+  const idempotencyKey = exchange.header('idempotency-key');
+  const { attachment_ids: ids = [], ...request } = await readSend(sending, body);
+  const answer = await countedSend(
+    sender.send({
+      ...request,
+      requestId: exchange.id,
+      ...(ids.length > 0 && { uploads: uploads.files(ids) }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    }),
+    counters,
+  );
+  if (!('would' in answer)) await uploads.discard(ids);
+  return answer;
+}
+
+/** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
+async function readSend({ exchange, schema }: Sending, body: unknown) {
+  const { sender } = exchange.caller;
+  const checked = checkBody(schema, body);
+  const inHeader = headerMistakes(exchange.header('idempotency-key'));
+  if (checked.ok && inHeader.length === 0) {
+    const { dry_run: dryRun = false, attachments = [], ...message } = checked.value;
+    return { ...message, attachments, ...(dryRun && { dryRun }) };
+  }
+  const inBody = checked.ok ? [] : checked.mistakes;
+  throw invalidRequest([...inHeader, ...inBody, ...(await attachmentMistakes(body, sender))]);
+}
+
+/** Decision D9. */
+function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] {
+  if (idempotencyKey === undefined || /^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return [];
+  const message = 'The Idempotency-Key must be 1 to 255 printable ASCII characters.';
+  return [{ pointer: 'Idempotency-Key', message }];
+}
+
+/** What the disk says of those attachments that are paths at all, under the places they have in the body. */
+async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
+  const given = (body as { readonly attachments?: unknown } | null)?.attachments;
+  if (!Array.isArray(given)) return [];
+  const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, place) => {
+    const path = attachmentPath.safeParse(item);
+    return path.success ? [{ path: path.data, place }] : [];
+  });
+  const found = await sender.attachmentMistakes(paths.map(({ path }) => path));
+  return found.map(({ pointer, message }) => {
+    const place = paths[Number(pointer.slice('/attachments/'.length))]?.place;
+    return { pointer: place === undefined ? pointer : `/attachments/${place}`, message };
+  });
+}

@@ -1,0 +1,75 @@
+import type { Metrics } from '../../../domain/ports/metrics.ts';
+import type { MacReport } from '../../../domain/status.ts';
+import type { Counters, LabelledCount } from '../../../runtime/counters.ts';
+import type { Handlers } from '../router.ts';
+
+/** Metrics for Prometheus (decision H). prom-client is loaded at the first request. */
+export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<Handlers, 'getMetrics'> {
+  return {
+    async getMetrics() {
+      const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+      const registry = new Registry();
+      const registers = [registry];
+      const now = metrics();
+      const gauge = (name: string, help: string, value: number | null): void => {
+        if (value !== null) new Gauge({ name, help, registers }).set(value);
+      };
+      const total = (name: string, help: string, value: number): void => {
+        new Counter({ name, help, registers }).inc(value);
+      };
+      const totals = <Label extends string>(name: string, help: string, count: LabelledCount<Label>): void => {
+        const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
+        for (const { labels, value } of count.counts()) counter.inc(labels, value);
+      };
+      gauge('postern_up', 'Whether chat.db can be read.', now.isConnected ? 1 : 0);
+      gauge('postern_newest_row_id', 'Highest row id in chat.db.', now.newestRow);
+      gauge('postern_newest_event_row_id', 'Row id of the newest published event.', now.newestEvent);
+      gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.webSockets.clients);
+      gauge('postern_stream_clients', 'Clients connected now that stream events over plain HTTP.', now.streams.clients);
+      total('postern_events_published_total', 'Events published since the start.', now.published);
+      total('postern_websocket_events_missed_total', 'Events that slow WebSocket clients lost.', now.webSockets.missed);
+      total('postern_stream_events_missed_total', 'Events that slow stream clients lost.', now.streams.missed);
+      if (now.changes.state !== 'off') {
+        const { state, logged, sweptAtMs } = now.changes;
+        gauge('postern_changes_complete', 'Whether changes of every message are seen.', state === 'on' ? 1 : 0);
+        gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
+        const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages had last been compared.', sweptAtS);
+      }
+      if (now.search.isEnabled) {
+        const { isComplete, problem, indexedRows } = now.search;
+        gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
+        gauge(
+          'postern_search_failing',
+          'Whether the search index is not kept up to date.',
+          problem === undefined ? 0 : 1,
+        );
+        gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
+      }
+      if (now.fleet !== undefined) {
+        const { state, published_row: row, behind } = now.fleet;
+        gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
+        gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
+        gauge('postern_fleet_behind', 'How many rows, at most, the fleet does not have yet.', behind);
+      }
+      if (now.hub !== undefined) {
+        const { macs, rejected, filled, missing } = now.hub;
+        const ofMac = (name: string, help: string, value: (mac: MacReport) => number | null): void => {
+          const made = new Gauge({ name, help, labelNames: ['mac'], registers });
+          for (const mac of macs) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
+        };
+        ofMac('postern_mac_up', 'Whether the Mac is there.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
+        ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
+        total('postern_fleet_rejected_total', 'Messages in the stream that are no events of a Mac.', rejected);
+        total('postern_fleet_filled_total', 'Rows that the stream lacked and their Macs gave.', filled);
+        total('postern_fleet_missing_total', 'How often a Mac did not give all rows that the stream lacked.', missing);
+      }
+      gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
+      totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
+      totals('postern_sends_total', 'Sends by outcome.', counters.sends);
+      totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
+      return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
+    },
+  };
+}

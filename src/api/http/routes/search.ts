@@ -1,0 +1,75 @@
+import { type IncludeSet, NO_INCLUDES } from '../../../domain/include.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { MessageReader } from '../../../domain/ports/reading.ts';
+import { problem } from '../../../domain/problems.ts';
+import { type HitsPage, hitsOf, type SearchHit, type SearchStatus } from '../../../domain/search.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { API } from '../../../schema/routes.ts';
+import { searchParameters } from '../../../schema/search.ts';
+import { searchQueryOf } from '../../../search/language/search-query.ts';
+import { parseSearch } from '../../../search/language/search-text.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** Full-text search (decision J1). */
+export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
+  return {
+    async searchMessages({ query: given, caller }) {
+      const { search: index, reader } = caller;
+      const status = index.status();
+      // Before the mistakes in a question that nothing can answer.
+      if (!status.isEnabled) throw problem('search_disabled');
+      const conversationId = given.get('conversation_id') ?? undefined;
+      const q = given.get('q');
+      const typed = parseSearch(q ?? '', conversationId !== undefined);
+      const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
+      const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
+      // Decision B9: a conversation that is not known has no messages.
+      if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
+      const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
+      const same = ['q', 'conversation_id', 'include'].flatMap((name) => {
+        const value = given.get(name);
+        return value === null ? [] : [[name, value] as const];
+      });
+      return {
+        status: 200,
+        ...(asked.include === NO_INCLUDES
+          ? { content: { type: 'application/json', text: bytesOf(page) } }
+          : { body: await withIncludes(hitsOf(page), reader, asked.include) }),
+        headers: {
+          ...completeness(status),
+          ...(page.next !== undefined && {
+            Link: nextPage(`${API}/search`, [...same, ['limit', String(asked.limit)], ['cursor', page.next]]),
+          }),
+        },
+      };
+    },
+  };
+}
+
+function bytesOf({ json }: HitsPage): Buffer {
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+}
+
+/** Reads the messages again with what was asked for; one that was deleted or changed just then is left out. */
+async function withIncludes(
+  hits: readonly SearchHit[],
+  reader: MessageReader,
+  include: IncludeSet,
+): Promise<readonly SearchHit[]> {
+  const read = await Promise.all(hits.map(async ({ message }) => reader.message(message.id, { include })));
+  return hits.flatMap(({ message: found, highlights }, place) => {
+    const message = read[place];
+    return message === undefined || !isSameContent(message, found) ? [] : [{ message, highlights }];
+  });
+}
+
+function isSameContent(message: Message, found: Message): boolean {
+  return message.body === found.body && String(message.attachments) === String(found.attachments);
+}
+
+function completeness({ isComplete, indexedFrom }: SearchStatus): Readonly<Record<string, string>> {
+  if (isComplete) return {};
+  const from = indexedFrom === undefined ? '' : `; from=${indexedFrom.slice(0, 10)}`;
+  return { 'Postern-Search-Complete': `false${from}` };
+}

@@ -1,0 +1,33 @@
+import { isoSecond } from '../../../domain/iso-second.ts';
+import type { Clock } from '../../../domain/ports/host.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import type { Handlers } from '../router.ts';
+import { CODE_LIFETIME_MS, SignInCodes } from '../sign-in-codes.ts';
+
+export interface SignInParts {
+  readonly apiKey: string;
+  readonly clock: Clock;
+  /** The address of the service as a browser on this machine reaches it. */
+  readonly ownUrl: () => string;
+}
+
+/** How `postern open` signs the console in without putting the key into an address (decision S6). */
+export function signInRoutes({ apiKey, clock, ownUrl }: SignInParts): Pick<Handlers, 'makeSignInCode' | 'signIn'> {
+  const codes = new SignInCodes(clock);
+  return {
+    makeSignInCode({ arrival }) {
+      if (arrival !== 'socket') throw problem('socket_required');
+      const expiresAt = isoSecond(clock.now() + CODE_LIFETIME_MS);
+      return { status: 201, body: { url: `${ownUrl()}/console#code=${codes.make()}`, expires_at: expiresAt } };
+    },
+
+    async signIn(exchange) {
+      const { signInBody } = await import('../../../schema/sign-in.ts');
+      const checked = checkBody(signInBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      if (!codes.redeem(checked.value.code)) throw problem('sign_in_code_wrong');
+      return { status: 200, body: { key: apiKey } };
+    },
+  };
+}

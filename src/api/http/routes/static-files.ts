@@ -1,0 +1,294 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { problem } from '../../../domain/problems.ts';
+import type { Answer } from '../answer.ts';
+import { isKnown, vary } from '../conditions.ts';
+import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** Serves one page. */
+export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** What is served without a key, by path. */
+export interface OpenPages {
+  has(path: string): boolean;
+  get(path: string): Page | undefined;
+}
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  'media-src blob:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  json: 'application/json',
+};
+/** Markdown, and programs to copy: shown, never run. */
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
+
+const OWN = new URL('../../console/', import.meta.url);
+/** What docs/site makes of docs/, in the built project alone. */
+const GUIDE = new URL('../../../../guide/', import.meta.url);
+const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
+
+/** Modules of the console: one a noun. */
+const CONSOLE_MODULES = [
+  'console',
+  'access',
+  'api',
+  'approvals',
+  'attachments',
+  'audit',
+  'budget',
+  'conversations',
+  'elements',
+  'fleet',
+  'health',
+  'kept-key',
+  'keys',
+  'line',
+  'live',
+  'message-item',
+  'messages-view',
+  'route',
+  'search',
+  'send',
+  'settings',
+  'shortcuts',
+  'sign-in',
+  'speak',
+  'thread',
+  'visible',
+  'webhook-form',
+  'webhooks',
+];
+
+/** Every file that is served, by its path (decision E9): nothing else on the disk can be had. */
+const FILES: Readonly<Record<string, string>> = {
+  '/console': 'console.html',
+  '/console/console.css': 'console.css',
+  '/console/base.css': 'base.css',
+  '/console/colours.css': 'colours.css',
+  '/console/messages.css': 'messages.css',
+  '/console/search.css': 'search.css',
+  '/console/access.css': 'access.css',
+  '/console/fleet.css': 'fleet.css',
+  '/console/icon.svg': 'icon.svg',
+  // Where browsers look for it by themselves.
+  '/favicon.ico': 'icon.svg',
+  ...Object.fromEntries(CONSOLE_MODULES.map((name) => [`/console/${name}.js`, `${name}.js`])),
+  '/docs': 'docs.html',
+  '/docs/docs.css': 'docs.css',
+  '/docs/docs.js': 'docs.js',
+  '/docs/docs-operation.js': 'docs-operation.js',
+  '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
+};
+
+/** The same files under a name that is of their content, so that a browser keeps them (decision S3). */
+const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
+/** Files of the guide whose names the build made of their content. */
+const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
+const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
+const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+/** The pages without data, which need no key and are not counted (decision E9). */
+export function staticFiles(version: string): OpenPages {
+  const made = new Map<string, Page>();
+  for (const [path, file] of Object.entries(FILES))
+    made.set(
+      path,
+      cached(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
+    );
+  made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
+  for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
+  made.set('/', toConsole);
+  made.set(
+    '/openapi.json',
+    cached(async () => documentOf((await import('../../openapi/openapi.ts')).openApi(version))),
+  );
+  made.set(
+    '/asyncapi.json',
+    cached(async () => documentOf((await import('../../openapi/asyncapi.ts')).asyncApi(version))),
+  );
+  return new Pages(made);
+}
+
+/** Those of the list, and the guide's, each made at its first request: nothing of it is read at start. */
+class Pages implements OpenPages {
+  readonly #listed: ReadonlyMap<string, Page>;
+  readonly #guide = new Map<string, Page>();
+
+  constructor(listed: ReadonlyMap<string, Page>) {
+    this.#listed = listed;
+  }
+
+  has(path: string): boolean {
+    return this.#listed.has(path) || versionedPath(path) !== undefined || guideFile(path) !== undefined;
+  }
+
+  get(path: string): Page | undefined {
+    const file = guideFile(path);
+    if (file === undefined) return this.#listed.get(path) ?? this.#versioned(path);
+    const known = this.#guide.get(file);
+    if (known !== undefined) return known;
+    const page = guide(file);
+    return async (exchange) => {
+      const answer = await page(exchange);
+      // Kept once it is there: paths that lead nowhere take no memory.
+      this.#guide.set(file, page);
+      return answer;
+    };
+  }
+
+  #versioned(path: string): Page | undefined {
+    const file = versionedPath(path);
+    const page = file === undefined ? undefined : this.#listed.get(file);
+    if (page === undefined) return undefined;
+    return async (exchange) => {
+      // Of another version, which a page that was open meanwhile asks for.
+      if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
+      return keptForAYear(await page(exchange));
+    };
+  }
+}
+
+/** The path of the file behind a name of its content; undefined where it names none. */
+function versionedPath(path: string): string | undefined {
+  const [, , file = ''] = VERSIONED.exec(path) ?? [];
+  return Object.hasOwn(FILES, file) ? file : undefined;
+}
+
+/** undefined for what cannot be the name of a page, so that no path leads out of the folder. */
+function guideFile(path: string): string | undefined {
+  const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
+  return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
+}
+
+function guide(file: string): Page {
+  const page = cached(async () => {
+    const bytes = await readFile(new URL(file, GUIDE)).catch(() => {
+      throw problem('not_found');
+    });
+    return { type: typeOf(file) ?? PLAIN_TEXT, bytes };
+  });
+  return VERSIONED_GUIDE.test(file) ? async (exchange) => keptForAYear(await page(exchange)) : page;
+}
+
+function keptForAYear(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, ...KEPT_FOR_A_YEAR } };
+}
+
+interface Content {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+interface Sent {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** Made at the first request, in each encoding, and shared by all answers (decision O2). A failure is not kept. */
+function cached(make: () => Promise<Content>): Page {
+  const content = once(make);
+  const sent = {
+    identity: once(async () => sentAs(await content(), 'identity')),
+    gzip: once(async () => sentAs(await content(), 'gzip')),
+    br: once(async () => sentAs(await content(), 'br')),
+  };
+  return async (exchange) => {
+    const { type, bytes } = await content();
+    const encoding = isWorthEncoding(bytes) ? encodingFor(exchange.header('accept-encoding')) : 'identity';
+    const { bytes: text, etag } = await sent[encoding]();
+    const headers = {
+      ...HEADERS,
+      ETag: etag,
+      'Cache-Control': 'no-cache',
+      Vary: vary(exchange, 'Accept-Encoding'),
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    };
+    if (isKnown(exchange, etag)) return { status: 304, headers };
+    return { status: 200, content: { type, text }, headers };
+  };
+}
+
+/** Each encoding has a tag of its own, because its bytes are others. */
+async function sentAs({ bytes }: Content, encoding: Encoding): Promise<Sent> {
+  const ending = encoding === 'identity' ? '' : `-${encoding}`;
+  const etag = `"${hash('sha256', bytes, 'base64url')}${ending}"`;
+  return { bytes: await encoded(bytes, encoding), etag };
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return async () => {
+    made ??= make();
+    try {
+      return await made;
+    } catch (error) {
+      made = undefined;
+      throw error;
+    }
+  };
+}
+
+/** A browser that knows only the address is sent to the console; programs find nothing there. */
+function toConsole(exchange: Exchange): Answer {
+  if (!/\btext\/html\b/i.test(exchange.header('accept') ?? '')) throw problem('not_found');
+  return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
+}
+
+async function readPage(file: string): Promise<Content> {
+  const place = file.includes('/') ? createRequire(import.meta.url).resolve(file) : new URL(file, OWN);
+  return { type: typeOf(file) ?? 'application/octet-stream', bytes: await readFile(place) };
+}
+
+/** One for all of them, because modules name each other by relative paths. */
+const version = once(async () => {
+  const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
+  const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
+  return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
+});
+
+/** A page, which names its files by their content. */
+async function readHtml(file: string): Promise<Content> {
+  const { type, bytes } = await readPage(file);
+  const folder = `static/${await version()}`;
+  return { type, bytes: Buffer.from(bytes.toString().replaceAll(REFERENCE, `$1="${folder}/$2"`)) };
+}
+
+function typeOf(file: string): string | undefined {
+  return TYPES[file.slice(file.lastIndexOf('.') + 1)];
+}
+
+/** Relative, so that it also holds behind a proxy that adds a folder. */
+function toPage(path: string): Answer {
+  return { status: 308, headers: { Location: `..${path}` } };
+}
+
+/** Their generators are loaded at the first request: they are not needed for anything else. */
+function documentOf(made: object): Content {
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
+}

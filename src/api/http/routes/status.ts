@@ -1,0 +1,44 @@
+import type { Diagnostics } from '../../../domain/diagnostics.ts';
+import type { PermissionReport } from '../../../domain/ports/permissions.ts';
+import { diagnosticsQuery } from '../../../schema/diagnostics.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { statusQuery } from '../../../schema/status.ts';
+import type { Handlers } from '../router.ts';
+import { menuText } from './menu-text.ts';
+
+/** How long chat.db is watched unless the request says otherwise. */
+const WATCH_SECONDS = 30;
+
+/** Watches chat.db for so many seconds, and asks Messages if allowed to. */
+export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
+
+/** The agent's account of itself, for the menu bar, the installer and the doctor (decision H). */
+export function statusRoutes(
+  checkPermissions: () => Promise<readonly PermissionReport[]>,
+  ownUrl: () => string,
+  diagnose: Diagnose,
+): Pick<Handlers, 'getStatus' | 'checkPermissions' | 'runDiagnostics'> {
+  return {
+    async getStatus({ query, request, arrival, caller }) {
+      const { as } = readQuery(statusQuery, query);
+      const report = await caller.status();
+      if (as === undefined) {
+        return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
+      }
+      // The Host passed the guard, so it is a name by which the person reaches this service; no browser reaches a
+      // socket.
+      const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
+      const text = menuText(report, as, { url });
+      return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };
+    },
+
+    async checkPermissions() {
+      return { status: 200, body: { permissions: await checkPermissions() } };
+    },
+
+    async runDiagnostics({ query }) {
+      const { seconds = WATCH_SECONDS, ask } = readQuery(diagnosticsQuery, query);
+      return { status: 200, body: await diagnose({ seconds, asksMessages: ask === 'messages' }) };
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { Uploads } from '../../../domain/ports/uploads.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import type { Upload } from '../../../domain/upload.ts';
+import { fileNameIn } from '../content-disposition.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Form } from '../multipart.ts';
+import type { Handlers } from '../router.ts';
+
+const MAX_BYTES = 100_000_000;
+
+/** Takes files that are sent from another machine (decision R1). `closing` is aborted when the service stops. */
+export function uploadRoutes(closing: AbortSignal): Pick<Handlers, 'uploadAttachment'> {
+  return {
+    async uploadAttachment(exchange) {
+      const upload = isForm(exchange) ? await oneOfForm(exchange, closing) : await raw(exchange, closing);
+      return { status: 201, body: upload };
+    },
+  };
+}
+
+/** Whether the body is a form, which may hold files. */
+export function isForm(exchange: Exchange): boolean {
+  return /^\s*multipart\/form-data\s*(?:;|$)/i.test(exchange.header('content-type') ?? '');
+}
+
+/** Reads a form; its files are uploads then. Throws why it cannot be read, and leaves nothing then. */
+export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
+  const { uploads } = exchange.caller;
+  // Loaded when it is first needed: most services never see a form.
+  const { readForm } = await import('../multipart.ts');
+  const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
+  await removedOnFailure(uploads, form.files, () => {
+    if (form.failure !== undefined) throw form.failure;
+    exchange.caller.assertAlive?.();
+  });
+  return form;
+}
+
+async function oneOfForm(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+  const { uploads } = exchange.caller;
+  const { fields, files } = await readUploads(exchange, closing);
+  const [upload, second] = files;
+  await removedOnFailure(uploads, files, () => {
+    const message = 'The form must have one file, and nothing else.';
+    if (upload === undefined || second !== undefined || fields.length > 0)
+      throw invalidRequest([{ pointer: '', message }]);
+  });
+  return upload as Upload;
+}
+
+async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+  const { uploads } = exchange.caller;
+  if (Number(exchange.header('content-length') ?? 0) > MAX_BYTES) throw problem('upload_too_large');
+  const name = fileNameIn(exchange.header('content-disposition') ?? '');
+  if (name === undefined) {
+    const message =
+      'The name of the file is missing. Send it as in Content-Disposition: attachment; filename="photo.jpg".';
+    throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
+  }
+  const mimeType = exchange.header('content-type')?.split(';')[0]?.trim();
+  const upload = await uploads.add({ name, mimeType, content: exchange.arrivingBody(closing) });
+  await removedOnFailure(uploads, [upload], () => exchange.caller.assertAlive?.());
+  return upload;
+}
+
+async function removedOnFailure(uploads: Uploads, files: readonly Upload[], check: () => void): Promise<void> {
+  try {
+    check();
+  } catch (error) {
+    await uploads.remove(files.map(({ id }) => id));
+    throw error;
+  }
+}

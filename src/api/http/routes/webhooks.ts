@@ -1,0 +1,82 @@
+import type { WebhookRegistry } from '../../../domain/ports/webhooks.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../../domain/webhook.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import { API } from '../../../schema/routes.ts';
+import { replayBody, webhookBody, webhookChangesBody } from '../../../schema/webhook.ts';
+import { given } from '../given.ts';
+import type { Handlers } from '../router.ts';
+
+export function webhookRoutes(): Pick<
+  Handlers,
+  | 'listWebhooks'
+  | 'registerWebhook'
+  | 'changeWebhook'
+  | 'deleteWebhook'
+  | 'getWebhook'
+  | 'listDeliveries'
+  | 'testWebhook'
+  | 'replayWebhook'
+> {
+  return {
+    listWebhooks: ({ caller: { key, webhooks } }) => ({
+      status: 200,
+      body: webhooks
+        .list()
+        .map((webhook) => (key === undefined ? { ...shown(webhook), url: webhook.url } : shown(webhook))),
+    }),
+
+    async registerWebhook(exchange) {
+      const checked = checkBody(webhookBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { url, events, ...others } = checked.value;
+      const webhook = await exchange.caller.webhooks.add({ url, events, ...given(others) });
+      return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
+    },
+
+    async getWebhook(exchange) {
+      return { status: 200, body: await withStatus(exchange.caller.webhooks, exchange.param('id')) };
+    },
+
+    async changeWebhook(exchange) {
+      const checked = checkBody(webhookChangesBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { id } = await exchange.caller.webhooks.change(exchange.param('id'), given(checked.value));
+      return { status: 200, body: await withStatus(exchange.caller.webhooks, id) };
+    },
+
+    async listDeliveries(exchange) {
+      return { status: 200, body: await exchange.caller.webhooks.deliveries(exchange.param('id')) };
+    },
+
+    async testWebhook(exchange) {
+      return { status: 200, body: await exchange.caller.webhooks.test(exchange.param('id')) };
+    },
+
+    async replayWebhook(exchange) {
+      const checked = checkBody(replayBody, await exchange.json());
+      if (!checked.ok) throw invalidRequest(checked.mistakes);
+      const { after = 'dropped' } = checked.value;
+      const { id } = await exchange.caller.webhooks.replay(exchange.param('id'), after);
+      return { status: 202, body: await withStatus(exchange.caller.webhooks, id) };
+    },
+
+    async deleteWebhook(exchange) {
+      if (await exchange.caller.webhooks.remove(exchange.param('id'))) return { status: 204 };
+      throw problem('webhook_not_found');
+    },
+  };
+}
+
+async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
+  // First, because a hub may hear of the webhook only by asking the one that has it.
+  const status = await webhooks.status(id);
+  const webhook = webhooks.get(id);
+  if (webhook === undefined) throw problem('webhook_not_found');
+  return { ...shown(webhook), ...status };
+}
+
+/** What the contract shows of a webhook: not its secret, and the password in its address to the owner's list alone. */
+function shown({ id, url, events, created_at }: StoredWebhook): Webhook {
+  return { id, url: withoutPassword(url), events, created_at };
+}

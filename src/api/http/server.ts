@@ -1,0 +1,290 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Response } from '@tinyhttp/app';
+import type { Caller, Callers } from '../../domain/caller.ts';
+import { errorCode } from '../../domain/errors.ts';
+import type { AccessService } from '../../domain/ports/access.ts';
+import type { DemoPeople } from '../../domain/ports/demo.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Metrics } from '../../domain/ports/metrics.ts';
+import type { PermissionReport } from '../../domain/ports/permissions.ts';
+import type { BackendHealth } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+import type { Counters } from '../../runtime/counters.ts';
+import { listenPrivately } from '../../runtime/unix-socket.ts';
+import { parseQuery } from '../../schema/query.ts';
+import { API, ROUTES } from '../../schema/routes.ts';
+import { AccessControl, type AccessSettings } from './access-control.ts';
+import { hasOwnTimeLimits } from './arriving.ts';
+import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
+import { hubHandlers } from './hub-handlers.ts';
+import { lazyRoutes } from './lazy-routes.ts';
+import { Pipelines } from './pipeline.ts';
+import { Router } from './router.ts';
+import { attachmentRoutes } from './routes/attachments.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { demoRoutes } from './routes/demo.ts';
+import { type EventSource, eventRoutes } from './routes/events.ts';
+import { healthRoutes } from './routes/health.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { metricRoutes } from './routes/metrics.ts';
+import { signInRoutes } from './routes/sign-in.ts';
+import { staticFiles } from './routes/static-files.ts';
+import { type Diagnose, statusRoutes } from './routes/status.ts';
+import { uploadRoutes } from './routes/uploads.ts';
+import { webSocketRoutes } from './routes/websocket.ts';
+
+/**
+ * Takes over a socket whose handshake was admitted. May throw AppError, before it has written anything,
+ * to refuse it.
+ */
+export type AcceptWebSocket = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  query: URLSearchParams,
+  caller: Caller,
+) => void | Promise<void>;
+
+interface HttpTimeouts {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often connections are looked at for the two above. */
+  readonly checkMs: number;
+}
+
+export interface HttpServerParts extends Omit<EventSource, 'closing'> {
+  readonly settings: AccessSettings;
+  readonly apiKey: string;
+  /** Handlers use the ports of the caller. */
+  readonly callers: Callers;
+  readonly access: () => Promise<AccessService>;
+  readonly health: () => BackendHealth;
+  readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
+  readonly diagnose: Diagnose;
+  readonly acceptWebSocket: AcceptWebSocket;
+  readonly mcp: McpRouteParts;
+  /** Of a demo. */
+  readonly people?: DemoPeople | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: () => Metrics;
+  readonly counters: Counters;
+  readonly version: string;
+  /** It speaks for many Macs (decision N2). */
+  readonly isHub?: boolean;
+  readonly timeouts?: HttpTimeouts;
+}
+
+/** Decision E7. They bound the arrival of a request, not the work on it. */
+export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Thousands of one-letter headers fit into the bytes, and take ten times their room in memory. */
+const MAX_HEADER_LINES = 200;
+
+const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
+
+/** The HTTP side of the service: every request and handshake passes access control, then the router or the WebSocket clients. */
+export class HttpServer implements ExchangeContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly #access: AccessControl;
+  readonly #router: Router;
+  readonly #acceptWebSocket: AcceptWebSocket;
+  readonly #timeouts: HttpTimeouts;
+  /** One for the port, and one for the Unix socket where there is one. */
+  readonly #servers: Server[] = [];
+  readonly #pipelines: Pipelines;
+  readonly #stopping = new AbortController();
+  #url = '';
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: HttpServerParts) {
+    const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
+    this.#timeouts = timeouts;
+    const open = staticFiles(parts.version);
+    this.clock = parts.clock;
+    this.log = parts.log;
+    this.counters = counters;
+    this.#acceptWebSocket = parts.acceptWebSocket;
+    this.#pipelines = new Pipelines(parts);
+    this.#access = new AccessControl({
+      settings,
+      apiKey,
+      callers,
+      clock: parts.clock,
+      openPaths: open,
+    });
+    const handlers = {
+      ...healthRoutes(parts.health),
+      ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
+      ...uploadRoutes(this.#stopping.signal),
+      ...attachmentRoutes(),
+      ...conversationRoutes(),
+      ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
+      ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
+      ...lazyRoutes(parts.access),
+      ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
+      ...webSocketRoutes(),
+      ...mcpRoutes(parts.mcp),
+      ...metricRoutes(parts.metrics, counters),
+    };
+    const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
+    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Resolves with the base address. Rejects with the error of the socket, whose `code` may be `EADDRINUSE`. */
+  async listen(host: string, port: number): Promise<string> {
+    const server = this.#newServer('port');
+    server.listen(port, host);
+    await this.#listening(server);
+    const { address, family, port: actualPort } = server.address() as AddressInfo;
+    this.#access.guard.isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(address);
+    const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+    this.#url = `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${actualPort}`;
+    return this.#url;
+  }
+
+  /** Listens on a Unix socket too (decision O1). The caller holds the lock of its folder. Rejects with what is in the way. */
+  async listenOnSocket(path: string): Promise<void> {
+    const server = this.#newServer('socket');
+    listenPrivately(server, path);
+    await this.#listening(server);
+  }
+
+  async #listening(server: Server): Promise<void> {
+    await once(server, 'listening');
+    // Such as no file handle left for one more connection: that one is lost, not the service.
+    server.on('error', (error) => this.log.error('could not accept a connection', { error }));
+    this.#servers.push(server);
+  }
+
+  /**
+   * Takes no more connections, lets running requests finish, and cuts off what is left after `deadlineMs`.
+   * Accepted WebSockets are not waited for: they are closed with their clients.
+   */
+  close(deadlineMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#closing ??= new Promise<void>((resolve) => {
+      const finish = (): void => {
+        cancel();
+        for (const server of this.#servers) server.closeAllConnections();
+        resolve();
+      };
+      const cancel = this.clock.after(deadlineMs, finish);
+      for (const server of this.#servers) {
+        server.close();
+        server.closeIdleConnections();
+      }
+      this.#pipelines.whenIdle(finish);
+    });
+    return this.#closing;
+  }
+
+  #newServer(arrival: Arrival): Server {
+    const { headersMs, requestMs, checkMs } = this.#timeouts;
+    const server = createServer({
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The guard answers a missing Host, with a problem.
+      requireHostHeader: false,
+    });
+    // Node leaves out those after so many, a Content-Length too: one more than are allowed shows that there are too many.
+    server.maxHeadersCount = MAX_HEADER_LINES + 1;
+    // Who closes its own side once it has asked, as `nc -N` does, waits for the answer all the same. Node's types leave it out.
+    Object.assign(server, { httpAllowHalfOpen: true });
+    const refuse = (socket: Socket, error?: unknown): void => {
+      if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
+      if (errorCode(error) === 'ECONNRESET') socket.destroy();
+      else this.#pipelines.of(socket).end(() => refuseUnreadable(this, socket, error));
+    };
+    const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      if (hasTooManyHeaders(request)) {
+        refuse(request.socket, problem('too_many_headers'));
+        return;
+      }
+      this.#pipelines.of(request.socket).add(response, () => {
+        const exchange = new Exchange(this, request, response, arrival);
+        void this.#receive(exchange, response);
+        return exchange;
+      });
+    };
+    server.on('request', receive);
+    // An expectation nobody knows may be ignored (RFC 9110, 10.1.1).
+    server.on('checkExpectation', receive);
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (hasTooManyHeaders(request)) {
+        refuse(socket, problem('too_many_headers'));
+        return;
+      }
+      const isWebSocket = isHandshake(request);
+      // Now, because a socket that has ended takes nothing back.
+      if (!isWebSocket) withoutUpgrade(request, socket, head);
+      this.#pipelines.of(socket).whenAnswered(() => {
+        // The answers before it may have left the time limit of an idle connection.
+        socket.setTimeout(0);
+        if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
+        else {
+          server.emit('connection', socket);
+          socket.resume();
+        }
+      });
+    });
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket));
+    server.on('clientError', (error: unknown, socket: Socket) => refuse(socket, error));
+    return server;
+  }
+
+  async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
+    try {
+      const answer = await this.#access.admit(exchange);
+      if (answer === undefined) this.#router.run(exchange, response as Response);
+      else exchange.send(answer);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  async #receiveHandshake(exchange: Exchange, socket: Socket, head: Buffer): Promise<void> {
+    const destroy = (): void => void socket.destroy();
+    socket.on('error', destroy);
+    exchange.route = WEBSOCKET_PATH;
+    try {
+      const caller = await this.#access.admitHandshake(exchange);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      const query = parseQuery(exchange.rawQuery, isStrict);
+      // Looked at above; it is no parameter of the events.
+      query.delete('api_key');
+      await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
+      // Requests that waited before it may have paused the socket, and Node then stops reading below it too.
+      socket._read(0);
+      socket.resume();
+      exchange.done(101);
+    } catch (error) {
+      exchange.fail(error);
+    } finally {
+      socket.off('error', destroy);
+    }
+  }
+}
+
+function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.length / 2 > MAX_HEADER_LINES;
+}
+
+/** A WebSocket handshake on the one path for it. */
+function isHandshake({ method, headers, url = '' }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === WEBSOCKET_PATH;
+}

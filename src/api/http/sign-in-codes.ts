@@ -1,0 +1,50 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Clock } from '../../domain/ports/host.ts';
+
+const CODE_BYTES = 16;
+/** How long a code is valid. */
+export const CODE_LIFETIME_MS = 60_000;
+const MAX_WRONG_CODES = 5;
+/** The oldest gives way: nobody opens so many consoles in a minute. */
+const MAX_CODES = 16;
+
+/** One-time codes for which the console gets the key (decision S6). In memory alone, as hashes. */
+export class SignInCodes {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** When each code ends, by its hash; the oldest first. */
+  readonly #ends = new Map<string, number>();
+  #wrong = 0;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  make(): string {
+    this.#dropEnded();
+    const [oldest] = this.#ends.keys();
+    if (oldest !== undefined && this.#ends.size >= MAX_CODES) this.#ends.delete(oldest);
+    const code = randomBytes(CODE_BYTES).toString('base64url');
+    this.#ends.set(digest(code), this.#clock.monotonic() + CODE_LIFETIME_MS);
+    return code;
+  }
+
+  /** Returns true once for each code, within 60 seconds. The fifth wrong code voids all. */
+  redeem(code: string): boolean {
+    this.#dropEnded();
+    if (this.#ends.delete(digest(code))) return true;
+    this.#wrong += 1;
+    if (this.#wrong >= MAX_WRONG_CODES) this.#ends.clear();
+    return false;
+  }
+
+  /** Wrong codes count only while there is one to be guessed. */
+  #dropEnded(): void {
+    const now = this.#clock.monotonic();
+    for (const [hashed, endMs] of this.#ends) if (endMs <= now) this.#ends.delete(hashed);
+    if (this.#ends.size === 0) this.#wrong = 0;
+  }
+}
+
+function digest(code: string): string {
+  return hash('sha256', code, 'base64url');
+}

@@ -1,0 +1,125 @@
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
+import type { Caller } from '../../domain/caller.ts';
+import type { McpAnswer, McpRequest, McpService } from '../../domain/ports/mcp.ts';
+import { AnswersInFlight } from './in-flight.ts';
+import { conversationEvents } from './resources.ts';
+import { mcpServer, mostBytesOf } from './server.ts';
+import type { McpParts } from './service.ts';
+import { LocalTime } from './text/times.ts';
+
+const OWNER = '';
+const ZONE_KEPT_MS = 60_000;
+/** Of one key; each holds a connection. */
+const MAX_SUBSCRIPTIONS = 16;
+/** The protocol looks at no part of the address but this. */
+const URL = 'http://localhost/mcp';
+
+/** Both generations of the protocol over HTTP: 2026-07-28, and the stateless form of those before. */
+export class McpEndpoint implements McpService {
+  readonly #parts: McpParts;
+  /** One for each key, so that a subscription is told of what its own key may read, and of nothing else. */
+  readonly #handlers = new Map<string, McpHttpHandler>();
+  readonly #ending = new AbortController();
+  /** Kept until they are answered: a signal whose request was collected is never aborted (Node 20). */
+  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId' | 'body'>>();
+  readonly #inFlight = new AnswersInFlight();
+  /** Requests but subscriptions, which end only with the service. */
+  #calls = 0;
+  #onIdle = (): void => {};
+  #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
+
+  constructor(parts: McpParts) {
+    this.#parts = parts;
+  }
+
+  async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
+    const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body));
+    const request = new Request(URL, { method: 'POST', headers, signal });
+    this.#running.set(request, { caller, requestId, body });
+    const isCall = (body as { readonly method?: unknown } | null)?.method !== 'subscriptions/listen';
+    if (isCall) this.#calls += 1;
+    const done = (): void => {
+      if (!this.#running.delete(request) || !isCall) return;
+      this.#calls -= 1;
+      if (this.#calls === 0) this.#onIdle();
+    };
+    try {
+      const response = await this.#handlerOf(caller).fetch(request, { parsedBody: body });
+      const { status, body: stream } = response;
+      const type = response.headers.get('content-type') ?? undefined;
+      if (stream !== null && type === 'text/event-stream') {
+        return { status, type, stream: chunks(stream, done), release };
+      }
+      const text = await response.text();
+      done();
+      resize(Buffer.byteLength(text));
+      return { status, type, ...(text !== '' && { text }), release };
+    } catch (error) {
+      done();
+      release();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    // Calls are answered, a send that runs included; the server cuts off what takes too long.
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      if (this.#calls === 0) resolve();
+    });
+    await Promise.all([...this.#handlers.values()].map((handler) => handler.close()));
+  }
+
+  /** Kept for a minute: the zone is slow to ask for, its formats to make, and it changes only when the Mac travels. */
+  #localTime(): LocalTime {
+    const { clock, timeZone } = this.#parts;
+    const nowMs = clock.monotonic();
+    if (this.#time === undefined || nowMs - this.#time.fromMs > ZONE_KEPT_MS) {
+      this.#time = { local: new LocalTime(timeZone()), fromMs: nowMs };
+    }
+    return this.#time.local;
+  }
+
+  #handlerOf(caller: Caller): McpHttpHandler {
+    const id = caller.key?.id ?? OWNER;
+    const known = this.#handlers.get(id);
+    if (known !== undefined) return known;
+    const { log } = this.#parts;
+    const keyEnd = new AbortController();
+    const handler = createMcpHandler(
+      ({ era, requestInfo }) => {
+        const asked = requestInfo === undefined ? undefined : this.#running.get(requestInfo);
+        if (asked === undefined) throw new Error('the request is not running any more');
+        return mcpServer({
+          ...this.#parts,
+          ...asked,
+          era,
+          time: () => this.#localTime(),
+          ending: this.#ending.signal,
+          keyEnd: keyEnd.signal,
+        });
+      },
+      {
+        bus: conversationEvents(caller),
+        maxSubscriptions: MAX_SUBSCRIPTIONS,
+        onerror: (error) => log.debug('an MCP request was refused', { reason: error.message }),
+      },
+    );
+    this.#handlers.set(id, handler);
+    caller.onEnd?.(() => {
+      this.#handlers.delete(id);
+      keyEnd.abort();
+      void handler.close();
+    });
+    return handler;
+  }
+}
+
+async function* chunks(body: ReadableStream<Uint8Array>, done: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    done();
+  }
+}

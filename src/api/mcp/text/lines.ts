@@ -1,0 +1,105 @@
+import type { Event } from '../../../domain/event.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { Reaction } from '../../../domain/reaction.ts';
+import type { Labels } from './labels.ts';
+import type { LocalTime } from './times.ts';
+import { beginning, indented, oneLine } from './visible.ts';
+
+/** Of one body in a list. */
+export const MAX_BODY = 2000;
+/** Of one answer. */
+export const MAX_ANSWER = 16_000;
+
+/** What the lines of one answer share. */
+export interface LineContext {
+  readonly labels: Labels;
+  readonly time: LocalTime;
+  /** The name of a group, by its conversation id; null for one without a name; undefined for what is no group. */
+  readonly groupName: (conversationId: string) => string | null | undefined;
+  /** The conversation that every line belongs to, when there is only one: its lines do not repeat it. */
+  readonly conversationId?: string | undefined;
+}
+
+/** Lines with a heading for each day, `[id] 14:05 Ana: text` beneath it. */
+export class DayLines {
+  readonly #context: LineContext;
+  readonly #lines: string[] = [];
+  #day = '';
+  #length = 0;
+
+  constructor(context: LineContext) {
+    this.#context = context;
+  }
+
+  message(message: Message): void {
+    this.#add(message.timestamp, messageLine(message, this.#context));
+  }
+
+  event({ type, data }: Event): void {
+    if ('body' in data) this.message(data);
+    else this.#add(data.timestamp, reactionLine(data, type === 'reaction.removed', this.#context));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get text(): string {
+    return this.#lines.join('\n');
+  }
+
+  #add(timestamp: string, line: string): void {
+    const { time } = this.#context;
+    const day = time.day(timestamp);
+    const heading = day === this.#day ? [] : [headingOf(day, this.#day, time.zone)];
+    this.#day = day;
+    for (const one of [...heading, line]) {
+      this.#lines.push(one);
+      this.#length += one.length + 1;
+    }
+  }
+}
+
+/** The first has the zone; the year is repeated only when it is another one. */
+function headingOf(day: string, before: string, zone: string): string {
+  if (before === '') return `${day}, ${zone}`;
+  const year = day.slice(-5);
+  return before.endsWith(year) ? day.slice(0, -5) : day;
+}
+
+function messageLine(message: Message, context: LineContext): string {
+  const { id, body, attachments, status, is_from_me: isOwn } = message;
+  const files = attachments.map((path, n) => `[file ${n}: ${oneLine(path.slice(path.lastIndexOf('/') + 1))}]`);
+  const state = isOwn && (status === 'failed' || status === 'pending') ? [`(${status})`] : [];
+  const content = [...state, bodyText(id, body), ...files].filter((part) => part !== '').join(' ');
+  return `${lineStart(message, context)}: ${content === '' ? '(no text)' : content}`;
+}
+
+function bodyText(id: string, body: string): string {
+  const text = indented(beginning(body, MAX_BODY));
+  if (body.length <= MAX_BODY && text.length <= MAX_BODY) return text;
+  return `${beginning(text, MAX_BODY)} (cut here; messages_read with message_id "${id}" has the rest)`;
+}
+
+function reactionLine(reaction: Reaction, isRemoved: boolean, context: LineContext): string {
+  const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
+  const target = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
+  const action = isRemoved ? `took back ${oneLine(sign, 20)} from` : `reacted ${oneLine(sign, 20)} to`;
+  return `${lineStart(reaction, context)} ${action} ${target}`;
+}
+
+/** Who, and where it is not clear from the answer, to whom. */
+function lineStart(row: Message | Reaction, context: LineContext): string {
+  const { labels, time, groupName, conversationId } = context;
+  const who = row.is_from_me ? 'me' : labels.person(row.sender);
+  const start = `[${row.id}] ${time.time(row.timestamp)} ${who}`;
+  if (row.conversation_id === conversationId || row.conversation_id === '') return start;
+  const name = groupName(row.conversation_id);
+  if (name !== undefined) return `${start} in ${labels.group(row.conversation_id, name)}`;
+  return row.is_from_me ? `${start} to ${labels.person(otherIn(row.conversation_id))}` : start;
+}
+
+/** The address in the id of a one-to-one conversation. */
+function otherIn(conversationId: string): string {
+  return conversationId.slice(conversationId.lastIndexOf(';') + 1);
+}

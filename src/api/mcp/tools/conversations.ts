@@ -1,0 +1,19 @@
+import type { Conversation } from '../../../domain/conversation.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { MessageReader } from '../../../domain/ports/reading.ts';
+
+/** A conversation of several people, by its id. */
+export function isGroup(id: string): boolean {
+  return id.includes(';+;');
+}
+
+/** Names of the groups that some rows belong to, for their lines; undefined for what is no group. */
+export async function groupNames(
+  rows: readonly Pick<Message, 'conversation_id'>[],
+  reader: MessageReader,
+): Promise<(id: string) => string | null | undefined> {
+  const ids = new Set(rows.map((row) => row.conversation_id).filter(isGroup));
+  const found = await Promise.all([...ids].map(async (id) => [id, await reader.conversation(id)] as const));
+  const groups = new Map<string, Conversation | undefined>(found);
+  return (id) => (isGroup(id) ? (groups.get(id)?.display_name ?? null) : undefined);
+}

@@ -1,0 +1,206 @@
+import * as z from 'zod';
+import { AppError } from '../../../domain/errors.ts';
+import { type Event, LATE_S, type LogEntry } from '../../../domain/event.ts';
+import { type ClientOffset, decodeOffset, type Offset } from '../../../domain/offset.ts';
+import type { FeedReader } from '../../../domain/ports/feed.ts';
+import { problem } from '../../../domain/problems.ts';
+import { invalidCursor } from '../cursor.ts';
+import { fenced } from '../text/fence.ts';
+import { Labels } from '../text/labels.ts';
+import { DayLines, MAX_ANSWER } from '../text/lines.ts';
+import { groupNames } from './conversations.ts';
+import { junk, junkNote } from './junk.ts';
+import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+import { timeout, Wait } from './wait.ts';
+
+/** Taken from the feed at once: a few milliseconds' work. */
+const BATCH_SIZE = 200;
+/** Rows that one call looks through for what is of its conversation. */
+const MAX_ROWS = 5000;
+/** What one line may add to an answer. */
+const MAX_LINE = 2500;
+
+const after = z.string().max(200).optional().describe('next of the answer before; without it: from now on');
+
+const late = z
+  .boolean()
+  .default(false)
+  .describe('true: also messages that came more than 30 min after they were written');
+
+export const eventsPoll = tool({
+  name: 'events_poll',
+  title: 'Poll events',
+  description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
+  scope: 'events',
+  input: z.object({ after, limit: limit(50, 200), late, junk }),
+  output: textOutput,
+  async run({ after: text, limit: wanted, late: hasLate, junk: hasJunk }, context) {
+    const events = new EventReader(text, { wanted, hasLate, hasJunk }, context);
+    try {
+      await events.read();
+      return await events.answer();
+    } finally {
+      events.close();
+    }
+  },
+});
+
+export const eventsWait = tool({
+  name: 'events_wait',
+  title: 'Wait for events',
+  description:
+    'Waits until something happens after `after`, at most `timeout_s` seconds. Nothing new is a normal answer: call again with after = next, so that nothing is missed.',
+  scope: 'events',
+  input: z.object({
+    after,
+    conversation_id: conversationId.optional(),
+    timeout_s: timeout,
+    late,
+    junk,
+  }),
+  output: textOutput,
+  async run({ after: text, conversation_id: id, timeout_s: seconds, ...shown }, context) {
+    const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
+    if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
+    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, hasLate: shown.late, hasJunk: shown.junk };
+    const events = new EventReader(text, asked, context);
+    const wait = new Wait(seconds, context);
+    try {
+      while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
+      context.assertKeyAlive();
+      return await events.answer();
+    } finally {
+      wait.end();
+      events.close();
+    }
+  },
+});
+
+type Entry = LogEntry & { readonly event: Event };
+
+/** Nobody here asks for changes. */
+function isOfRow(entry: LogEntry): entry is Entry {
+  return entry.change === undefined;
+}
+
+/** Which events a call asks for. */
+interface Asked {
+  readonly conversation?: string | undefined;
+  readonly wanted: number;
+  /** True to be given what came late, too. */
+  readonly hasLate: boolean;
+  /** True to be given what macOS filed as junk, too. */
+  readonly hasJunk: boolean;
+}
+
+/** The events after an offset, as one call gives them. */
+class EventReader {
+  readonly #context: ToolContext;
+  readonly #conversation: string | undefined;
+  readonly #limit: number;
+  readonly #reader: FeedReader;
+  readonly #generation: number;
+  readonly #entries: Entry[] = [];
+  readonly #isYoung: (entry: LogEntry) => boolean;
+  readonly #isNoJunk: (entry: LogEntry) => boolean;
+  #late = 0;
+  #junk = 0;
+  #upTo: Offset;
+  #wake: () => void = () => {};
+
+  constructor(text: string | undefined, { conversation, wanted, hasLate, hasJunk }: Asked, context: ToolContext) {
+    const { feed } = context.caller;
+    const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
+    this.#context = context;
+    this.#conversation = conversation;
+    this.#limit = wanted;
+    this.#isYoung = (!hasLate && feed.wanted({ max_age_s: LATE_S })) || (() => true);
+    this.#isNoJunk = (!hasJunk && feed.wanted({ junk: false })) || (() => true);
+    this.#upTo = offset;
+    this.#reader = feed.resume(offset, () => this.#wake());
+    this.#generation = this.#reader.generation();
+  }
+
+  /** Takes what there is; true when there is something to answer, or when enough was looked through. */
+  async read(): Promise<boolean> {
+    for (let rows = 0; rows < MAX_ROWS; rows += BATCH_SIZE) {
+      if (rows > 0) await new Promise((resolve) => setImmediate(resolve));
+      if (this.#reader.generation() !== this.#generation) throw replaced();
+      const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
+      this.#upTo = upTo;
+      this.#entries.push(...this.#shown(entries.filter(isOfRow).filter((entry) => this.#isWanted(entry))));
+      if (this.#entries.length >= this.#limit) return true;
+      if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
+    }
+    return true;
+  }
+
+  /** Resolves when there may be more to take. */
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      if (!this.#reader.isCaughtUp()) resolve();
+    });
+  }
+
+  async answer(): Promise<ToolAnswer> {
+    if (this.#entries.length === 0) {
+      const text = this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing yet; there are more events to look through.';
+      return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
+    }
+    const { caller, names, time, nonce } = this.#context;
+    const rows = this.#entries.map(({ event }) => event.data);
+    const groupName = await groupNames(rows, caller.reader);
+    const labels = new Labels(await names());
+    const lines = new DayLines({ labels, time, groupName, conversationId: this.#conversation });
+    let end = this.#upTo;
+    for (const [index, entry] of this.#entries.entries()) {
+      lines.event(entry.event);
+      const isLast = index === this.#entries.length - 1;
+      if (isLast || lines.length <= MAX_ANSWER - MAX_LINE) continue;
+      end = entry.offset;
+      break;
+    }
+    return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
+  }
+
+  #shown(entries: readonly Entry[]): readonly Entry[] {
+    const young = entries.filter(this.#isYoung);
+    const shown = young.filter(this.#isNoJunk);
+    this.#late += entries.length - young.length;
+    this.#junk += young.length - shown.length;
+    return shown;
+  }
+
+  #note(): string {
+    const what = this.#late === 1 ? '1 event that came late was' : `${this.#late} events that came late were`;
+    const late = this.#late === 0 ? '' : `\n${what} left out; late=true shows them.`;
+    return late + junkNote(this.#junk, 'event');
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  #textOf(offset: Offset): string {
+    return this.#context.caller.feed.offsetText(offset, undefined);
+  }
+
+  #isWanted(entry: Entry): boolean {
+    const { conversation_id: id } = entry.event.data;
+    return this.#conversation === undefined || id === this.#conversation;
+  }
+}
+
+function offsetOf(text: string): ClientOffset {
+  const offset = decodeOffset(text);
+  if (offset === undefined) throw invalidCursor();
+  return offset;
+}
+
+function replaced(): AppError {
+  return new AppError('after_unknown', 'The Messages database was replaced.', {
+    status: 410,
+    hint: 'Call again without "after" to begin with what happens from now on.',
+  });
+}

@@ -1,0 +1,145 @@
+import * as z from 'zod';
+import type { Message } from '../../../domain/message.ts';
+import type { MessageQuery } from '../../../domain/ports/reading.ts';
+import { invalidRequest, problem } from '../../../domain/problems.ts';
+import { parseInstant } from '../../../schema/instant.ts';
+import { cursorText, invalidCursor, readCursor } from '../cursor.ts';
+import { fenced } from '../text/fence.ts';
+import { Labels } from '../text/labels.ts';
+import { DayLines, MAX_BODY } from '../text/lines.ts';
+import { beginning, indented, visibleJson } from '../text/visible.ts';
+import { groupNames } from './conversations.ts';
+import { junk, junkNote, withoutJunk } from './junk.ts';
+import { fittingPage } from './pages.ts';
+import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+
+/** Of one whole message. */
+const MAX_PART = 12_000;
+
+export const messagesRead = tool({
+  name: 'messages_read',
+  title: 'Read messages',
+  description:
+    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text.',
+  scope: 'read',
+  input: z.object({
+    conversation_id: conversationId.optional(),
+    since: z.string().max(64).optional().describe('ISO 8601 time or date'),
+    before: z.string().max(64).optional(),
+    limit: limit(20, 100),
+    cursor: z.string().max(2000).optional().describe('next of the answer before'),
+    junk,
+    format: z.enum(['text', 'json']).default('text'),
+    message_id: z.string().max(20).optional().describe('one message, whole'),
+    skip: z.int().min(0).default(0).describe('characters of it to skip'),
+  }),
+  output: textOutput,
+  async run(input, context) {
+    if (input.message_id !== undefined) return whole(input.message_id, input.skip, context);
+    const query = input.cursor === undefined ? queryOf(input) : queryBehind(input.cursor);
+    const conversation =
+      query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
+    if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
+    const { items, next, lines, leftOut } = await fittingPage(
+      input.limit,
+      (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit }),
+      (page) => {
+        const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
+        return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
+      },
+      (page) => (input.junk ? page : withoutJunk(page, (message) => message, context)),
+    );
+    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
+    const note = junkNote(leftOut, 'message');
+    if (next === undefined) return { text: text + note };
+    const others = query.order === 'desc' ? 'older' : 'newer';
+    return {
+      text: `${text}\nThere are ${others} messages: call again with cursor = next.${note}`,
+      next: nextOf(query, next),
+    };
+  },
+});
+
+type Query = Pick<MessageQuery, 'conversationId' | 'sinceNs' | 'beforeNs' | 'order' | 'cursor'>;
+
+interface Asked {
+  readonly conversation_id?: string | undefined;
+  readonly since?: string | undefined;
+  readonly before?: string | undefined;
+}
+
+function queryOf({ conversation_id: id, since, before }: Asked): Query {
+  return {
+    conversationId: id,
+    sinceNs: instant('since', since),
+    beforeNs: instant('before', before),
+    order: since === undefined ? 'desc' : 'asc',
+  };
+}
+
+function instant(name: string, text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined;
+  const found = parseInstant(text);
+  if (found !== undefined) return found;
+  const message = `${name} must be a date or a time with its zone, as in 2026-01-31 or 2026-01-31T09:30:00+02:00.`;
+  throw invalidRequest([{ pointer: `/${name}`, message }]);
+}
+
+/** The query and the place in it, so that a client needs to give nothing else. */
+function nextOf(query: Query, cursor: string): string {
+  return cursorText({
+    cursor,
+    order: query.order,
+    ...(query.conversationId !== undefined && { conversation: query.conversationId }),
+    ...(query.sinceNs !== undefined && { since: String(query.sinceNs) }),
+    ...(query.beforeNs !== undefined && { before: String(query.beforeNs) }),
+  });
+}
+
+function queryBehind(text: string): Query {
+  const { cursor, order, conversation, since, before } = readCursor(text);
+  const isInstant = (value = '0'): boolean => /^-?\d{1,30}$/.test(value);
+  const isOurs = cursor !== undefined && (order === 'asc' || order === 'desc') && isInstant(since) && isInstant(before);
+  if (!isOurs) throw invalidCursor();
+  return {
+    cursor,
+    order,
+    conversationId: conversation,
+    sinceNs: since === undefined ? undefined : BigInt(since),
+    beforeNs: before === undefined ? undefined : BigInt(before),
+  };
+}
+
+/** The lines of some messages. `conversation` is not repeated in them. */
+export async function messageLines(
+  messages: readonly Message[],
+  conversation: string | undefined,
+  { caller, names, time }: ToolContext,
+): Promise<string> {
+  const groupName = await groupNames(messages, caller.reader);
+  const lines = new DayLines({ labels: new Labels(await names()), time, groupName, conversationId: conversation });
+  for (const message of messages) lines.message(message);
+  return lines.text;
+}
+
+/** One JSON object a line, in the fence all the same. */
+async function jsonLines(messages: readonly Message[]): Promise<string> {
+  return messages
+    .map((message) => {
+      const body = beginning(message.body, MAX_BODY);
+      const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
+      return visibleJson({ ...message, body, attachments, ...(body !== message.body && { is_cut: true }) });
+    })
+    .join('\n');
+}
+
+async function whole(id: string, skip: number, { caller, nonce }: ToolContext): Promise<ToolAnswer> {
+  const message = await caller.reader.message(id);
+  if (message === undefined) throw problem('message_not_found');
+  const rest = message.body.slice(skip);
+  let part = beginning(rest, MAX_PART);
+  while (indented(part).length > MAX_PART) part = beginning(part, Math.floor(part.length / 2));
+  const left = rest.length - part.length;
+  const more = left === 0 ? '' : `\n${left} more characters: call again with skip = ${skip + part.length}.`;
+  return { text: fenced(`[${id}]:\n    ${indented(part)}`, nonce) + more };
+}

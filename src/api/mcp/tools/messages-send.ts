@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import type { SendAnswer } from '../../../domain/ports/sending.ts';
+import { invalidRequest } from '../../../domain/problems.ts';
+import { countedSend } from '../../../runtime/send-counter.ts';
+import { sendBody } from '../../../schema/message.ts';
+import { checkBody } from '../../../schema/mistakes.ts';
+import { oneLine } from '../text/visible.ts';
+import { tool } from './tool.ts';
+
+export const messagesSend = tool({
+  name: 'messages_send',
+  title: 'Send a message',
+  description:
+    'Sends text to an address (+15550100, name@example.com) or a conversation id. The owner may have to approve it: then it is held and nothing was sent yet. Do not send it again.',
+  scope: 'send',
+  isSend: true,
+  input: z.object({
+    to: z.string().max(512),
+    text: z.string(),
+    idempotency_key: z
+      .string()
+      .regex(/^[\x20-\x7e]{1,255}$/)
+      .optional()
+      .describe('the same key never sends twice'),
+    dry_run: z.boolean().default(false).describe('only say what would happen'),
+  }),
+  output: z.object({
+    text: z.string(),
+    state: z.enum(['sent', 'pending', 'held', 'dry_run']),
+    approval_id: z.string().optional(),
+    message_id: z.string().optional(),
+  }),
+  async run({ to, text, idempotency_key: idempotencyKey, dry_run: dryRun }, { caller, counters, requestId }) {
+    const checked = checkBody(sendBody, { recipient: to, body: text });
+    if (!checked.ok) throw invalidRequest(checked.mistakes);
+    const { recipient, body } = checked.value;
+    const request = {
+      recipient,
+      body,
+      attachments: [],
+      requestId,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(dryRun && { dryRun }),
+    };
+    return answerOf(await countedSend(caller.sender.send(request), counters));
+  },
+});
+
+function answerOf(answer: SendAnswer) {
+  if ('would' in answer) {
+    const { would, to, members } = answer;
+    const what = would === 'send' ? 'sent at once' : 'held until the owner decides';
+    const readers = members.map((member) => oneLine(member)).join(', ');
+    return { text: `Nothing was sent. It would be ${what}, to ${oneLine(to)}, read by ${readers}.`, state: 'dry_run' };
+  }
+  if ('held' in answer) {
+    const { id, expires_at: expires } = answer.held;
+    return {
+      text: `Held: nothing was sent yet. The owner decides until ${expires}; approvals_wait with id "${id}" tells the end.`,
+      state: 'held',
+      approval_id: id,
+    };
+  }
+  const { confirmed, message, replayed } = answer;
+  if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };
+  const earlier = replayed ? ' It was sent before and not again.' : '';
+  return { text: `Sent as message [${message.id}].${earlier}`, state: 'sent', message_id: message.id };
+}

@@ -1,0 +1,189 @@
+import { approvalQuery, approvalsQuery, approveBody } from '../../schema/approval.ts';
+import { auditQuery } from '../../schema/audit.ts';
+import { keyBody, keyChangesBody, keyCheckQuery } from '../../schema/key.ts';
+import { proveBody } from '../../schema/self-chat.ts';
+import { accessExamples as examples } from './access-examples.ts';
+import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
+
+/** Keys, approvals and the audit log, by their names in `ROUTES`. */
+export const ACCESS_OPERATIONS = {
+  listKeys: {
+    tag: 'Keys',
+    summary: 'The keys beside the owner’s',
+    description:
+      'Every key made with `POST /keys`, with what it may do and what is left of its caps. ' +
+      'The owner’s own key is not among them, and secrets are never shown again.',
+    answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
+  },
+  addKey: {
+    tag: 'Keys',
+    summary: 'Make a limited key',
+    description:
+      'Makes a key that may do less than the owner’s: choose a `preset`, or `scopes`, and whom it may read and write to. ' +
+      'Lists that are not given are empty, and an empty list is nobody. ' +
+      'The key itself is only in this answer.',
+    body: { schema: keyBody, example: examples.keyRequest },
+    answers: { 201: { description: 'Made.', schema: 'NewKey', example: examples.newKey, headers: MADE } },
+    problems: ['too_many_keys', 'chat_db_missing', ...STATE_DB],
+    mistakes: [
+      { pointer: '/name', message: 'The name is missing.' },
+      { pointer: '/approval', message: 'The approval must be one of always, new, never.' },
+    ],
+  },
+  getOwnKey: {
+    tag: 'Keys',
+    summary: 'The key of this request',
+    description:
+      'What the key of this request may do: its scopes, lists and caps. ' +
+      'Every key may ask, so that a program can find out before it tries.',
+    answers: { 200: { description: 'What it may do.', schema: 'Key', example: examples.key } },
+  },
+  getKey: {
+    tag: 'Keys',
+    summary: 'One key',
+    description:
+      'What one key may do, when it expires, and what is left of its caps. ' +
+      'Its secret is not shown: it was only in the answer to `POST /keys`.',
+    answers: { 200: { description: 'The key.', schema: 'Key', example: examples.key } },
+    problems: ['key_not_found'],
+  },
+  checkKey: {
+    tag: 'Keys',
+    summary: 'What a key may do with somebody; nothing is sent',
+    description:
+      'Says what would become of a send by this key to an address or a conversation, and whether the key may read it. ' +
+      '`send` is `allowed`, `held` for the owner’s decision, or `refused` for the `reason`. ' +
+      'Nothing is sent.',
+    query: keyCheckQuery,
+    answers: { 200: { description: 'Allowed, held or refused.', schema: 'KeyCheck', example: examples.check } },
+    problems: ['key_not_found', 'chat_db_missing'],
+    mistakes: [{ pointer: '?to', message: 'The parameter to is required: an address or a conversation id.' }],
+  },
+  changeKey: {
+    tag: 'Keys',
+    summary: 'Change lists, approval, caps, dry run or expiry of a key',
+    description:
+      'What is not given stays, and so does the secret. ' +
+      'Name and scopes cannot be changed: make another key for that.',
+    body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
+    answers: { 200: { description: 'The key as it is now.', schema: 'Key', example: examples.key } },
+    problems: ['key_not_found', 'chat_db_missing', ...STATE_DB],
+    mistakes: [{ pointer: '/approval', message: 'The approval must be one of always, new, never.' }],
+  },
+  rotateKey: {
+    tag: 'Keys',
+    summary: 'Give a key a new secret; the old one works for another 24 hours',
+    description:
+      'The answer has the new secret, which is not shown again. ' +
+      'The old one works for another 24 hours, so that a program can change over without a gap.',
+    answers: { 200: { description: 'The key with its new secret.', schema: 'NewKey', example: examples.newKey } },
+    problems: ['key_not_found', ...STATE_DB],
+  },
+  revokeKey: {
+    tag: 'Keys',
+    summary: 'Revoke a key at once, with its webhooks and what waits for a decision',
+    description:
+      'The key stops working at once. ' + 'Its webhooks are removed, and what waits for a decision is not sent.',
+    answers: { 204: { description: 'Revoked.' } },
+    problems: ['key_not_found', ...STATE_DB],
+  },
+  listApprovals: {
+    tag: 'Approvals',
+    summary: 'Sends that wait for a decision, or were decided',
+    description:
+      'Sends by limited keys that wait for a decision, and those that were decided, newest first. ' +
+      'With `wait` an empty list comes only after so many seconds, so that a program need not ask again and again.',
+    query: approvalsQuery,
+    answers: {
+      200: {
+        description: 'Newest first, at most 200.',
+        schema: 'Approval',
+        isList: true,
+        example: [examples.approval],
+      },
+    },
+    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+  },
+  getApproval: {
+    tag: 'Approvals',
+    summary: 'One held send; with `wait` as soon as it ended',
+    description:
+      'One held send and what became of it; after an approval `message_id` leads to the message. ' +
+      'With `wait` the answer comes as soon as it has ended, or after so many seconds.',
+    query: approvalQuery,
+    answers: { 200: { description: 'The approval.', schema: 'Approval', example: examples.approval } },
+    problems: ['approval_not_found'],
+    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+  },
+  approveSend: {
+    tag: 'Approvals',
+    summary: 'Approve exactly what was shown; it is sent at once',
+    description:
+      'Sends exactly what was shown, at once. ' +
+      '`shown` is from the approval as you read it: if what would be sent is different by now, the answer is 409 `approval_changed` and nothing is sent.',
+    body: { schema: approveBody, example: { shown: examples.approval.shown } },
+    answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
+    problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
+    mistakes: [{ pointer: '/shown', message: 'The shown is missing: the one that the approval was read with.' }],
+  },
+  denySend: {
+    tag: 'Approvals',
+    summary: 'Decide that it is not sent',
+    description:
+      'The message is not sent, and the program reads `denied` as the state. ' +
+      'A decision cannot be changed: a second one is 409.',
+    answers: { 200: { description: 'Denied.', schema: 'Approval', example: examples.denied } },
+    problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
+  },
+  withdrawSend: {
+    tag: 'Approvals',
+    summary: 'Take back an own send that waits',
+    description:
+      'Takes back a send of this key that still waits, so that nobody has to decide on it. ' +
+      'After a decision it is too late, and the answer is 409.',
+    answers: { 204: { description: 'Withdrawn.' } },
+    problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
+  },
+  getSelfChat: {
+    tag: 'Approvals',
+    summary: 'The conversation with yourself in which you decide by tapback',
+    description:
+      'The conversation in which held sends are shown to you, and in which your tapbacks decide. ' +
+      '`proved_at` is null until you have proved that it is yours.',
+    answers: { 200: { description: 'What is proved.', schema: 'SelfChat', example: examples.selfChat } },
+    problems: ['self_chat_disabled', ...CHAT_DB],
+  },
+  sendSelfChatCode: {
+    tag: 'Approvals',
+    summary: 'Write a code into the conversation with yourself',
+    description:
+      'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
+      '`POST /self-chat/prove` takes them, which proves that you read that conversation.',
+    answers: { 200: { description: 'Written.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
+    problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', 'self_chat_full', ...CHAT_DB, ...SENDING],
+  },
+  proveSelfChat: {
+    tag: 'Approvals',
+    summary: 'Prove with the code that the conversation is yours',
+    description:
+      'Takes the six digits that were written into the conversation. ' +
+      'From then on what waits for a decision is written there, and your tapbacks decide.',
+    body: { schema: proveBody, example: { code: '482913' } },
+    answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
+    problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
+    mistakes: [{ pointer: '/code', message: 'The code is missing: copy it from the conversation with yourself.' }],
+  },
+  listAudit: {
+    tag: 'Keys',
+    summary: 'Who asked what, and what was decided; without bodies',
+    description:
+      'Which key asked for what, and what was decided, oldest first. ' +
+      'Written from the first limited key on, for 90 days and at most 100,000 lines. ' +
+      'To go on, give the `id` of the last line as `after`.',
+    query: auditQuery,
+    answers: {
+      200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },
+    },
+    mistakes: [{ pointer: '?after', message: 'The parameter after must be the id of a line, 0 for the first.' }],
+  },
+} as const satisfies Record<string, Operation>;

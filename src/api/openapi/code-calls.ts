@@ -1,0 +1,162 @@
+import type { RouteId } from '../../schema/routes.ts';
+import { accessExamples } from './access-examples.ts';
+import { examples } from './examples.ts';
+
+/** What the samples of one operation need besides its route and the example of its body. */
+export interface CodeCall {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A file that is sent. */
+  readonly file?: string;
+  /** Where the answer is written. */
+  readonly download?: string;
+  /** The answer does not end. */
+  readonly isStream?: true;
+  /** Another operation, in the place of one that curl and Python cannot call. */
+  readonly overHttp?: 'listEvents';
+  /** What the answer is, besides JSON. */
+  readonly reads?: 'text' | 'nothing';
+  /** With the typed client, as `postern`; `$id` and `$body` are those of the request. */
+  readonly typeScript: string;
+  readonly imports?: readonly string[];
+  /** Over the Unix socket alone, whose path is in `SOCKET`. */
+  readonly isOverSocket?: true;
+  /** In the place of what would be made of the request. */
+  readonly python?: string;
+  /** The typed client does not have it; `$url` is the request's. */
+  readonly isPlainFetch?: true;
+}
+
+const message = { id: examples.sent.id };
+const conversation = { id: examples.conversation.id };
+const webhook = { id: examples.webhook.id };
+const key = { id: accessExamples.key.id };
+const approval = { id: accessExamples.approval.id };
+const NOTHING = { reads: 'nothing' } as const;
+
+function printed(expression: string): { readonly typeScript: string } {
+  return { typeScript: `console.log(await postern.${expression});` };
+}
+
+/** Events for as long as the program runs. */
+const LISTENING =
+  'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
+
+/** How each operation is called in the samples of the document. */
+export const CODE_CALLS = {
+  getHealth: printed('health()'),
+  sendMessage: printed('send($body)'),
+  listMessages: {
+    query: { conversation_id: conversation.id, limit: '10' },
+    ...printed(`messages({ conversation_id: '${conversation.id}', limit: 10 })`),
+  },
+  getMessage: { path: message, query: { include: 'details' }, ...printed("message($id, { include: 'details' })") },
+  getAttachment: {
+    path: { ...message, n: '0' },
+    download: 'photo.jpg',
+    imports: ["import { writeFile } from 'node:fs/promises';"],
+    typeScript: "const { content } = await postern.attachments.get($id, 0);\nawait writeFile('photo.jpg', content);",
+  },
+  uploadAttachment: {
+    file: 'photo.jpg',
+    imports: ["import { createReadStream } from 'node:fs';"],
+    ...printed("attachments.upload({ name: 'photo.jpg', content: createReadStream('photo.jpg') })"),
+  },
+  listConversations: { query: { include: 'details' }, ...printed("conversations({ include: 'details' })") },
+  getConversation: { path: conversation, ...printed('conversation($id)') },
+  searchMessages: { query: { q: 'dinner from:me' }, ...printed("search('dinner from:me')") },
+  listContacts: { query: { q: 'ana' }, ...printed("contacts({ q: 'ana' })") },
+  registerWebhook: printed('addWebhook($body)'),
+  listWebhooks: printed('webhooks()'),
+  deleteWebhook: { path: webhook, ...NOTHING, typeScript: 'await postern.removeWebhook($id);' },
+  getWebhook: { path: webhook, ...printed('webhook($id)') },
+  changeWebhook: { path: webhook, ...printed('changeWebhook($id, $body)') },
+  listDeliveries: { path: webhook, ...printed('deliveries($id)') },
+  testWebhook: { path: webhook, ...printed('testWebhook($id)') },
+  replayWebhook: { path: webhook, ...printed('replayWebhook($id, 1200)') },
+  listEvents: {
+    query: { after: '1204' },
+    headers: { Accept: 'application/x-ndjson' },
+    isStream: true,
+    typeScript: LISTENING.replace('after: 1204', "after: 1204, over: 'http'"),
+  },
+  getStatus: printed('status()'),
+  checkPermissions: printed('checkPermissions()'),
+  runDiagnostics: { query: { seconds: '5' }, ...printed('diagnostics({ seconds: 5 })') },
+  openWebSocket: { overHttp: 'listEvents', typeScript: LISTENING },
+  listKeys: printed('keys.list()'),
+  addKey: printed('keys.add($body)'),
+  getOwnKey: printed('keys.mine()'),
+  getKey: { path: key, ...printed('keys.get($id)') },
+  checkKey: { path: key, query: { to: '+15550100' }, ...printed("keys.check($id, '+15550100')") },
+  changeKey: { path: key, ...printed('keys.change($id, $body)') },
+  rotateKey: { path: key, ...printed('keys.rotate($id)') },
+  revokeKey: { path: key, ...NOTHING, typeScript: 'await postern.keys.revoke($id);' },
+  listApprovals: { query: { state: 'held', wait: '50' }, ...printed("approvals.list({ state: 'held', wait: 50 })") },
+  getApproval: { path: approval, query: { wait: '50' }, ...printed('approvals.get($id, { wait: 50 })') },
+  approveSend: {
+    path: approval,
+    typeScript:
+      "const { shown = '', text } = await postern.approvals.get($id);\n" +
+      "if (text === 'On my way') await postern.approvals.approve($id, shown);",
+  },
+  denySend: { path: approval, ...printed('approvals.deny($id)') },
+  withdrawSend: { path: approval, ...NOTHING, typeScript: 'await postern.approvals.withdraw($id);' },
+  getSelfChat: printed('approvals.selfChat()'),
+  sendSelfChatCode: printed('approvals.sendSelfChatCode()'),
+  proveSelfChat: printed("approvals.proveSelfChat('482913')"),
+  listAudit: { query: { after: '11', limit: '100' }, ...printed('keys.audit({ after: 11, limit: 100 })') },
+  makeSignInCode: {
+    isOverSocket: true,
+    python: [
+      'import http.client',
+      'import json',
+      'import os',
+      'import socket',
+      '',
+      'connection = http.client.HTTPConnection("localhost")',
+      'connection.sock = socket.socket(socket.AF_UNIX)',
+      'connection.sock.connect(os.environ["SOCKET"])',
+      'connection.request("POST", "/api/v1/sign-in-codes", headers={"X-API-Key": os.environ["KEY"]})',
+      'print(json.load(connection.getresponse()))',
+    ].join('\n'),
+    ...printed('keys.signInCode()'),
+  },
+  signIn: {
+    headers: { Origin: 'http://127.0.0.1:3001' },
+    isPlainFetch: true,
+    typeScript: [
+      'const answer = await fetch($url, {',
+      "  method: 'POST',",
+      "  headers: { 'Content-Type': 'application/json', Origin: env.CONSOLE ?? 'http://127.0.0.1:3001' },",
+      '  body: JSON.stringify($body),',
+      '});',
+      'console.log(answer.status);',
+    ].join('\n'),
+  },
+  callMcp: {
+    headers: { Accept: 'application/json, text/event-stream' },
+    reads: 'text',
+    isPlainFetch: true,
+    typeScript: [
+      'const answer = await fetch($url, {',
+      "  method: 'POST',",
+      '  headers: {',
+      "    'X-API-Key': env.KEY ?? '',",
+      "    'Content-Type': 'application/json',",
+      "    Accept: 'application/json, text/event-stream',",
+      '  },',
+      '  body: JSON.stringify($body),',
+      '});',
+      'console.log(await answer.text());',
+    ].join('\n'),
+  },
+  getMetrics: {
+    reads: 'text',
+    isPlainFetch: true,
+    typeScript:
+      "const answer = await fetch($url, { headers: { 'X-API-Key': env.KEY ?? '' } });\n" +
+      'console.log(await answer.text());',
+  },
+} as const satisfies Record<RouteId, CodeCall>;

@@ -1,0 +1,96 @@
+import * as z from 'zod';
+import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
+import { eventsQuery, streamQuery } from '../../schema/event.ts';
+import { INCLUDE_MISTAKE } from '../../schema/include.ts';
+import { MAX_AGE_MISTAKE } from '../../schema/query.ts';
+import { examples } from './examples.ts';
+import { CHAT_DB, type Operation } from './operation.ts';
+
+/** Events, by a request or a stream. */
+export const EVENT_OPERATIONS = {
+  listEvents: {
+    tag: 'Events',
+    summary: 'Events after a row id or an offset, oldest first',
+    description:
+      'With `changes=true` also changes of messages that were there before, each event with its `offset`. `after` may ' +
+      'then be missing: the answer is empty, and its `Link` has the present offset. With `wait` the answer comes as soon ' +
+      'as there is an event.\n\nWith `Accept: text/event-stream` (Server-Sent Events) or `application/x-ndjson` alone ' +
+      'the answer does not end: every event as it happens, after `after` or `Last-Event-ID`, or from now on.',
+    query: eventsQuery,
+    headers: [
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        description: 'With Server-Sent Events: where to go on, in place of `after`.',
+        schema: { type: 'string' },
+      },
+    ],
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'AnyEvent',
+        isList: true,
+        examples: {
+          rows: { summary: 'New rows', value: [examples.event] },
+          changes: {
+            summary: 'With changes=true',
+            value: [
+              { ...examples.event, offset: examples.offset },
+              ...CHANGE_EVENT_TYPES.map((type) => examples.eventOf(type)),
+            ],
+          },
+        },
+        streams: ['text/event-stream', 'application/x-ndjson'],
+        headers: { Link: '`<…>; rel="next"`, always; not with a stream.' },
+      },
+    },
+    problems: [
+      'too_many_streams',
+      'offset_of_a_hub',
+      'offset_of_a_mac',
+      'changes_disabled',
+      'after_unknown',
+      'offset_expired',
+      'offset_too_old',
+      'hub_filling',
+      ...CHAT_DB,
+    ],
+    mistakes: [
+      {
+        pointer: '?after',
+        message:
+          'The parameter after must be a row id, a whole number of 0 or more, or an offset that the service gave.',
+      },
+      { pointer: '?changes', message: 'The parameter changes must be true or false.' },
+      INCLUDE_MISTAKE,
+      MAX_AGE_MISTAKE,
+    ],
+  },
+  openWebSocket: {
+    tag: 'Events',
+    summary: 'A WebSocket that is sent every event',
+    description:
+      'The key is a query parameter. With `after`, everything since that row id or offset comes first, without gap or ' +
+      'repeat. With `changes=true` also changes of messages that were there before, and every event has its `offset`.',
+    query: z.object({
+      api_key: z.string().meta({ description: 'The key.' }),
+      ...streamQuery.shape,
+    }),
+    answers: { 101: { description: 'Switched to WebSocket.' } },
+    problems: [
+      'too_many_streams',
+      'bad_handshake',
+      'offset_of_a_hub',
+      'offset_of_a_mac',
+      'changes_disabled',
+      'after_unknown',
+      'offset_expired',
+      'offset_too_old',
+      'hub_filling',
+      'upgrade_required',
+      ...CHAT_DB,
+      'shutting_down',
+    ],
+    mistakes: [INCLUDE_MISTAKE, MAX_AGE_MISTAKE],
+  },
+} as const satisfies Record<string, Operation>;

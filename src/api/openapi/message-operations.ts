@@ -1,0 +1,175 @@
+import { attachmentQuery } from '../../schema/attachment.ts';
+import { INCLUDE_MISTAKE } from '../../schema/include.ts';
+import { hubSendBody, messageQuery, singleMessageQuery } from '../../schema/message.ts';
+import { searchParameters } from '../../schema/search.ts';
+import { accessExamples } from './access-examples.ts';
+import { examples } from './examples.ts';
+import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
+
+const RANGE = {
+  name: 'Range',
+  in: 'header',
+  description: 'One range of bytes, as in `bytes=0-1023`.',
+  schema: { type: 'string' },
+};
+
+/** A whole message as a form: what is repeated is an array. */
+const SEND_FORM = {
+  'multipart/form-data': {
+    type: 'object',
+    properties: {
+      recipient: { type: 'string' },
+      body: { type: 'string' },
+      file: { type: 'array', items: { type: 'string', format: 'binary' } },
+      attachment_ids: { type: 'array', items: { type: 'string' } },
+      attachments: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['recipient'],
+  },
+};
+
+/** Messages: reading, searching and sending. */
+export const MESSAGE_OPERATIONS = {
+  listMessages: {
+    tag: 'Messages',
+    summary: 'Messages, newest first',
+    description:
+      'All messages, or those of one conversation with `conversation_id`, newest first; `Link` has the URL of the next page. ' +
+      '`since` keeps those after an instant, and `order=asc` begins with the oldest. ' +
+      'Reactions are not messages: they are events, and in `details` of the message they are on.',
+    query: messageQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'Message',
+        isList: true,
+        example: [examples.received],
+        headers: NEXT_OF_MACS,
+      },
+    },
+    problems: ['invalid_cursor', 'offset_too_deep', 'hub_filling', ...CHAT_DB],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+  },
+  searchMessages: {
+    tag: 'Messages',
+    summary: 'Full-text search, newest first',
+    description:
+      'Words mean AND, whatever their case and accents. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
+      '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
+      '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
+    query: searchParameters,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'SearchHit',
+        isList: true,
+        example: [examples.searchHit],
+        headers: {
+          ...NEXT,
+          'Postern-Search-Complete':
+            '`false; from=<date>` while the index is being built: older messages cannot be found yet.',
+        },
+      },
+    },
+    problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
+    mistakes: [
+      { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
+      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
+    ],
+  },
+  sendMessage: {
+    tag: 'Messages',
+    summary: 'Send a message',
+    description:
+      'Sends are strictly serial. Each part (the text, then each attachment) is handed to Messages in turn. Files are on the host ' +
+      '(`attachments`), were uploaded (`attachment_ids`), or come with the message as a form (`multipart/form-data`).',
+    headers: [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        description: 'For 24 hours a repeat of the same key and body does not send again; it gets the stored outcome.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ],
+    body: { schema: hubSendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    files: SEND_FORM,
+    answers: {
+      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
+      201: {
+        description: 'Sent, and its row was found in chat.db.',
+        schema: 'Message',
+        example: examples.sent,
+        headers: MADE,
+      },
+      202: {
+        description: 'Handed to Messages and its row is not in chat.db yet; or held until the owner decides.',
+        schema: 'AcceptedSend',
+        example: examples.provisional,
+      },
+    },
+    problems: [
+      'recipient_not_allowed',
+      'attachment_not_allowed',
+      'send_denied',
+      'already_decided',
+      'approval_expired',
+      'cap_reached',
+      'too_many_held',
+      'upload_not_found',
+      'invalid_form',
+      'form_too_large',
+      'upload_too_large',
+      'storage_full',
+      'no_room_for_upload',
+      'too_many_uploads',
+      'send_in_progress',
+      'send_interrupted',
+      'attachment_changed',
+      'unknown_conversation',
+      'idempotency_key_reused',
+      'from_required',
+      'mac_unknown',
+      ...SENDING,
+      ...STATE_DB,
+    ],
+    mistakes: [
+      { pointer: '/recipient', message: 'The recipient must not be blank.' },
+      { pointer: '/body', message: 'The body is missing.' },
+    ],
+  },
+  getMessage: {
+    tag: 'Messages',
+    summary: 'One message',
+    description:
+      'One message by its row id, the `id` of a list or an event. ' +
+      '`include=details` adds receipts, edits, the message it replies to, and its reactions. ' +
+      'The id of a reaction is 404.',
+    query: singleMessageQuery,
+    answers: { 200: { description: 'The message.', schema: 'Message', example: examples.received } },
+    problems: ['message_not_found', ...CHAT_DB],
+    mistakes: [INCLUDE_MISTAKE],
+  },
+  getAttachment: {
+    tag: 'Messages',
+    summary: 'The bytes of an attachment, counted from 0; ranges work',
+    description:
+      'Streams the n-th file of `attachments`, counted from 0; one `Range` at a time works. ' +
+      'With `as` it is converted, once: what a browser does not show or play; 501 where there is no converter for it. ' +
+      'What is in iCloud alone is 404, and 409 with `as`: open the conversation in Messages to have it downloaded.',
+    query: attachmentQuery,
+    headers: [RANGE],
+    answers: {
+      200: { description: 'The whole file, in its own type.', type: '*/*' },
+      206: { description: 'The requested range.', type: '*/*' },
+    },
+    problems: [
+      'attachment_not_found',
+      'not_on_this_mac',
+      'range_not_satisfiable',
+      'conversion_unavailable',
+      'conversion_busy',
+      ...CHAT_DB,
+    ],
+    mistakes: [{ pointer: '?as', message: 'The parameter as must be jpeg or m4a.' }],
+  },
+} as const satisfies Record<string, Operation>;

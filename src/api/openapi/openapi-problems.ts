@@ -1,0 +1,152 @@
+import type { AppError, AppErrorOptions } from '../../domain/errors.ts';
+import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../../domain/problems.ts';
+import { type Problem, problemDocument } from '../../schema/problem.ts';
+import type { Operation } from './operation.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Place {
+  readonly hasKey: boolean;
+  /** Some keys are refused. */
+  readonly needsScope: boolean;
+  readonly hasParameterInPath: boolean;
+  readonly isAtHub: boolean;
+}
+
+/** Problems of every operation. */
+const EVERYWHERE: readonly ProblemName[] = [
+  'invalid_request',
+  'invalid_host',
+  'host_not_allowed',
+  'host_on_socket',
+  'origin_not_allowed',
+  'origin_on_socket',
+  'rate_limited',
+];
+
+/** Problems of operations that read a body. */
+const OF_A_BODY: readonly ProblemName[] = [
+  'missing_body',
+  'invalid_json',
+  'invalid_utf8',
+  'incomplete_body',
+  'body_too_large',
+  'chunk_extensions_too_large',
+  'unsupported_media_type',
+];
+
+/** Errors not tied to an operation: unknown path, malformed HTTP, internal error, and at a hub a Mac that is away. */
+const OF_NO_OPERATION: readonly ProblemName[] = [
+  'not_found',
+  'method_not_allowed',
+  'invalid_http',
+  'connect_not_supported',
+  'request_timeout',
+  'headers_too_large',
+  'too_many_headers',
+  'too_many_without_key',
+  'internal_error',
+  'broker_away',
+  'mac_away',
+  'webhooks_unavailable',
+  'mac_busy',
+  'send_expired',
+  'mac_answer_invalid',
+  'mac_answer_too_large',
+];
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: 'Something in the request is wrong; `errors` names every mistake.',
+  401: 'The key is missing or wrong.',
+  403: 'The host name, the web page or the key of the request is not allowed.',
+  404: 'Not found.',
+  408: 'The request did not arrive in time.',
+  409: 'Conflict with the present state.',
+  410: 'That position is gone: a row id above every row, an offset that is too old, or a decision not taken in time.',
+  413: 'The body is over 1 MiB, or a file over 100 MB.',
+  415: 'The body is not JSON, or compressed.',
+  416: 'Range not satisfiable.',
+  422: 'The Idempotency-Key was used for another request; at a hub, also: it is not clear which Mac is to send.',
+  426: 'This path accepts WebSocket connections only.',
+  429: 'Too many requests or sends in the current time; `Retry-After` says how long to wait.',
+  501: 'There is no converter for this file here; or a hub does not do this.',
+  502: 'Messages refused to send; its error number is in `messages_error`.',
+  503: 'Not possible now; try again later.',
+  507: 'There is no room for more uploads or held files.',
+  504: 'It is not known whether the message was sent: check before sending again.',
+};
+
+const CONTENT_TYPE = 'application/problem+json';
+const SCHEMA = { $ref: '#/components/schemas/Problem' };
+const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
+  'send_queue_full',
+  'too_many_uploads',
+  'conversion_busy',
+  'hub_filling',
+]);
+const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
+
+/** The problems of an operation, by status, each with the codes it can have. */
+export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
+  const names: readonly ProblemName[] = [
+    ...EVERYWHERE,
+    ...(place.hasKey ? (['unauthorized', 'key_rate_limited'] as const) : []),
+    ...(place.needsScope ? (['scope_missing'] as const) : []),
+    ...(place.isAtHub ? [] : (['not_at_a_hub'] as const)),
+    ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
+    ...(body === undefined ? [] : OF_A_BODY),
+    ...problems,
+  ];
+  const byStatus: Record<number, ProblemName[]> = {};
+  for (const name of names) byStatus[PROBLEMS[name].status] = [...(byStatus[PROBLEMS[name].status] ?? []), name];
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, some]) => [status, responseOf(Number(status), some, mistakes)]),
+  );
+}
+
+/** What the document says of requests that reach no operation. */
+export function otherProblems(): Json {
+  const statuses = OF_NO_OPERATION.map((name) => `${PROBLEMS[name].status} \`${exampleOf(name).code}\``).join(', ');
+  return {
+    description: `Anything else: ${statuses}.`,
+    content: { [CONTENT_TYPE]: { schema: SCHEMA, examples: Object.fromEntries(OF_NO_OPERATION.map(referenceTo)) } },
+  };
+}
+
+/** Every problem by its name, for the answers to refer to. */
+export function problemExamples(): Json {
+  const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
+  return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));
+}
+
+/** The problem as a client is given it, with the catalogue's example values. */
+function exampleOf(name: ProblemName): Problem {
+  const { example, extra = {} }: ProblemText = PROBLEMS[name];
+  const make = problem as (name: ProblemName, values: ProblemText['example'], options: AppErrorOptions) => AppError;
+  return problemDocument(make(name, example, { extra }));
+}
+
+function responseOf(status: number, names: readonly ProblemName[], mistakes: Operation['mistakes']): Json {
+  const codes = [...new Set(names.map((name) => exampleOf(name).code))];
+  const hasToWait = status === 429 || names.some((name) => WITH_RETRY_AFTER.has(name));
+  return {
+    description: `${MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
+    ...(hasToWait && { headers: RETRY_AFTER }),
+    content: {
+      [CONTENT_TYPE]: {
+        schema: { allOf: [SCHEMA, { properties: { status: { const: status }, code: { enum: codes } } }] },
+        examples: Object.fromEntries(
+          names.map((name) =>
+            name === 'invalid_request' && mistakes !== undefined
+              ? [name, { summary: 'Every mistake is named.', value: problemDocument(invalidRequest(mistakes)) }]
+              : referenceTo(name),
+          ),
+        ),
+      },
+    },
+  };
+}
+
+function referenceTo(name: ProblemName): [string, Json] {
+  return [name, { $ref: `#/components/examples/${name}` }];
+}

@@ -1,0 +1,245 @@
+import type * as z from 'zod';
+import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
+import type { WebhookEventType } from '../../domain/webhook.ts';
+import {
+  acceptedSendSchema,
+  approvalSchema,
+  approveBody,
+  dryRunSchema,
+  heldSendSchema,
+} from '../../schema/approval.ts';
+import { auditSchema } from '../../schema/audit.ts';
+import { contactSchema } from '../../schema/contacts.ts';
+import { conversationSchema } from '../../schema/conversation-schema.ts';
+import { conversationDetailsSchema, messageDetailsSchema } from '../../schema/details.ts';
+import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
+import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
+import { healthSchema } from '../../schema/health.ts';
+import { type Json, jsonSchema } from '../../schema/json-schema.ts';
+import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from '../../schema/key.ts';
+import { hubSendBody } from '../../schema/message.ts';
+import { messageSchema } from '../../schema/message-schema.ts';
+import { problemSchema } from '../../schema/problem-schema.ts';
+import { reactionSchema } from '../../schema/reaction.ts';
+import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
+import { searchHitSchema } from '../../schema/search.ts';
+import { proveBody, selfChatSchema } from '../../schema/self-chat.ts';
+import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in.ts';
+import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
+import { uploadSchema } from '../../schema/upload.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook.ts';
+import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
+import { codeSamples } from './code-samples.ts';
+import { examples } from './examples.ts';
+import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
+import type { Operation, OperationAnswer } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+
+const SCHEMAS = {
+  AcceptedSend: acceptedSendSchema,
+  AnyEvent: anyEventSchema,
+  Approval: approvalSchema,
+  ApprovalDecision: approveBody,
+  AuditEntry: auditSchema,
+  ChangeEvent: changeEventSchema,
+  Contact: contactSchema,
+  Conversation: conversationSchema,
+  ConversationDetails: conversationDetailsSchema,
+  Delivery: deliverySchema,
+  Diagnostics: diagnosticsSchema,
+  DryRun: dryRunSchema,
+  Event: eventSchema,
+  Health: healthSchema,
+  HeldSend: heldSendSchema,
+  Key: keySchema,
+  KeyChanges: keyChangesBody,
+  KeyCheck: keyCheckSchema,
+  KeyRequest: keyBody,
+  Message: messageSchema,
+  MessageDetails: messageDetailsSchema,
+  NewKey: newKeySchema,
+  Permissions: permissionsSchema,
+  Problem: problemSchema,
+  Reaction: reactionSchema,
+  Replay: replayBody,
+  SearchHit: searchHitSchema,
+  SelfChat: selfChatSchema,
+  SelfChatCode: proveBody,
+  SendRequest: hubSendBody,
+  SignIn: signInSchema,
+  SignInCode: signInCodeSchema,
+  SignInRequest: signInBody,
+  Status: statusSchema,
+  Upload: uploadSchema,
+  Webhook: webhookSchema,
+  WebhookChanges: webhookChangesBody,
+  WebhookRegistration: webhookBody,
+  WebhookStatus: webhookStatusSchema,
+  WebhookTest: webhookTestSchema,
+} as const;
+
+/** The OpenAPI 3.1 document, made from the schemas that check the requests. */
+export function openApi(version: string): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Postern',
+      version,
+      summary: 'A local gateway to Apple Messages',
+      description: [
+        'Messages as a REST API, a WebSocket and signed webhooks.',
+        'Every error is a problem document (RFC 9457) with a stable `code`. HEAD works where GET does.',
+      ].join('\n'),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    security: [{ key: [] }],
+    // In this order the reference page shows them.
+    tags: [
+      { name: 'Messages', description: 'Reading and sending' },
+      { name: 'Events', description: 'Live or resumed' },
+      { name: 'Webhooks', description: 'Events delivered to you' },
+      { name: 'Conversations', description: 'One-to-one and groups' },
+      { name: 'Contacts', description: 'Who an address belongs to' },
+      { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
+      { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
+      { name: 'Agents', description: 'For programs that a model drives' },
+      { name: 'Service', description: 'The service itself' },
+    ],
+    paths: paths(),
+    webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
+    components: {
+      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
+      schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
+      responses: { OtherProblem: otherProblems() },
+      examples: problemExamples(),
+    },
+  };
+}
+
+function paths(): Json {
+  const made: Record<string, Record<string, Json>> = {};
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    const path = pathOf(ROUTES[id]);
+    made[path] = { ...made[path], [ROUTES[id].method.toLowerCase()]: operationOf(id, path) };
+  }
+  return made;
+}
+
+function operationOf(id: RouteId, path: string): Json {
+  const operation: Operation = OPERATIONS[id];
+  const isOpen = ROUTES[id].key !== 'header';
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  const parameters = [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...(operation.query === undefined ? [] : queryParameters(operation.query)),
+    ...(operation.headers ?? []),
+  ];
+  return {
+    operationId: id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: NOT_AT_A_HUB.has(id) ? `${operation.description} Not at a hub.` : operation.description,
+    'x-codeSamples': codeSamples(id),
+    ...(isOpen ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...requestBodyOf(operation),
+    responses: {
+      ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
+      ...problemResponses(operation, {
+        hasKey: ROUTES[id].key === 'header' || ROUTES[id].key === 'query',
+        needsScope: ROUTES[id].access !== 'open' && ROUTES[id].access !== 'key',
+        hasParameterInPath: names.length > 0,
+        isAtHub: !NOT_AT_A_HUB.has(id),
+      }),
+      default: { $ref: '#/components/responses/OtherProblem' },
+    },
+  };
+}
+
+function requestBodyOf({ body, files = {} }: Operation): Json {
+  const content = {
+    ...(body !== undefined && { 'application/json': { schema: jsonSchema(body.schema), example: body.example } }),
+    ...Object.fromEntries(Object.entries(files).map(([type, schema]) => [type, { schema }])),
+  };
+  return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } };
+}
+
+function answerOf(answer: OperationAnswer): Json {
+  const { description, schema, isList, example, examples: several, type, streams = [], headers } = answer;
+  const reference = { $ref: `#/components/schemas/${schema}` };
+  const content = {
+    ...(schema !== undefined && {
+      'application/json': {
+        schema: isList === true ? { type: 'array', items: reference } : reference,
+        ...(several === undefined ? { example } : { examples: several }),
+      },
+    }),
+    ...Object.fromEntries(
+      [...(type === undefined ? [] : [type]), ...streams].map((name) => [name, { schema: { type: 'string' } }]),
+    ),
+  };
+  return {
+    description,
+    ...(headers === undefined
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(schema === undefined && type === undefined ? {} : { content }),
+  };
+}
+
+function webhookOf(type: WebhookEventType): Json {
+  const isChange = (CHANGE_EVENT_TYPES as readonly string[]).includes(type);
+  return {
+    operationId: `on_${type.replace('.', '_')}`,
+    tags: ['Webhooks'],
+    summary: `Sent to every webhook that subscribed to ${type}`,
+    security: [],
+    parameters: [
+      {
+        name: 'X-Webhook-Delivery',
+        in: 'header',
+        required: true,
+        description: 'The same on every attempt and repeat.',
+        schema: { type: 'string' },
+      },
+      {
+        name: 'X-Webhook-Signature',
+        in: 'header',
+        description: '`sha256=<hex>`, when there is a secret.',
+        schema: { type: 'string' },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${isChange ? 'AnyEvent' : 'Event'}` },
+          example: examples.eventOf(type),
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Accepted. Anything else is retried.' },
+      '4XX': { description: 'Retried.' },
+    },
+  };
+}
+
+function queryParameters(schema: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = jsonSchema(schema) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: property,
+  }));
+}

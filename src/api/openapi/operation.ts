@@ -1,0 +1,69 @@
+import type * as z from 'zod';
+import type { Mistake } from '../../domain/errors.ts';
+import { namesOf, type ProblemName } from '../../domain/problems.ts';
+
+/** What the OpenAPI document says of one operation, besides method, path and key, which are in `ROUTES`. */
+export interface Operation {
+  readonly tag:
+    | 'Service'
+    | 'Messages'
+    | 'Conversations'
+    | 'Contacts'
+    | 'Events'
+    | 'Webhooks'
+    | 'Keys'
+    | 'Approvals'
+    | 'Agents';
+  readonly summary: string;
+  /** Two to four sentences. */
+  readonly description: string;
+  readonly query?: z.ZodObject;
+  readonly headers?: readonly Readonly<Record<string, unknown>>[];
+  readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  /** Bodies that are not JSON, by media type: their schemas in the document. */
+  readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Success answers by status. */
+  readonly answers: Readonly<Record<number, OperationAnswer>>;
+  /** How it can be refused, besides what every operation, and every one with a key or a body, can answer. */
+  readonly problems?: readonly ProblemName[];
+  /** Examples of what can be wrong with the request. */
+  readonly mistakes?: readonly Mistake[];
+}
+
+export interface OperationAnswer {
+  readonly description: string;
+  /** Name of a schema of the document. */
+  readonly schema?: string;
+  readonly isList?: boolean;
+  readonly example?: unknown;
+  /** Several, by name, in place of one. */
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+  /** Content type besides JSON, or in place of it. */
+  readonly type?: string;
+  /** Content types of answers that do not end. */
+  readonly streams?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Header of a page. */
+export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
+/** Headers of a page that may be of several Macs. */
+export const NEXT_OF_MACS = {
+  ...NEXT,
+  'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',
+};
+/** Header of an answer that made something. */
+export const MADE = { Location: 'URL of the new resource.' };
+/** Problems of operations that read chat.db. */
+export const CHAT_DB = namesOf('chat_db_unavailable');
+/** Problems of operations that write to state.db. */
+export const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
+/** Problems of operations that write a message. */
+export const SENDING = [
+  ...namesOf('send_failed'),
+  'misdirected',
+  ...namesOf('messages_unavailable'),
+  'send_queue_full',
+  'shutting_down',
+  'send_outcome_unknown',
+] as const;

@@ -1,0 +1,20 @@
+import type { RouteId } from '../../schema/routes.ts';
+import { ACCESS_OPERATIONS } from './access-operations.ts';
+import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
+import { EVENT_OPERATIONS } from './event-operations.ts';
+import { MESSAGE_OPERATIONS } from './message-operations.ts';
+import type { Operation } from './operation.ts';
+import { SERVICE_OPERATIONS } from './service-operations.ts';
+import { UPLOAD_OPERATIONS } from './upload-operations.ts';
+import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
+
+/** Every operation, by its name in `ROUTES`. */
+export const OPERATIONS = {
+  ...SERVICE_OPERATIONS,
+  ...MESSAGE_OPERATIONS,
+  ...UPLOAD_OPERATIONS,
+  ...CONVERSATION_OPERATIONS,
+  ...EVENT_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
+  ...ACCESS_OPERATIONS,
+} as const satisfies Record<RouteId, Operation>;

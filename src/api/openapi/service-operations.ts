@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import { diagnosticsQuery } from '../../schema/diagnostics.ts';
+import { signInBody } from '../../schema/sign-in.ts';
+import { statusQuery } from '../../schema/status.ts';
+import { examples } from './examples.ts';
+import type { Operation } from './operation.ts';
+
+/** The service itself, and the Model Context Protocol. */
+export const SERVICE_OPERATIONS = {
+  getHealth: {
+    tag: 'Service',
+    summary: 'Whether chat.db can be read, and if not, why',
+    description:
+      'Needs no key, for uptime monitors. ' +
+      'The answer is 200 while the service runs: `backend.connected` says whether chat.db can be read, and `backend.message` why not.',
+    answers: { 200: { description: 'The Health record.', schema: 'Health', example: examples.health } },
+  },
+  getStatus: {
+    tag: 'Service',
+    summary: 'Version, newest row and event, webhooks, permissions',
+    description:
+      'What the service knows about itself, for monitoring: how far it has read, its webhooks, its permissions and its index of search. ' +
+      'With `as=swiftbar` or `as=xbar` the answer is the text that these menu bar programs show.',
+    query: statusQuery,
+    answers: {
+      200: { description: 'State of the service.', schema: 'Status', example: examples.status, type: 'text/plain' },
+    },
+    mistakes: [{ pointer: '?as', message: 'The parameter as must be swiftbar or xbar.' }],
+  },
+  checkPermissions: {
+    tag: 'Service',
+    summary: 'Check the permissions in the agent itself; macOS may show a dialog',
+    description:
+      'The service itself looks, because macOS gives permissions to programs and not to people. ' +
+      'What is missing is asked for in a dialog on the Mac’s screen; the answer comes within 20 seconds, whether or not somebody has clicked.',
+    answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
+  },
+  runDiagnostics: {
+    tag: 'Service',
+    summary: 'Watch chat.db and ask Messages, for a bug report',
+    description:
+      'What only the program with the permissions can find out: `postern doctor --mac-report` makes its report of it. ' +
+      'No text, and no address but your own. A second request while one runs gets the same answer.',
+    query: diagnosticsQuery,
+    answers: {
+      200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
+    },
+    mistakes: [{ pointer: '?ask', message: 'The parameter ask must be messages.' }],
+  },
+  getMetrics: {
+    tag: 'Service',
+    summary: 'Metrics for Prometheus',
+    description:
+      'Counters and states of requests, sends, events and webhooks, in the text format that Prometheus reads. ' +
+      'No label holds an address.',
+    answers: { 200: { description: 'The text format.', type: 'text/plain' } },
+  },
+  makeSignInCode: {
+    tag: 'Service',
+    summary: 'An address that signs the console in once',
+    description:
+      'For `postern open`: the console, with a one-time code in the fragment, which no browser sends. ' +
+      'The code has 128 random bits, works once within 60 seconds, and is made over the Unix socket alone.',
+    answers: { 201: { description: 'The address.', schema: 'SignInCode', example: examples.signInCode } },
+    problems: ['socket_required'],
+  },
+  signIn: {
+    tag: 'Service',
+    summary: 'Exchange a sign-in code for the key; for the console alone',
+    description:
+      'The console calls it with the code of its address. The `Origin` must be that of the service itself. ' +
+      'After five wrong codes no code is valid any more.',
+    body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
+    answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
+    problems: ['own_origin_required', 'sign_in_code_wrong'],
+    mistakes: [{ pointer: '/code', message: 'code is missing.' }],
+  },
+  callMcp: {
+    tag: 'Agents',
+    summary: 'One message of the Model Context Protocol',
+    description:
+      'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
+      'Errors of the protocol are JSON-RPC errors; a tool that the key may not use is not there. ' +
+      'An array (a batch) is the JSON-RPC error -32600 with 400.',
+    body: {
+      schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
+      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    },
+    answers: {
+      200: {
+        description: 'The answer, or a stream of messages that ends with it.',
+        type: 'application/json, text/event-stream',
+      },
+      202: { description: 'A notification was taken.' },
+    },
+    problems: ['owner_key_at_mcp', 'too_many_answers', 'shutting_down'],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,118 @@
+import { AFTER_MISTAKE } from '../../schema/offset.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook.ts';
+import { examples } from './examples.ts';
+import { MADE, type Operation, STATE_DB } from './operation.ts';
+
+/** Webhooks and their deliveries. */
+export const WEBHOOK_OPERATIONS = {
+  listWebhooks: {
+    tag: 'Webhooks',
+    summary: 'Registered webhooks',
+    description:
+      'Every webhook with its URL and the events it gets. ' +
+      '`GET /webhooks/{id}` has the settings, the state and the position of one.',
+    answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
+  },
+  registerWebhook: {
+    tag: 'Webhooks',
+    summary: 'Register a webhook',
+    description:
+      'From now on each event of these types is sent to the URL by POST, signed when there is a `secret`. ' +
+      '`message.updated` and `message.removed` are changes of messages that were there before: with either the webhook also gets `messages.changed`, and its events have an `offset`.',
+    body: { schema: webhookBody, example: examples.registration },
+    answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
+    problems: [
+      'webhook_not_allowed',
+      'webhook_headers_not_allowed',
+      'webhook_user_not_allowed',
+      'changes_disabled',
+      'too_many_webhooks',
+      ...STATE_DB,
+      'shutting_down',
+    ],
+    mistakes: [
+      { pointer: '/url', message: 'The url must be a complete http or https address.' },
+      { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
+    ],
+  },
+  getWebhook: {
+    tag: 'Webhooks',
+    summary: 'One webhook, its state and position',
+    description:
+      'Its settings, whether its receiver takes what is sent, and how far it has got. ' +
+      '`state` is `held` while a delivery is attempted until it succeeds, and `behind` counts what is still to be delivered.',
+    answers: { 200: { description: 'The webhook.', schema: 'WebhookStatus', example: examples.webhookStatus } },
+    problems: ['webhook_not_found'],
+  },
+  changeWebhook: {
+    tag: 'Webhooks',
+    summary: 'Change a webhook; its position and history stay',
+    description:
+      'What is not given stays. The next attempt is made with the new settings. A new `secret` leaves the old one valid ' +
+      'for 24 hours: both signatures are in `webhook-signature`. With `enabled: false` nothing is sent, and what happens ' +
+      'meanwhile is delivered later.',
+    body: { schema: webhookChangesBody, example: { on_failure: 'hold', filter: { is_from_me: false } } },
+    answers: {
+      200: { description: 'The webhook as it is now.', schema: 'WebhookStatus', example: examples.webhookStatus },
+    },
+    problems: [
+      'webhook_not_allowed',
+      'webhook_headers_not_allowed',
+      'webhook_user_not_allowed',
+      'webhook_not_found',
+      'changes_disabled',
+      ...STATE_DB,
+      'shutting_down',
+    ],
+    mistakes: [
+      { pointer: '/headers/Host', message: 'The header Host is set by Postern or by the connection.' },
+      { pointer: '/filter/senders', message: 'The senders must have at least one item.' },
+    ],
+  },
+  deleteWebhook: {
+    tag: 'Webhooks',
+    summary: 'Remove a webhook; nothing is sent after the answer',
+    description:
+      'Nothing is sent after the answer, and its position and history are gone. ' +
+      'To stop it for a while, change `enabled` to false instead.',
+    answers: { 204: { description: 'Removed.' } },
+    problems: ['webhook_not_found', ...STATE_DB],
+  },
+  listDeliveries: {
+    tag: 'Webhooks',
+    summary: 'The last 100 deliveries, newest first, without bodies',
+    description:
+      'What was sent and when, how often it was attempted, and what the receiver answered, newest first. ' +
+      'Bodies are not kept: `row_id` leads to the message.',
+    answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
+    problems: ['webhook_not_found'],
+  },
+  testWebhook: {
+    tag: 'Webhooks',
+    summary: 'Send one `webhook.test` event and return the receiver’s response',
+    description:
+      'Sends `{"type": "webhook.test"}` once, signed like an event, and waits for the answer of the receiver. ' +
+      'It is not retried, and it does not move the position of the webhook.',
+    answers: { 200: { description: 'What came back.', schema: 'WebhookTest', example: examples.webhookTest } },
+    problems: ['webhook_not_found', 'test_in_progress', 'shutting_down'],
+  },
+  replayWebhook: {
+    tag: 'Webhooks',
+    summary: 'Redeliver everything after a position, or what was dropped',
+    description:
+      '`{"after": N}` goes back to a row id or an offset, `{"after": "latest"}` skips what is not delivered yet. ' +
+      '`{"dropped": true}` delivers again what was dropped, in the order of rows, before the next event: the newest ' +
+      '10,000 are known.',
+    body: { schema: replayBody, example: { after: 1200 } },
+    answers: {
+      202: { description: 'Delivery continues from there.', schema: 'WebhookStatus', example: examples.webhookStatus },
+    },
+    problems: ['changes_disabled', 'webhook_not_found', 'offset_expired', ...STATE_DB],
+    mistakes: [
+      {
+        pointer: '/after',
+        message: AFTER_MISTAKE,
+      },
+    ],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,133 @@
+import { fileURLToPath } from 'node:url';
+import { addressOf } from '../domain/address.ts';
+import {
+  ACCOUNT_SERVICES,
+  type AccountDiagnostics,
+  type DataShapes,
+  type Diagnostics,
+  type LiveChatDiagnostics,
+  type ScriptFailure,
+  type SqliteDiagnostics,
+} from '../domain/diagnostics.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import { DiagnosticReader, prefixCounts } from '../mac/chatdb/diagnostics.ts';
+import type { RunCommand } from '../runtime/command.ts';
+import { scriptErrorNumber } from '../runtime/script-error.ts';
+
+const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
+const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
+/** A little longer than the 25 s that the scripts give Messages. */
+const SCRIPT_LIMIT_MS = 30_000;
+const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
+
+export interface DiagnosticsParts {
+  readonly chatDbPath: string;
+  readonly osascriptPath: string;
+  readonly run: RunCommand;
+  readonly clock: Clock;
+}
+
+export interface DiagnosticsRequest {
+  /** How long chat.db is watched. */
+  readonly seconds: number;
+  /** Whether Messages is asked too, which may make macOS ask the person. */
+  readonly asksMessages: boolean;
+}
+
+/** What the service can find out for a report, as the program that has the permissions. One run at a time. */
+export class DiagnosticsRunner {
+  readonly #parts: DiagnosticsParts;
+  readonly #stop = new AbortController();
+  #running: Promise<Diagnostics> | undefined;
+
+  constructor(parts: DiagnosticsParts) {
+    this.#parts = parts;
+  }
+
+  /** A second request while one runs gets the answer of the first. */
+  run(request: DiagnosticsRequest): Promise<Diagnostics> {
+    this.#running ??= this.#run(request).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Ends a run early, with what it has found. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running?.catch(() => undefined);
+  }
+
+  async #run({ seconds, asksMessages }: DiagnosticsRequest): Promise<Diagnostics> {
+    const [accounts, liveIds, database] = await Promise.all([
+      asksMessages ? this.#ask(ACCOUNTS_SCRIPT) : NOT_ASKED,
+      asksMessages ? this.#ask(CHATS_SCRIPT) : NOT_ASKED,
+      this.#database(seconds),
+    ]);
+    const { guids, changes, addresses, shapes, sqlite } = database;
+    return {
+      accounts: typeof accounts === 'string' ? accountsIn(accounts) : accounts,
+      live_chats: typeof liveIds === 'string' ? compared(lines(liveIds), guids ?? []) : liveIds,
+      stored_prefixes: guids === null ? null : prefixCounts(guids),
+      changes,
+      data_shapes: shapes,
+      sqlite,
+      own_addresses: addresses,
+    };
+  }
+
+  async #database(seconds: number): Promise<{
+    readonly guids: readonly string[] | null;
+    readonly addresses: readonly string[];
+    readonly changes: Diagnostics['changes'];
+    readonly shapes: DataShapes | null;
+    readonly sqlite: SqliteDiagnostics | null;
+  }> {
+    const { chatDbPath, clock } = this.#parts;
+    let reader: DiagnosticReader | undefined;
+    try {
+      reader = new DiagnosticReader(chatDbPath);
+      const guids = reader.chatGuids();
+      const addresses = reader.ownAddresses();
+      const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
+      return { guids, addresses, shapes, sqlite, changes: await reader.watch(seconds, clock, this.#stop.signal) };
+    } catch {
+      return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // the health says why
+    } finally {
+      reader?.close();
+    }
+  }
+
+  /** What the script printed. */
+  async #ask(script: string): Promise<string | ScriptFailure> {
+    const { run, osascriptPath } = this.#parts;
+    const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
+    const { code, stdout, stderr } = await run(osascriptPath, [script], { ...limits, env: { LANG: 'en_US.UTF-8' } });
+    return code === 0 ? stdout : { error: scriptErrorNumber(stderr) ?? 'no_answer' };
+  }
+}
+
+/** osascript prints the two lists of the script as one: all services, then for each whether it is enabled. */
+function accountsIn(printed: string): readonly AccountDiagnostics[] {
+  const words = printed.trim().split(', ').filter(Boolean);
+  const half = Math.floor(words.length / 2);
+  return words.slice(0, half).map((word, index) => ({
+    service: ACCOUNT_SERVICES.find((service) => service === word) ?? 'other',
+    enabled: words[half + index] === 'true',
+  }));
+}
+
+function compared(live: readonly string[], stored: readonly string[]): LiveChatDiagnostics {
+  const guids = new Set(stored);
+  const identifiers = new Set(stored.map(addressOf));
+  return {
+    live: live.length,
+    prefixes: prefixCounts(live),
+    same_guid: live.filter((id) => guids.has(id)).length,
+    same_identifier: live.filter((id) => identifiers.has(addressOf(id))).length,
+  };
+}
+
+function lines(text: string): readonly string[] {
+  return text.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { HttpServer } from '../api/http/server.ts';
+import type { Config } from '../config/config.ts';
+import type { Caller } from '../domain/caller.ts';
+import { AppError } from '../domain/errors.ts';
+import type { FleetSettings } from '../domain/fleet.ts';
+import type { IncludeSet } from '../domain/include.ts';
+import { type ClientOffset, rowOffset } from '../domain/offset.ts';
+import { problem } from '../domain/problems.ts';
+import { Channel } from '../events/log/channel.ts';
+import { Feed } from '../events/log/feed.ts';
+import { HttpStreams } from '../events/streams/http-streams.ts';
+import { WebSocketClients } from '../events/streams/ws/clients.ts';
+import { Dispatcher } from '../events/webhooks/dispatcher.ts';
+import { Poster } from '../events/webhooks/poster.ts';
+import { absent, NO_UPLOADS } from '../fleet/hub/absent.ts';
+import { HubAttachments } from '../fleet/hub/attachments.ts';
+import { openHubDatabase } from '../fleet/hub/database.ts';
+import { HubEventLog } from '../fleet/hub/event-log.ts';
+import { EventReader } from '../fleet/hub/event-reader.ts';
+import { EventStore } from '../fleet/hub/event-store.ts';
+import { HubFeed, isStreamOffset } from '../fleet/hub/feed.ts';
+import { Holes } from '../fleet/hub/holes.ts';
+import { MacReads } from '../fleet/hub/mac-reads.ts';
+import { Macs } from '../fleet/hub/macs.ts';
+import { Offsets } from '../fleet/hub/offsets.ts';
+import { HubReader } from '../fleet/hub/reader.ts';
+import { HubSender } from '../fleet/hub/sender.ts';
+import { HubStatus } from '../fleet/hub/status.ts';
+import { StreamEvents } from '../fleet/hub/stream-events.ts';
+import { HubWebhooks } from '../fleet/hub/webhooks/hub-webhooks.ts';
+import { FleetConnection, readFleetFile } from '../fleet/protocol/connection.ts';
+import { Envelope, hubKeys } from '../fleet/protocol/envelope.ts';
+import { hubName } from '../fleet/protocol/layout.ts';
+import { Cleanup } from '../runtime/cleanup.ts';
+import { Counters } from '../runtime/counters.ts';
+import { eventSerializer } from '../schema/event-json.ts';
+import { openStateDatabase } from '../store/state/database.ts';
+import { lockFolder } from '../store/state/lock.ts';
+import { webhookStore } from '../store/state/webhooks.ts';
+import type { Host } from './host.ts';
+import type { RunningApp } from './service.ts';
+import { listenOnSocket } from './socket.ts';
+
+/** Decision A7. */
+const REQUESTS_END_WITHIN_MS = 8700;
+const SOCKETS_END_WITHIN_MS = 2000;
+/** There are few hubs, and clients wait for them. */
+const MAX_RECONNECT_MS = 2000;
+/** How long a client that comes from another hub waits until this one has what it has seen. */
+const REACH_MS = 3000;
+
+/** Creates every module of a hub and connects them. Rejects as `startApp` does; nothing is left open. */
+export async function startHub(config: Config, host: Host): Promise<RunningApp> {
+  const { clock, log, version } = host;
+  const closers = new Cleanup(log);
+  try {
+    const settings = fleetOf(config);
+    closers.add('lock', lockFolder(config.dir));
+    await host.onLocked?.();
+    const state = openStateDatabase(join(config.dir, 'state.db'));
+    closers.add('state', () => state.close());
+    const { database, id: copyId } = openHubDatabase(join(config.dir, 'hub.db'));
+    closers.add('hub.db', () => database.close());
+    const envelope = envelopeOf(settings);
+    const store = new EventStore(database);
+    const reader = new EventReader(envelope);
+    const events = new HubEventLog(store, reader);
+    const connection = new FleetConnection(settings, {
+      clock,
+      log,
+      name: hubName(randomUUID()),
+      maxReconnectMs: MAX_RECONNECT_MS,
+    });
+    closers.add('connection', () => connection.close());
+    const macs = new Macs({ connection, envelope, clock, log });
+    closers.add('macs', () => macs.close());
+    const reads = new MacReads({ connection, envelope, clock, macs });
+
+    const channel = new Channel();
+    channel.restart(rowOffset(store.newest));
+    const offsets = new Offsets(store, settings.backfillHours);
+    const feed = new HubFeed(new Feed({ channel, messages: events, clock, log }), offsets);
+    const stream = new StreamEvents({
+      ...{ connection, store, reader, events, channel, clock, log },
+      holes: new Holes({ reads, envelope, log }),
+      onPublished: () => status.noteEvent(),
+    });
+    const { copy } = stream;
+    closers.add('stream', () => stream.close());
+
+    const counters = new Counters();
+    const json = eventSerializer({
+      details: () => undefined,
+      names: () => ({ nameOf: () => undefined }),
+      offsetText: (offset) => feed.offsetText(offset),
+    });
+    const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
+      // Parts of messages are added by the Mac (decision N2).
+      if (include.size > 0) throw problem('not_at_a_hub');
+      return copy.isFilled ? reached(after) : whenFilled(after);
+    };
+    const reached = (after: ClientOffset | undefined): Promise<void> | undefined =>
+      after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
+    // Who listens from now on is not to be sent what the stream kept.
+    const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
+      await copy.filled(REACH_MS);
+      if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
+      await reached(after);
+    };
+    const webSockets = new WebSocketClients({ clock, log, ready });
+    const streams = new HttpStreams({ feed, clock, log, ready });
+    const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
+    const webhooks = new HubWebhooks({
+      ...{ connection, envelope, feed, clock, log },
+      store: webhookStore(state, clock),
+      history: copyId,
+      hasReached: (offset) =>
+        offset === undefined || isStreamOffset(offset) ? copy.hasReached(offset) : copy.hasReached(),
+      openDeliveries: (shardStore, mayAttempt) =>
+        new Dispatcher({
+          ...{ feed, clock, log, json, ready },
+          rowNow: (number) => events.entry(number),
+          store: shardStore,
+          poster: new Poster({ ...posting, mayAttempt }),
+          onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+        }),
+    });
+    const status = new HubStatus({
+      ...{ version, clock, connection, copy, store, macs },
+      newestOffset: () => feed.offsetText(feed.lastPublished()),
+      webhooks: () => webhooks.summaries(),
+    });
+    const owner: Caller = {
+      key: undefined,
+      reader: new HubReader({ macs, reads, log }),
+      attachments: new HubAttachments(reads),
+      feed,
+      json,
+      sender: new HubSender({ connection, envelope, macs, reads, clock, log }),
+      uploads: NO_UPLOADS,
+      webhooks,
+      search: absent(),
+      contacts: absent(),
+      chats: absent(),
+      approvals: absent(),
+      status: () => status.report(),
+    };
+    const http = new HttpServer({
+      isHub: true,
+      settings: config.server,
+      apiKey: config.auth.apiKey,
+      callers: { owner, find: () => undefined },
+      access: () => Promise.reject(problem('not_at_a_hub')),
+      ready,
+      health: () => status.health(),
+      metrics: () => ({
+        webSockets: webSockets.counts,
+        streams: streams.counts,
+        isConnected: status.health().connected,
+        newestRow: null,
+        newestEvent: null,
+        published: channel.published,
+        heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
+        search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
+        changes: { state: 'off', logged: 0, sweptAtMs: null },
+        fleet: undefined,
+        hub: { macs: status.macs(), ...stream.counts },
+      }),
+      counters,
+      version,
+      mcp: { mcp: absent(), settings: config.mcp },
+      checkPermissions: () => Promise.reject(problem('not_at_a_hub')),
+      diagnose: () => Promise.reject(problem('not_at_a_hub')),
+      openStream: (request, form) => streams.open(request, form),
+      acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
+      clock,
+      log,
+    });
+    closers.add('clients', async () => {
+      await Promise.all([
+        http.close(REQUESTS_END_WITHIN_MS),
+        webhooks.close(),
+        webSockets.close(SOCKETS_END_WITHIN_MS),
+        streams.close(SOCKETS_END_WITHIN_MS),
+      ]);
+    });
+
+    stream.start();
+    webhooks.start();
+    const url = await http.listen(config.server.host, config.server.port);
+    await listenOnSocket(config, http, log);
+    webhooks.join();
+    return { url, close: () => closers.close() };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+/** Throws AppError `fleet_missing` where the configuration has none. */
+function fleetOf({ fleet }: Config): FleetSettings {
+  if (fleet !== undefined) return fleet;
+  throw new AppError(
+    'fleet_missing',
+    'fleet.servers is not set in config.toml; a hub needs the address of a NATS server.',
+    {
+      hint: 'Set up a fleet with "postern fleet init"; docs/fleet.md shows it step by step.',
+    },
+  );
+}
+
+function envelopeOf({ content, contentKeyFile }: FleetSettings): Envelope {
+  if (content === 'plain' || contentKeyFile === '') return new Envelope();
+  return new Envelope(hubKeys(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
+}

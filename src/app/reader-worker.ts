@@ -1,0 +1,96 @@
+// The thread behind `ReaderThread`: a connection of its own, and everything that may take its time.
+import { parentPort, workerData } from 'node:worker_threads';
+import type { AssociatedRows } from '../domain/associated-rows.ts';
+import { errorCode, isAppError } from '../domain/errors.ts';
+import type { Log } from '../domain/ports/host.ts';
+import { Connection } from '../mac/chatdb/connection.ts';
+import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
+import { IndexReader } from '../mac/chatdb/index-source.ts';
+import { ListReader } from '../mac/chatdb/reader.ts';
+import { checkpoint } from '../runtime/checkpoint.ts';
+import type { ThreadAnswer, ThreadCall, ThreadError } from '../runtime/reader-thread.ts';
+import { sqliteLibrary } from '../runtime/sqlite.ts';
+import type { IndexWriter } from '../search/index/index-writer.ts';
+import type { Finder } from '../search/query/finder.ts';
+
+const {
+  path,
+  home,
+  associatedRows,
+  sqliteLibrary: ofMain,
+} = workerData as {
+  readonly path: string;
+  readonly home: string;
+  readonly associatedRows: AssociatedRows;
+  readonly sqliteLibrary: typeof sqliteLibrary;
+};
+// Two copies of SQLite in one process would drop each other's locks.
+if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
+
+/** The reader writes debug lines only, and the main thread has the log. */
+const log: Log = {
+  debug: (debug, fields = {}) => post({ debug, fields }),
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => log,
+};
+const connection = new Connection({ path, home, log, associatedRows });
+/** The objects whose methods the thread can be asked for, by name. */
+export interface ThreadTargets {
+  readonly lists: ListReader;
+  readonly index: IndexReader;
+  readonly prints: Pick<Fingerprints, 'range' | 'origins'>;
+  readonly finder: Pick<Finder, 'find'>;
+  readonly writer: Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'>;
+  readonly files: { readonly checkpoint: typeof checkpoint };
+}
+
+type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
+
+const index = new IndexReader(connection);
+let finder: Finder | undefined;
+let writer: IndexWriter | undefined;
+const lists = new ListReader(connection);
+const prints = new Fingerprints(connection);
+const files = { checkpoint };
+
+const targets: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Name] | Promise<ThreadTargets[Name]> } = {
+  lists: () => lists,
+  index: () => index,
+  prints: () => prints,
+  files: () => files,
+  // Both are loaded at their first use.
+  finder: async () => (finder ??= new (await import('../search/query/finder.ts')).Finder(index)),
+  writer: async () => (writer ??= new (await import('../search/index/index-writer.ts')).IndexWriter(index)),
+};
+
+parentPort?.on('message', (call: ThreadCall) => {
+  if (call !== undefined) return void answer(call);
+  finder?.close();
+  writer?.close();
+  connection.close();
+  parentPort?.close();
+});
+
+async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
+  try {
+    const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
+    // The main thread follows a replaced file by polling, this one before it reads.
+    connection.check();
+    post({ id, value: target[method]?.(...args) });
+  } catch (error) {
+    post({ id, error: plain(error) });
+  }
+}
+
+function post(answer: ThreadAnswer): void {
+  parentPort?.postMessage(answer);
+}
+
+function plain(error: unknown): ThreadError {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  if (!isAppError(error)) return { message, stack, code: errorCode(error) };
+  const { status, code, hint, mistakes, extra } = error;
+  return { message, app: { code, options: { status, mistakes, extra, ...(hint !== undefined && { hint }) } } };
+}

@@ -1,0 +1,298 @@
+import { dirname, join } from 'node:path';
+import { LazyAccess } from '../access/lazy-access.ts';
+import { HttpServer } from '../api/http/server.ts';
+import { LazyMcpService } from '../api/mcp/service.ts';
+import type { Config } from '../config/config.ts';
+import { OWNER } from '../domain/audit.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { IncludeSet } from '../domain/include.ts';
+import { rowOffset } from '../domain/offset.ts';
+import { HttpStreams } from '../events/streams/http-streams.ts';
+import { WebSocketClients } from '../events/streams/ws/clients.ts';
+import { Dispatcher } from '../events/webhooks/dispatcher.ts';
+import { Poster } from '../events/webhooks/poster.ts';
+import type { FleetAgent } from '../fleet/agent/agent.ts';
+import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
+import { ChangeDetector } from '../mac/chatdb/change-detector.ts';
+import { ChatDbNames } from '../mac/chatdb/lookups.ts';
+import { junkAmong } from '../mac/chatdb/message-filter.ts';
+import { ChatLog } from '../mac/chatdb/message-log.ts';
+import { ChatReader } from '../mac/chatdb/reader.ts';
+import { NamedReader } from '../mac/contacts/named-reader.ts';
+import { Conversions } from '../mac/media/conversions.ts';
+import { UPLOADS } from '../mac/sender/attachments.ts';
+import { OriginReader } from '../mac/sender/origins.ts';
+import type { Sender } from '../mac/sender/sender.ts';
+import { PermissionWatcher } from '../mac/system/permission-watcher.ts';
+import { MacPermissions } from '../mac/system/permissions.ts';
+import { assertPortFree } from '../mac/system/port-listeners.ts';
+import { AwakeClock } from '../runtime/awake-clock.ts';
+import { Cleanup } from '../runtime/cleanup.ts';
+import { localTimeZone } from '../runtime/clock.ts';
+import { ClockWatch } from '../runtime/clock-watch.ts';
+import { Counters } from '../runtime/counters.ts';
+import { preferLittleMemory } from '../runtime/memory.ts';
+import { eventSerializer } from '../schema/event-json.ts';
+import { assertRestored } from '../store/state/backup.ts';
+import { openStateDatabase } from '../store/state/database.ts';
+import { idempotencyStore } from '../store/state/idempotency.ts';
+import { hasKeys } from '../store/state/keys.ts';
+import { lockFolder } from '../store/state/lock.ts';
+import { webhookStore } from '../store/state/webhooks.ts';
+import { UploadStore } from '../store/uploads/store.ts';
+import { DiagnosticsRunner } from './diagnostics.ts';
+import { openEventLog } from './event-log.ts';
+import type { Host } from './host.ts';
+import { openChatDb, openContacts } from './inputs.ts';
+import { openSearchIndex } from './search.ts';
+import { attachmentRulesOf, openSender } from './sender.ts';
+import { listenOnSocket } from './socket.ts';
+import { Status } from './status.ts';
+
+/** Decision A7: everything within 10 s; a run of osascript is killed after 8, and its answer still goes out. */
+const REQUESTS_END_WITHIN_MS = 8700;
+const ATTEMPTS_END_WITHIN_MS = 8700;
+const SOCKETS_END_WITHIN_MS = 2000;
+
+export interface RunningApp {
+  /** Base address, without a path. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Creates every module and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
+export async function startApp(config: Config, host: Host): Promise<RunningApp> {
+  const { clock, log, version } = host;
+  const closers = new Cleanup(log);
+  try {
+    closers.add('lock', lockFolder(config.dir));
+    await host.onLocked?.();
+    assertRestored(config.dir);
+    const awake = new AwakeClock(clock, log);
+    closers.add('awake clock', () => awake.close());
+    awake.start();
+    const state = openStateDatabase(join(config.dir, 'state.db'));
+    closers.add('state', () => state.close());
+
+    const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
+    const { connection, thread } = openChatDb({ config, host, closers });
+    const reader = new ChatReader(connection, thread);
+    const chatLog = new ChatLog(connection);
+
+    const {
+      channel,
+      publisher,
+      detection,
+      feed,
+      messages: events,
+      ages,
+      noteHealth,
+    } = openEventLog({
+      ...{ config, host, closers, state, connection, thread, chatLog, awake },
+      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
+    });
+
+    const permissions = new MacPermissions({
+      platform: host.platform,
+      osascriptPath,
+      clock: awake,
+      chatDbAccess: () => connection.access,
+    });
+    const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
+    const detector = new ChangeDetector({
+      connection,
+      clock,
+      pollIntervalMs,
+      onHealth({ connected, message }) {
+        noteHealth(connected);
+        if (connected) log.info('chat.db is open');
+        else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
+        if (host.supervised) grantWatch.set({ isAway: !connected });
+        fleet?.noteHealth();
+      },
+    });
+    detector.onChange(() => publisher.publishPending());
+    const attachmentRules = attachmentRulesOf(config);
+    const idempotency = idempotencyStore(state);
+    detector.onChange(() => detection.noteCommit());
+    const senderParts = { awake, detector, feed, publisher, idempotency };
+    const sender: Sender = openSender({ config, host, state, connection, permissions, ...senderParts });
+
+    const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
+    const counters = new Counters();
+    const contacts = openContacts({ config, host, closers, connection });
+    const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
+    const messages = new OriginReader(reader, {
+      added: (message, details) => ages.added(message, sender.origins.added(message, details)),
+    });
+    const json = eventSerializer({
+      details: (message) => messages.details(message),
+      reactionDetails: (reaction) => reader.reactionDetails(reaction),
+      names: () => contacts.names,
+      offsetText: (...position) => feed.offsetText(...position),
+    });
+    const webhooks = new Dispatcher({
+      feed,
+      rowNow: (rowId) => events.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
+      store: webhookStore(state, clock),
+      poster,
+      clock,
+      log,
+      json,
+      ready,
+      onOutcome: (outcome) => counters.deliveries.inc({ outcome }),
+      callerOf: (keyId) => access.callerOf(keyId),
+    });
+    const webSockets = new WebSocketClients({ clock, log, ready });
+    const streams = new HttpStreams({ feed, clock, log, ready });
+
+    const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
+    closers.add('search', () => search.close());
+    const clockWatch = new ClockWatch(clock, log);
+    closers.add('clock', () => clockWatch.close());
+    const status = new Status({
+      version,
+      clock,
+      database: connection,
+      clockWatch,
+      messages: chatLog,
+      publisher,
+      webhooks,
+      permissions,
+      contacts,
+      search,
+      changes: detection,
+      fleet: () => fleet,
+    });
+    const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
+    const uploads = new UploadStore({
+      folder: join(config.dir, UPLOADS),
+      clock,
+      log,
+      heldBytes: () => access.loaded?.heldBytes() ?? 0,
+    });
+    closers.add('uploads', () => uploads.close());
+    const access: LazyAccess = new LazyAccess(async () => {
+      const { accessParts } = await import('./limited-access.ts');
+      return accessParts({
+        ...{ config, host, state, connection, idempotency, attachmentRules, messages, json, sender, uploads },
+        owner: () => owner,
+        onKeyChange: (keyId) => webhooks.refresh(keyId),
+      });
+    });
+    const attachments = new Conversions({
+      files: new AttachmentFiles(connection),
+      cacheFolder: host.cacheFolder,
+      // On a Mac they are where osascript is.
+      toolFolder: dirname(osascriptPath),
+      run: host.run,
+      clock,
+      log,
+    });
+    closers.add('conversions', () => attachments.close());
+    const owner: Caller = {
+      key: undefined,
+      reader: new NamedReader(messages, contacts),
+      attachments,
+      feed,
+      json,
+      sender: access.ownerSender(sender),
+      uploads: uploads.of(OWNER),
+      webhooks,
+      contacts,
+      approvals: access.ownerApprovals(),
+      status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
+      search,
+      chats: new ChatDbNames(connection),
+    };
+    const fleet: FleetAgent | undefined =
+      config.fleet &&
+      (await import('./fleet.ts')).openFleet({
+        ...{ settings: config.fleet, host, state, connection, idempotency, feed, owner, json, counters },
+        messages: chatLog,
+        health: () => status.health(),
+      });
+    const mcp = new LazyMcpService({
+      clock,
+      log,
+      counters,
+      version,
+      timeZone: () => localTimeZone(),
+      junkAmong: (among) => junkAmong(connection, among),
+      ownKey: async (caller) => (await access.load()).keys.mine(caller),
+    });
+    const http = new HttpServer({
+      settings: config.server,
+      apiKey: config.auth.apiKey,
+      callers: { owner, find: (key) => access.find(key) },
+      access: () => access.load(),
+      ready,
+      health: () => status.health(),
+      metrics: () => ({
+        webSockets: webSockets.counts,
+        streams: streams.counts,
+        isConnected: connection.health().connected,
+        newestRow: status.newestRow(),
+        newestEvent: feed.lastPublished().rowId,
+        published: channel.published,
+        heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
+        search: search.status(),
+        changes: detection.status(),
+        fleet: fleet?.report(),
+      }),
+      counters,
+      version,
+      mcp: { mcp, settings: config.mcp },
+      people: host.people,
+      checkPermissions: () => status.checkPermissions(),
+      diagnose: (request) => diagnostics.run(request),
+      openStream: (request, form) => streams.open(request, form),
+      acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
+      clock,
+      log,
+    });
+    closers.add('clients', async () => {
+      await Promise.all([
+        diagnostics.close(),
+        mcp.close(),
+        http.close(REQUESTS_END_WITHIN_MS),
+        permissions.close(),
+        fleet?.close(),
+        sender.close(),
+        access.close(),
+        webhooks.close(ATTEMPTS_END_WITHIN_MS),
+        webSockets.close(SOCKETS_END_WITHIN_MS),
+        streams.close(SOCKETS_END_WITHIN_MS),
+      ]);
+    });
+
+    closers.add('change detector', () => {
+      detector.close();
+      grantWatch.close();
+    });
+
+    await sender.start();
+    await uploads.start();
+    if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
+    detection.start();
+    publisher.start();
+    // Nothing is published or sent before the port is had, and no request comes in before everything runs.
+    const { host: address, port } = config.server;
+    if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
+    const url = await http.listen(address, port);
+    // At once, because a client that asks for changes needs to know where the log begins.
+    detector.start();
+    await listenOnSocket(config, http, log);
+    clockWatch.start();
+    webhooks.start();
+    fleet?.start();
+    await access.loaded?.start();
+    search.start();
+    // Not before, because V8 would collect in the middle of the start.
+    preferLittleMemory();
+    return { url, close: () => closers.close() };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}

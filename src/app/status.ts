@@ -1,0 +1,136 @@
+import { isoSecond } from '../domain/iso-second.ts';
+import type { ChangeStatus } from '../domain/ports/changes.ts';
+import type { Contacts } from '../domain/ports/contacts.ts';
+import type { MessageLog } from '../domain/ports/feed.ts';
+import type { FleetReport } from '../domain/ports/fleet.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { PermissionReport, Permissions } from '../domain/ports/permissions.ts';
+import type { BackendHealth } from '../domain/ports/reading.ts';
+import type { SearchIndex } from '../domain/ports/search.ts';
+import type { SearchStatus } from '../domain/search.ts';
+import { type SearchReport, type StatusReport, webhookSummary } from '../domain/status.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/webhook.ts';
+
+export interface StatusParts {
+  readonly version: string;
+  readonly clock: Clock;
+  /** Whether chat.db can be read. */
+  readonly database: { health(): BackendHealth };
+  readonly clockWatch: { warning(): string | null };
+  readonly messages: MessageLog;
+  readonly publisher: {
+    checkLag(): string | null;
+    readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
+  };
+  readonly webhooks: {
+    list(): readonly StoredWebhook[];
+    status(id: string): WebhookStatus;
+    lastDelivery(id: string): DeliveryRecord | undefined;
+  };
+  readonly permissions: Permissions;
+  readonly contacts: Contacts;
+  readonly search: SearchIndex;
+  readonly changes: { status(): ChangeStatus };
+  /** undefined: this Mac is in no fleet. */
+  readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
+}
+
+const AFTER_DISK: PermissionReport = {
+  name: 'automation',
+  state: 'unknown',
+  detail: 'macOS is asked whether Postern may control Messages once Postern has Full Disk Access.',
+  reason: 'not_asked',
+};
+
+/** Health and status of the service (decision H). Asking for them never makes macOS ask the person. */
+export class Status {
+  readonly #parts: StatusParts;
+  readonly #startedAtMs: number;
+
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  health(): BackendHealth {
+    const { database, publisher, clockWatch } = this.#parts;
+    const backend = database.health();
+    if (!backend.connected) return backend;
+    return {
+      ...backend,
+      message:
+        backend.message ??
+        publisher.checkLag() ??
+        clockWatch.warning() ??
+        this.#searchWarning() ??
+        this.#parts.fleet()?.warning() ??
+        null,
+    };
+  }
+
+  /** Highest row id in chat.db; null while it cannot be read. */
+  newestRow(): number | null {
+    try {
+      return this.#parts.messages.newest().offset.rowId;
+    } catch {
+      return null; // `backend` says why
+    }
+  }
+
+  report(): StatusReport {
+    const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
+    const index = search.status();
+    const fleet = this.#parts.fleet();
+    const nowMs = clock.monotonic();
+    const { rowId, atMs } = publisher.lastPublished;
+    return {
+      version,
+      uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
+      backend: this.health(),
+      newest_row: this.newestRow(),
+      newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
+      webhooks: webhooks
+        .list()
+        .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
+      permissions: permissions.known,
+      ...this.#contactsReport(),
+      ...this.#changesReport(),
+      ...(index.isEnabled && { search: searchReport(index) }),
+      ...(fleet && { fleet: fleet.report() }),
+    };
+  }
+
+  #contactsReport(): Pick<StatusReport, 'contacts'> {
+    const contacts = this.#parts.contacts.health();
+    return contacts.state === 'not_loaded' ? {} : { contacts };
+  }
+
+  #changesReport(): Pick<StatusReport, 'changes'> {
+    const { state, logged, sweptAtMs } = this.#parts.changes.status();
+    if (state === 'off') return {};
+    const sweptAt = sweptAtMs === null ? null : isoSecond(sweptAtMs);
+    return { changes: { state, logged, swept_at: sweptAt } };
+  }
+
+  #searchWarning(): string | null {
+    const { problem } = this.#parts.search.status();
+    return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
+  }
+
+  /** Asks macOS in this process's own name, which may show the person a dialog. */
+  async checkPermissions(): Promise<readonly PermissionReport[]> {
+    const { permissions } = this.#parts;
+    const disk = await permissions.fullDiskAccess();
+    return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
+  }
+}
+
+function searchReport({ isComplete, indexedRows, totalRows, indexedFrom, problem }: SearchStatus): SearchReport {
+  return {
+    state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
+    indexed_rows: indexedRows,
+    total_rows: totalRows,
+    indexed_from: indexedFrom ?? null,
+    problem: problem ?? null,
+  };
+}

@@ -1,0 +1,177 @@
+import type { AssociatedRows } from '../domain/associated-rows.ts';
+import { editDistance } from '../domain/edit-distance.ts';
+import type { FleetSettings } from '../domain/fleet.ts';
+import type { Environment } from './environment.ts';
+import { fleetOf } from './fleet-settings.ts';
+import { SETTINGS, type Setting } from './settings.ts';
+import { isDate, shown } from './shown.ts';
+
+/** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
+export interface Config {
+  /** The folder that holds config.toml and state.db. */
+  readonly dir: string;
+  readonly server: {
+    readonly host: string;
+    /** 0 means any free port. */
+    readonly port: number;
+    /** Whether to listen on the Unix socket too. */
+    readonly socket: boolean;
+    readonly rateLimitPerMinute: number;
+    readonly allowedHosts: readonly string[];
+    readonly allowedOrigins: readonly string[];
+  };
+  readonly auth: { readonly apiKey: string };
+  readonly backend: {
+    readonly chatDbPath: string;
+    readonly pollIntervalMs: number;
+    readonly osascriptPath: string;
+    readonly associatedRows: AssociatedRows;
+  };
+  readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
+  /** "": no decisions by tapback. */
+  readonly approval: { readonly selfAddress: string };
+  readonly webhooks: { readonly allowedHosts: readonly string[] };
+  readonly contacts: {
+    readonly isEnabled: boolean;
+    readonly addressBookPath: string;
+    /** "" takes that of the own number. */
+    readonly callingCode: string;
+  };
+  readonly mcp: { readonly allowOwnerKey: boolean };
+  /** "auto": as long as somebody asks. */
+  readonly changes: { readonly enabled: 'auto' | boolean };
+  readonly search: { readonly isEnabled: boolean };
+  /** undefined: this Mac is on its own. */
+  readonly fleet: FleetSettings | undefined;
+  /** "": nobody is asked for a newer version. */
+  readonly update: { readonly url: string };
+}
+
+export type Checked =
+  | { readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[]; readonly warnings: readonly string[] };
+
+const MIN_KEY_LENGTH = 16;
+const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
+
+/** So many unknown names are listed, each compared with every known one; longer ones are not compared. */
+const MAX_UNKNOWN = 20;
+const LONGEST_NAME = 60;
+
+const NAMES = Object.values(SETTINGS).map(({ name }) => name);
+const SECTIONS = new Set(NAMES.map(sectionOf));
+
+/** Checks all that a parsed config.toml says, and names every mistake. */
+export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, environment: Environment): Checked {
+  const mistakes: string[] = [];
+  const written = new Map<string, unknown>();
+  for (const [section, content] of Object.entries(tables)) {
+    if (!SECTIONS.has(section)) written.set(section, content);
+    else if (!isTable(content)) mistakes.push(`${section} must be a section: [${section}].`);
+    else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
+  }
+  const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
+  const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map(ignored);
+  const more = unknown.length - MAX_UNKNOWN;
+  if (more > 0) warnings.push(`${more} more names are not known and are ignored.`);
+
+  const given = ({ name, defaultValue }: Setting): unknown =>
+    written.has(name) ? written.get(name) : defaultValue(environment);
+  const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
+    const meaning = setting.read(value, environment);
+    if (meaning === undefined) mistakes.push(mistake(setting, value, name));
+    // Nobody sees the undefined: with a mistake there is no Config.
+    return meaning as Value;
+  };
+  const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
+  const all = <Value>(setting: Setting<Value>): readonly Value[] => {
+    const list = given(setting);
+    if (Array.isArray(list)) return list.map((item, index) => read(setting, item, `${setting.name}[${index}]`));
+    mistakes.push(`${setting.name} is ${shown(list)}; it must be a list, each item of it ${setting.allowed}.`);
+    return [];
+  };
+
+  const config: Config = {
+    dir,
+    server: {
+      host: one(SETTINGS.host),
+      port: one(SETTINGS.port),
+      socket: one(SETTINGS.socket),
+      rateLimitPerMinute: one(SETTINGS.rateLimitPerMinute),
+      allowedHosts: all(SETTINGS.allowedHosts),
+      allowedOrigins: all(SETTINGS.allowedOrigins),
+    },
+    auth: { apiKey: one(SETTINGS.apiKey) },
+    backend: {
+      chatDbPath: one(SETTINGS.chatDbPath),
+      pollIntervalMs: one(SETTINGS.pollIntervalMs),
+      osascriptPath: one(SETTINGS.osascriptPath),
+      associatedRows: one(SETTINGS.associatedRows),
+    },
+    send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
+    approval: { selfAddress: one(SETTINGS.selfAddress) },
+    webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
+    contacts: {
+      isEnabled: one(SETTINGS.contactsEnabled),
+      addressBookPath: one(SETTINGS.addressBookPath),
+      callingCode: one(SETTINGS.callingCode),
+    },
+    mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey) },
+    changes: { enabled: one(SETTINGS.changeDetection) },
+    search: { isEnabled: one(SETTINGS.isSearchEnabled) },
+    fleet: undefined,
+    update: { url: one(SETTINGS.updateUrl) },
+  };
+  const writtenFleet = {
+    lacksServers:
+      !written.has(SETTINGS.fleetServers.name) && [...written.keys()].some((name) => sectionOf(name) === 'fleet'),
+    servers: all(SETTINGS.fleetServers),
+    mac: one(SETTINGS.fleetMac),
+    keyFile: one(SETTINGS.fleetKeyFile),
+    caFile: one(SETTINGS.fleetCaFile),
+    content: one(SETTINGS.fleetContent),
+    contentKeyFile: one(SETTINGS.fleetContentKeyFile),
+    backfillHours: one(SETTINGS.fleetBackfillHours),
+  };
+  const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
+  if (mistakes.length === 0 && [...config.auth.apiKey].length < MIN_KEY_LENGTH) warnings.push(SHORT_KEY);
+  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
+}
+
+function mistake(setting: Setting, value: unknown, name: string): string {
+  if (value === undefined) return `${name} is missing; it must be ${setting.allowed}.`;
+  if (setting.isSecret) return `${name} cannot be used as it is; it must be ${setting.allowed}.`;
+  return `${name} is ${shown(value)}; it must be ${setting.allowed}.`;
+}
+
+function ignored(name: string): string {
+  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
+  return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
+}
+
+/** The known section or key that takes the fewest changes of letters; a key counts more than its section. */
+function near(name: string): string {
+  const cost = (known: string): number =>
+    name.includes('.') || known.includes('.')
+      ? 2 * editDistance(keyOf(name), keyOf(known)) + editDistance(sectionOf(name), sectionOf(known))
+      : 2 * editDistance(name, known);
+  const costs = [...SECTIONS, ...NAMES].map((known): readonly [string, number] => [known, cost(known)]);
+  return costs.reduce((best, one) => (one[1] < best[1] ? one : best))[0];
+}
+
+function sectionOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('.')));
+}
+
+function keyOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
+}
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value);
+}
+
+function frozen<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) frozen(part as object);
+  return Object.freeze(value);
+}

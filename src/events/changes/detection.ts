@@ -1,0 +1,283 @@
+import type { Cursor } from '../../domain/cursor.ts';
+import { isAppError } from '../../domain/errors.ts';
+import type { Print } from '../../domain/fingerprint.ts';
+import type { Offset } from '../../domain/offset.ts';
+import type {
+  BackgroundPrintReader,
+  Change,
+  ChangeControl,
+  ChangeStatus,
+  ChangeStore,
+  PrintReader,
+} from '../../domain/ports/changes.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+import { summary } from './compare.ts';
+import { Passes, type PassLimits } from './passes.ts';
+import { Sweep, type SweepLimits } from './sweep.ts';
+
+/** As in the configuration; `auto`: on once somebody asks (decision I2). */
+export type DetectionMode = 'auto' | true | false;
+
+/** Decision I4. */
+const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
+
+/** A new message is on its way to its readers before a pass begins, and Messages often commits several times. */
+const PASS_AFTER_MS = 50;
+const PASS_EVERY_MS = 1000;
+/** Until a pass is attempted again after the store failed. */
+const RETRY_MS = 1000;
+/** A block takes 1.3 ms: with this pause a sweep takes less than 3 % of a core. */
+const SLICE_EVERY_MS = 50;
+/** The first one is sooner done: until then changes of old rows are not seen. */
+const FIRST_SLICE_EVERY_MS = 2;
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+/** The least time from the end of a sweep to the next one that doubt asks for. */
+const SWEEP_REST_MS = 60_000;
+/** Decision I2: detection ends when nobody has asked for so long. */
+const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
+const NOTE_ASKED_EVERY_MS = 60 * 60 * 1000;
+
+export interface DetectionParts {
+  readonly mode: DetectionMode;
+  readonly store: ChangeStore;
+  readonly prints: PrintReader;
+  readonly background: BackgroundPrintReader;
+  /** How far rows are published, undefined before chat.db was first read. */
+  readonly cursor: () => Cursor | undefined;
+  readonly stream: { readonly lastRowId: number; readonly readers: number; restart(rowId: number): void };
+  /** There are changes to publish. */
+  readonly publish: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: PassLimits & SweepLimits;
+}
+
+/**
+ * Finds what happened to rows that were published before (decision I4): a pass after commits compares the newest rows
+ * and those that joined or left an index, and a sweep in the background compares all of them.
+ */
+export class ChangeDetection implements ChangeControl {
+  readonly #parts: DetectionParts;
+  readonly #limits: PassLimits & SweepLimits;
+  #isOn = false;
+  #isClosed = false;
+  #cancelPass: Cancel | undefined;
+  #cancelHour: Cancel | undefined;
+  #cancelSweep: Cancel | undefined;
+  #endPause: (() => void) | undefined;
+  #lastPassAtMs = Number.NEGATIVE_INFINITY;
+  #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
+  #isSweeping = false;
+  #swept: Promise<void> = Promise.resolve();
+  /** Rows outside the newest may differ from what is stored. */
+  #isDoubtful = true;
+  #hasCommits = false;
+  /** What follows is of one generation of the log. */
+  #generation = -1;
+  readonly #passes: Passes;
+
+  constructor(parts: DetectionParts) {
+    this.#parts = parts;
+    this.#limits = parts.limits ?? LIMITS;
+    this.#passes = new Passes({ ...parts, record: (changes, prints) => this.#record(changes, prints) }, this.#limits);
+  }
+
+  /** Goes on as it was, or as the configuration says; before publishing begins. */
+  start(): void {
+    const { mode, store, clock } = this.#parts;
+    const { isOn, askedAtMs } = store.state();
+    const isWanted = mode === true || (mode === 'auto' && isOn && clock.now() - askedAtMs < KEPT_ON_MS);
+    if (isOn && !isWanted) store.end();
+    this.#isOn = isOn && isWanted;
+    if (this.#isOn) this.#everyHour();
+  }
+
+  noteAsked(): void {
+    const { mode, store, clock } = this.#parts;
+    if (mode === false) throw problem('changes_disabled');
+    const nowMs = clock.now();
+    if (!this.#isOn) this.#begin();
+    else if (Math.abs(nowMs - store.state().askedAtMs) > NOTE_ASKED_EVERY_MS) store.noteAsked(nowMs);
+  }
+
+  /** Prints of the newest rows, to begin with. */
+  printsUpTo(at: Offset): ReadonlyMap<number, Print> {
+    return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
+  }
+
+  /** chat.db may have changed, or is back. */
+  noteCommit(): void {
+    if (this.#isClosed) return;
+    if (!this.#isOn && this.#parts.mode === true) this.#beginOrRetry();
+    if (!this.#isOn) return;
+    this.#hasCommits = true;
+    const nowMs = this.#parts.clock.monotonic();
+    this.#passIn(Math.max(PASS_AFTER_MS, this.#lastPassAtMs + PASS_EVERY_MS - nowMs));
+  }
+
+  status(): ChangeStatus {
+    const { store } = this.#parts;
+    const { sweptAtMs } = store.state();
+    if (!this.#isOn) return { state: 'off', logged: 0, sweptAtMs: null };
+    const logged = store.newest() - store.floor();
+    return { state: sweptAtMs === null ? 'starting' : 'on', logged, sweptAtMs };
+  }
+
+  /** Resolves when nothing is read or stored any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const cancel of [this.#cancelPass, this.#cancelHour, this.#cancelSweep]) cancel?.();
+    this.#endPause?.();
+    await this.#swept;
+  }
+
+  /** What changes are told from: the prints of the newest rows are stored with the beginning. */
+  #begin(): void {
+    const { store, stream, cursor, clock, log } = this.#parts;
+    const at = cursor();
+    store.begin(clock.now(), at === undefined ? new Map() : this.printsUpTo(at.offset));
+    this.#isOn = true;
+    if (at !== undefined) stream.restart(at.offset.rowId);
+    log.info('detection of changes begins');
+    this.#everyHour();
+    this.noteCommit();
+  }
+
+  #beginOrRetry(): void {
+    try {
+      this.#begin();
+    } catch (error) {
+      // The next commit, or chat.db being back, tries it again.
+      this.#parts.log.warn('detection of changes cannot begin yet', { error });
+    }
+  }
+
+  #passIn(ms: number): void {
+    this.#cancelPass ??= this.#parts.clock.after(ms, () => this.#runPass());
+  }
+
+  #runPass(): void {
+    this.#cancelPass = undefined;
+    this.#lastPassAtMs = this.#parts.clock.monotonic();
+    try {
+      if (!this.#pass()) {
+        // The publisher finds out, and starts over.
+        this.#parts.publish();
+        this.#passIn(RETRY_MS);
+      }
+    } catch (error) {
+      // When chat.db is back, that is noted like a commit.
+      if (isAppError(error) && error.code === 'chat_db_unavailable') return;
+      this.#parts.log.error('could not store changes, retrying', { error });
+      this.#passIn(RETRY_MS);
+      return;
+    }
+    this.#sweepIfDoubtful();
+  }
+
+  /** False when the database is another one than events were published from. */
+  #pass(): boolean {
+    const at = this.#parts.cursor();
+    if (at === undefined) return false;
+    this.#followGeneration();
+    const found = this.#passes.run(at);
+    if (found === undefined) return false;
+    if (found.isDoubtful) this.#isDoubtful = true;
+    return true;
+  }
+
+  #record(changes: readonly Change[], prints: ReadonlyMap<number, Print>): void {
+    if (prints.size === 0) return;
+    const { store, clock, publish } = this.#parts;
+    const many = changes.length > this.#limits.maxListed ? summary(changes) : undefined;
+    store.record(many === undefined ? changes : [many], prints, clock.now());
+    if (changes.length > 0) publish();
+  }
+
+  /** Another log: what was remembered is of rows that mean nothing any more. */
+  #followGeneration(): void {
+    const generation = this.#parts.store.generation();
+    if (generation === this.#generation) return;
+    this.#generation = generation;
+    this.#passes.forget();
+    this.#isDoubtful = true;
+    this.#sweepEndedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #sweepIfDoubtful(): void {
+    if (!this.#isOn || !this.#isDoubtful || this.#isSweeping || this.#isClosed) return;
+    const restMs = this.#sweepEndedAtMs + SWEEP_REST_MS - this.#parts.clock.monotonic();
+    if (restMs <= 0) {
+      this.#swept = this.#sweep();
+      return;
+    }
+    this.#cancelSweep?.();
+    this.#cancelSweep = this.#parts.clock.after(restMs, () => this.#sweepIfDoubtful());
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, clock, log, stream } = this.#parts;
+    this.#isSweeping = true;
+    this.#isDoubtful = false;
+    this.#hasCommits = false;
+    try {
+      const sliceEveryMs = store.state().sweptAtMs === null ? FIRST_SLICE_EVERY_MS : SLICE_EVERY_MS;
+      const sweep = new Sweep(
+        {
+          ...this.#parts,
+          lastRowId: () => stream.lastRowId,
+          pause: () => this.#pause(sliceEveryMs),
+          record: (changes, prints) => this.#record(changes, prints),
+        },
+        this.#limits,
+      );
+      if (await sweep.run()) store.noteSwept(clock.now());
+      else this.#isDoubtful = true;
+    } catch (error) {
+      this.#isDoubtful = true;
+      const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+      if (!isAway && !this.#isClosed) log.error('could not compare all messages, trying again later', { error });
+    }
+    this.#isSweeping = false;
+    this.#sweepEndedAtMs = clock.monotonic();
+    this.#sweepIfDoubtful();
+  }
+
+  /** False when the service ends. */
+  async #pause(ms: number): Promise<boolean> {
+    if (this.#isClosed) return false;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#parts.clock.after(ms, resolve);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+    return !this.#isClosed;
+  }
+
+  /** Sweeps what commits may have changed, and ends detection when nobody has asked for long. */
+  #everyHour(): void {
+    const { clock, store, stream, mode, log } = this.#parts;
+    this.#cancelHour = clock.after(SWEEP_EVERY_MS, () => {
+      try {
+        if (stream.readers > 0) store.noteAsked(clock.now());
+        if (mode === 'auto' && clock.now() - store.state().askedAtMs >= KEPT_ON_MS) {
+          store.end();
+          this.#isOn = false;
+          stream.restart(0);
+          this.#cancelPass?.();
+          this.#cancelPass = undefined;
+          log.info('detection of changes ends: nobody has asked for them in 30 days');
+          return;
+        }
+      } catch (error) {
+        log.error('could not store who asks for changes', { error });
+      }
+      if (this.#hasCommits) this.#isDoubtful = true;
+      this.#sweepIfDoubtful();
+      this.#everyHour();
+    });
+  }
+}

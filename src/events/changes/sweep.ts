@@ -1,0 +1,127 @@
+import { type Cursor, isReplaced } from '../../domain/cursor.ts';
+import { NO_PRINT, type Print } from '../../domain/fingerprint.ts';
+import {
+  type BackgroundPrintReader,
+  BLOCK_ROWS,
+  type Change,
+  type ChangeStore,
+  type PrintReader,
+  type PrintsRead,
+} from '../../domain/ports/changes.ts';
+import { blockOf, compare, StoredPrints, summary } from './compare.ts';
+
+export interface SweepParts {
+  readonly store: ChangeStore;
+  readonly prints: PrintReader;
+  readonly background: Pick<BackgroundPrintReader, 'range'>;
+  readonly cursor: () => Cursor | undefined;
+  /** The newest row that readers with changes were given. */
+  readonly lastRowId: () => number;
+  /** Waits between two slices; false when the sweep is to end. */
+  readonly pause: () => Promise<boolean>;
+  readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
+}
+
+/** Changes that one sweep lists; from then on each chunk of blocks gives one summary (decision I3). */
+export interface SweepLimits {
+  readonly maxListed: number;
+  readonly blocksHeld: number;
+}
+
+/** A change that waits for the summary of its chunk. */
+interface Held {
+  readonly change: Change | undefined;
+  readonly old: Print;
+  readonly now: Print;
+}
+
+/**
+ * One walk over all rows, a block at a time: what is read in the background only says which rows differ, and these are
+ * read again before anything is stored, because a pass may have been faster.
+ */
+export class Sweep {
+  readonly #parts: SweepParts;
+  readonly #limits: SweepLimits;
+  #listed = 0;
+  readonly #held = new Map<number, Held>();
+  #blocksHeld = 0;
+
+  constructor(parts: SweepParts, limits: SweepLimits) {
+    this.#parts = parts;
+    this.#limits = limits;
+  }
+
+  /** True when every row was looked at; false when it has to begin again later. Throws what reading and storing throw. */
+  async run(): Promise<boolean> {
+    const { store, background, cursor, lastRowId, pause } = this.#parts;
+    const generation = store.generation();
+    for (let block: number | undefined = 0; block !== undefined; ) {
+      const at = cursor();
+      const upTo = lastRowId();
+      const from = Math.max(1, block * BLOCK_ROWS);
+      if (at === undefined || from > upTo) break;
+      const to = Math.min((block + 1) * BLOCK_ROWS - 1, upTo);
+      const newestChange = store.newest();
+      const slice = await background.range(at.offset, from, to);
+      if (store.generation() !== generation || isReplaced(at, slice.identity)) return false;
+      if (!this.#compare(at, from, to, slice, store.newest() === newestChange)) return false;
+      block = this.#next(block, slice.next);
+      if (!(await pause()) || store.generation() !== generation) return false;
+    }
+    return this.#flush();
+  }
+
+  /** Blocks that hold neither rows nor prints are passed over: row ids may have wide gaps. */
+  #next(block: number, nextRow: number | undefined): number | undefined {
+    const stored = this.#parts.store.nextBlock(block + 1);
+    const found = nextRow === undefined ? undefined : Math.max(block + 1, blockOf(nextRow));
+    return stored === undefined || found === undefined ? (stored ?? found) : Math.min(stored, found);
+  }
+
+  /**
+   * False when chat.db was replaced meanwhile. Unless `isCurrent`, a row without a print may be one whose removal was
+   * told since the slice was read.
+   */
+  #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
+    const { store, prints, record } = this.#parts;
+    const stored = new StoredPrints(store);
+    const known = stored.between(from, to);
+    const differing = known.filter((rowId) => slice.prints.get(rowId) !== stored.of(rowId));
+    const unknown = [...slice.prints].filter(([rowId]) => stored.of(rowId) === NO_PRINT);
+    if (isCurrent) record([], new Map(unknown));
+    else differing.push(...unknown.map(([rowId]) => rowId));
+    if (differing.length > 0) {
+      const now = prints.rows(at.offset, differing);
+      if (isReplaced(at, now.identity)) return false;
+      const found = compare(differing, now.prints, stored, new Map());
+      if (this.#held.size === 0 && this.#listed + found.changes.length <= this.#limits.maxListed) {
+        this.#listed += found.changes.length;
+        record(found.changes, found.prints);
+      } else {
+        const byRow = new Map(
+          found.changes.flatMap((change) => (change.kind === 'many' ? [] : [[change.rowId, change]])),
+        );
+        for (const [rowId, print] of found.prints) {
+          this.#held.set(rowId, { change: byRow.get(rowId), old: stored.of(rowId), now: print });
+        }
+      }
+    }
+    if (this.#held.size > 0) this.#blocksHeld += 1;
+    return this.#blocksHeld < this.#limits.blocksHeld || this.#flush();
+  }
+
+  /** One summary of what is held, without the rows that a pass has told meanwhile. False when chat.db was replaced. */
+  #flush(): boolean {
+    if (this.#held.size === 0) return true;
+    const { store, prints, cursor, record } = this.#parts;
+    const at = cursor();
+    if (at === undefined || isReplaced(at, prints.rows(at.offset, []).identity)) return false;
+    const stored = new StoredPrints(store);
+    const still = [...this.#held].filter(([rowId, { old }]) => stored.of(rowId) === old);
+    const many = summary(still.flatMap(([, { change }]) => change ?? []));
+    record(many === undefined ? [] : [many], new Map(still.map(([rowId, { now }]) => [rowId, now])));
+    this.#held.clear();
+    this.#blocksHeld = 0;
+    return true;
+  }
+}

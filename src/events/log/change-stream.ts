@@ -1,0 +1,172 @@
+import type { ChangeEvent, LogEntry, RowEntry } from '../../domain/event.ts';
+import { isAfter, latest, type Offset, rowOffset } from '../../domain/offset.ts';
+import type { ChangeLog, LoggedChange } from '../../domain/ports/changes.ts';
+import type { FeedPage, MessageLog } from '../../domain/ports/feed.ts';
+import { Channel } from './channel.ts';
+
+/** Changes read at once: each reads its message again. */
+const BATCH_CHANGES = 64;
+
+export interface ChangeStreamParts {
+  readonly log: ChangeLog & { state(): { readonly isOn: boolean } };
+  readonly messages: MessageLog;
+}
+
+/**
+ * Rows and changes in one order, for the readers that ask for both: a channel of their own, so that the others see
+ * nothing of it. There is one only while changes are detected.
+ */
+export class ChangeStream {
+  readonly #log: ChangeStreamParts['log'];
+  readonly #messages: MessageLog;
+  #channel: Channel | undefined;
+  #generation = 0;
+
+  constructor({ log, messages }: ChangeStreamParts) {
+    this.#log = log;
+    this.#messages = messages;
+  }
+
+  /** undefined while changes are not detected. */
+  get channel(): Channel | undefined {
+    return this.#channel;
+  }
+
+  /** Whether changes are detected, as it is stored; there is a channel as soon as the first row is known too. */
+  get isOn(): boolean {
+    return this.#log.state().isOn;
+  }
+
+  /** The newest row given to readers; changes of rows after it are not told. */
+  get lastRowId(): number {
+    return this.#channel?.last.rowId ?? 0;
+  }
+
+  get readers(): number {
+    return this.#channel?.members ?? 0;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Whether an offset is of this log, and with `hasChanges` whether the changes after it are still known. */
+  isKept({ generation, change }: Offset & { readonly generation: number }, hasChanges: boolean): boolean {
+    if (generation !== this.#generation) return false;
+    return !hasChanges || (change >= this.#log.floor() && change <= this.#log.newest());
+  }
+
+  /** Begins, or begins again, after this row and the newest change; or ends, as the store says. */
+  restart(rowId: number): void {
+    this.#generation = this.#log.generation();
+    if (!this.isOn) {
+      this.#channel = undefined;
+      return;
+    }
+    this.#channel ??= new Channel();
+    this.#channel.restart({ rowId, change: this.#log.newest() });
+  }
+
+  /** Adds rows whose prints are stored. */
+  publishRows(rows: readonly RowEntry[]): void {
+    const channel = this.#channel;
+    if (channel === undefined || rows.length === 0) return;
+    const { change } = channel.last;
+    channel.publish(rows.map((row) => this.#rowEntry(row, change)));
+  }
+
+  /** Moves past rows that are no events. */
+  skipTo(rowId: number): void {
+    const channel = this.#channel;
+    channel?.skipTo({ rowId, change: channel.last.change });
+  }
+
+  /** Adds the next changes of the log; false when there are none. */
+  publishChanges(): boolean {
+    const channel = this.#channel;
+    if (channel === undefined) return false;
+    const { last } = channel;
+    const { entries, upTo } = this.#changesAfter(last, Number.MAX_SAFE_INTEGER, BATCH_CHANGES);
+    if (!isAfter(upTo, last)) return false;
+    channel.publish(entries);
+    channel.skipTo(upTo);
+    return true;
+  }
+
+  /**
+   * What follows a position: from the channel where that was at this very position, else from the stores. First the
+   * changes of rows that the reader has, then the rows, which are read as they are now.
+   */
+  read(position: Offset, limit: number): FeedPage {
+    const channel = this.#channel;
+    if (channel === undefined) return { entries: [], upTo: position };
+    const live = channel.afterEntry(position, limit);
+    if (live !== undefined) return { entries: live, upTo: live.at(-1)?.offset ?? latest(position, channel.last) };
+    const { last } = channel;
+    const { rowId } = position;
+    if (position.change < last.change) {
+      const page = this.#changesAfter(position, last.change, limit);
+      if (isAfter(page.upTo, position)) return page;
+    }
+    const { change } = position;
+    const rows = this.#messages.entries(rowOffset(rowId), rowOffset(last.rowId), limit);
+    const entries = rows.map((row) => this.#rowEntry(row, change));
+    return { entries, upTo: entries.at(-1)?.offset ?? latest({ rowId, change }, last) };
+  }
+
+  #changesAfter({ rowId, change }: Offset, upTo: number, limit: number): FeedPage {
+    const floor = this.#log.floor();
+    if (change < floor) return this.#forgotten({ rowId, change: floor }, floor - change);
+    const atOnce = Math.min(limit, BATCH_CHANGES);
+    const logged = this.#log.changes(change, upTo, atOnce);
+    const newest = logged.at(-1)?.seq ?? change;
+    return { entries: logged.flatMap((one) => this.#changeEntry(one, rowId)), upTo: { rowId, change: newest } };
+  }
+
+  /** A reader behind the oldest kept change is told to read everything again: also rows that it has from a list alone. */
+  #forgotten(offset: Offset, count: number): FeedPage {
+    const { change } = offset;
+    const rowId = Math.max(offset.rowId, this.lastRowId);
+    const event: ChangeEvent = {
+      type: 'messages.changed',
+      data: { first_id: '1', last_id: String(rowId), count },
+    };
+    const entry = { offset, rowId, guid: '', event, change, generation: this.#generation };
+    return { entries: rowId === 0 ? [] : [entry], upTo: offset };
+  }
+
+  #rowEntry({ rowId, guid, event, ageS, isJunk }: RowEntry, change: number): LogEntry {
+    return { offset: { rowId, change }, rowId, guid, event, generation: this.#generation, ageS, isJunk };
+  }
+
+  /**
+   * Nothing for an update of a row that a reader at `rowId` was not given, or that is gone. A removal is told all the
+   * same: the reader may have the row from a list.
+   */
+  #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
+    const { seq } = change;
+    const isToCome = change.kind === 'updated' && change.rowId > rowId;
+    const told = isToCome ? undefined : this.#eventOf(change);
+    return told === undefined
+      ? []
+      : [{ ...told, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
+  }
+
+  #eventOf(change: LoggedChange): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS' | 'isJunk'> | undefined {
+    if (change.kind === 'many') {
+      const { firstRowId, lastRowId, count } = change;
+      const data = { first_id: String(firstRowId), last_id: String(lastRowId), count };
+      return { rowId: lastRowId, guid: '', event: { type: 'messages.changed', data } };
+    }
+    const { rowId } = change;
+    if (change.kind === 'removed') {
+      const { guid, conversationId } = change;
+      const data = { id: String(rowId), guid, conversation_id: conversationId };
+      return { rowId, guid, event: { type: 'message.removed', data } };
+    }
+    const row = this.#messages.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0];
+    if (row === undefined || !('status' in row.event.data)) return undefined;
+    const event = { type: 'message.updated', data: row.event.data, changes: change.changes } as const;
+    return { rowId, guid: row.guid, event, ageS: row.ageS, isJunk: row.isJunk };
+  }
+}

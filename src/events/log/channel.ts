@@ -1,0 +1,245 @@
+import type { LogEntry } from '../../domain/event.ts';
+import { isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
+import type { FeedBatch, FeedReader } from '../../domain/ports/feed.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+
+/** Decision C7. */
+const CAPACITY = 1024;
+
+/** A reader of the channel, with a position of its own. */
+export interface Member {
+  onMore(): void;
+  isCaughtUp(): boolean;
+  /** Whether the publisher waits a moment for this member while it is caught up (decision C7). */
+  readonly hasBackpressure: boolean;
+  /** Set by the channel: the publisher waits for this member now. */
+  isPending: boolean;
+}
+
+/**
+ * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, read by members at positions of
+ * their own. A member that falls behind by more than the ring loses the oldest, or reads them from chat.db (`feed.ts`).
+ */
+export class Channel {
+  readonly #capacity: number;
+  readonly #ring: (LogEntry | undefined)[];
+  /** Sequence number of the next event; an event is kept at its number modulo the capacity. */
+  #next = 0;
+  /** First sequence number since the log was last started over. */
+  #start = 0;
+  /** Every published event after this offset is still in the ring. */
+  #floor = rowOffset(0);
+  #last = rowOffset(0);
+  #base = rowOffset(0);
+  #generation = 0;
+  readonly #members = new Set<Member>();
+  /** How many members the publisher waits for. */
+  #pending = 0;
+  #onDrained: (() => void) | undefined;
+
+  constructor(capacity = CAPACITY) {
+    this.#capacity = capacity;
+    this.#ring = new Array<LogEntry | undefined>(capacity).fill(undefined);
+  }
+
+  /** Offset of the newest published event, or where publishing began. */
+  get last(): Offset {
+    return this.#last;
+  }
+
+  /** Events ever published here. */
+  get published(): number {
+    return this.#next;
+  }
+
+  /** Where publishing began, or began again. */
+  get base(): Offset {
+    return this.#base;
+  }
+
+  /** Counts the times the log was started over. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Begins at `offset`: the stored one at start, the newest row when the log was replaced (decisions C4, C5). */
+  restart(offset: Offset): void {
+    this.#start = this.#next;
+    this.#floor = offset;
+    this.#last = offset;
+    this.#base = offset;
+    this.#generation += 1;
+    this.wake();
+  }
+
+  /** Adds events, in the order of the log, and tells every member. */
+  publish(entries: readonly LogEntry[]): void {
+    for (const member of this.#members) {
+      if (!member.hasBackpressure || !member.isCaughtUp()) continue;
+      member.isPending = true;
+      this.#pending += 1;
+    }
+    for (const entry of entries) {
+      const slot = this.#next % this.#capacity;
+      const evicted = this.#ring[slot];
+      if (evicted !== undefined && this.#next - this.#capacity >= this.#start) this.#floor = evicted.offset;
+      this.#ring[slot] = entry;
+      this.#next += 1;
+      this.#last = entry.offset;
+    }
+    this.wake();
+  }
+
+  /** Everything up to `offset` is published, though not all of it was an event. */
+  skipTo(offset: Offset): void {
+    if (isAfter(offset, this.#last)) this.#last = offset;
+  }
+
+  /** Tells every member that it may be worth looking. */
+  wake(): void {
+    for (const member of this.#members) member.onMore();
+  }
+
+  join(member: Member): void {
+    this.#members.add(member);
+  }
+
+  leave(member: Member): void {
+    this.#members.delete(member);
+    this.#release(member);
+  }
+
+  /** A member took something: once it is caught up, the publisher no longer waits for it. */
+  noteTaken(member: Member): void {
+    if (member.isPending && member.isCaughtUp()) this.#release(member);
+  }
+
+  /**
+   * Waits up to `atMostMs` for the members that were caught up before the last publishing. One that misses the
+   * deadline is ignored until it has caught up again.
+   */
+  async drained(clock: Clock, atMostMs: number): Promise<void> {
+    if (this.#pending === 0) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(atMostMs, resolve);
+      this.#onDrained = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#onDrained = undefined;
+    for (const member of this.#members) member.isPending = false;
+    this.#pending = 0;
+  }
+
+  /** Readers at this moment. */
+  get members(): number {
+    return this.#members.size;
+  }
+
+  /** Events after an offset, at most `limit`; undefined when the ring no longer holds all of them. */
+  after(offset: Offset, limit: number): LogEntry[] | undefined {
+    return isAfter(this.#floor, offset) ? undefined : this.#slice(this.#firstAfter(offset), limit);
+  }
+
+  /**
+   * The same for a channel with changes: undefined as well where the channel never was at this offset, because an event
+   * of the ring may then be older than what the reader has seen.
+   */
+  afterEntry(offset: Offset, limit: number): LogEntry[] | undefined {
+    if (isAfter(this.#floor, offset)) return undefined;
+    const first = this.#firstAfter(offset);
+    const before = first === this.#first() ? this.#floor : this.#at(first - 1).offset;
+    return before.rowId === offset.rowId && before.change === offset.change ? this.#slice(first, limit) : undefined;
+  }
+
+  /** Sequence number of the first event after an offset. */
+  #firstAfter(offset: Offset): number {
+    let low = this.#first();
+    let high = this.#next;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isAfter(this.#at(middle).offset, offset)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** Sequence number of the oldest event in the ring that is of the present log. */
+  #first(): number {
+    return Math.max(this.#start, this.#oldest());
+  }
+
+  /** A reader of what happens from now on, which loses the oldest when it is too slow. */
+  live(onMore: () => void): FeedReader {
+    const reader = new LiveReader(this, onMore);
+    this.join(reader);
+    return reader;
+  }
+
+  /** Events from a sequence number on, at most `limit`, and how many of them the ring has lost. */
+  from(sequence: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
+    const missed = Math.max(0, this.#oldest() - sequence);
+    return { entries: this.#slice(sequence + missed, limit), missed };
+  }
+
+  #release(member: Member): void {
+    if (!member.isPending) return;
+    member.isPending = false;
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#onDrained?.();
+  }
+
+  #oldest(): number {
+    return Math.max(0, this.#next - this.#capacity);
+  }
+
+  #at(sequence: number): LogEntry {
+    const entry = this.#ring[sequence % this.#capacity];
+    if (entry === undefined) throw new Error(`the channel holds no event number ${sequence}`);
+    return entry;
+  }
+
+  #slice(from: number, limit: number): LogEntry[] {
+    const entries: LogEntry[] = [];
+    for (let sequence = from; sequence < this.#next && entries.length < limit; sequence += 1) {
+      entries.push(this.#at(sequence));
+    }
+    return entries;
+  }
+}
+
+class LiveReader implements Member, FeedReader {
+  readonly hasBackpressure = true;
+  isPending = false;
+  readonly onMore: () => void;
+  readonly #channel: Channel;
+  /** Sequence number of the next event. */
+  #next: number;
+
+  constructor(channel: Channel, onMore: () => void) {
+    this.#channel = channel;
+    this.#next = channel.published;
+    this.onMore = onMore;
+  }
+
+  take(limit: number): FeedBatch {
+    const channel = this.#channel;
+    const { entries, missed } = channel.from(this.#next, limit);
+    this.#next += missed + entries.length;
+    channel.noteTaken(this);
+    return { entries, missed, upTo: entries.at(-1)?.offset ?? channel.last };
+  }
+
+  isCaughtUp(): boolean {
+    return this.#next === this.#channel.published;
+  }
+
+  generation(): number {
+    return this.#channel.generation;
+  }
+
+  close(): void {
+    this.#channel.leave(this);
+  }
+}

@@ -1,0 +1,162 @@
+import { isAppError } from '../../domain/errors.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import { isAfter, type Offset } from '../../domain/offset.ts';
+import type { ConsumerTask, EventConsumer, EventFeed, FeedReader, ResumeOptions } from '../../domain/ports/feed.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+
+/** Entries taken from the feed at a time. */
+const BATCH_SIZE = 64;
+/** Until the feed or the store is asked again after it failed. */
+const RETRY_MS = 1000;
+
+/**
+ * `EventConsumer` over a resumed reader of the feed. Joins at once, so that nothing published from now on is missed.
+ */
+export class Consumer<Outcome> implements EventConsumer {
+  readonly #feed: Pick<EventFeed, 'resume'>;
+  readonly #task: ConsumerTask<Outcome>;
+  #options: ResumeOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #reader: FeedReader;
+  #generation: number;
+  #offset: Offset;
+  /** Taken from the feed; everything up to `#takenUpTo` is done once these are. */
+  #taken: readonly LogEntry[] = [];
+  #next = 0;
+  #takenUpTo: Offset;
+  #isStopped = false;
+  #mayHaveMore = true;
+  #wake: (() => void) | undefined;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(
+    feed: Pick<EventFeed, 'resume'>,
+    task: ConsumerTask<Outcome>,
+    options: ResumeOptions,
+    host: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.#feed = feed;
+    this.#task = task;
+    this.#options = options;
+    this.#clock = host.clock;
+    this.#log = host.log;
+    this.#offset = task.storedOffset();
+    this.#takenUpTo = this.#offset;
+    this.#reader = this.#join(this.#offset);
+    this.#generation = this.#reader.generation();
+  }
+
+  get offset(): Offset {
+    return this.#offset;
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake?.();
+  }
+
+  wake(): void {
+    this.#noteMore();
+  }
+
+  seek(offset: Offset, options: ResumeOptions = this.#options): void {
+    this.#options = options;
+    this.#reader.close();
+    this.#reader = this.#join(offset);
+    this.#generation = this.#reader.generation();
+    this.#offset = offset;
+    this.#takenUpTo = offset;
+    this.#taken = [];
+    this.#next = 0;
+    this.#noteMore();
+  }
+
+  #join(offset: Offset): FeedReader {
+    return this.#feed.resume(offset, () => this.#onMore(), this.#options);
+  }
+
+  #onMore(): void {
+    // Another generation: the log was started over (decisions C4, C5), and the stored offset with it.
+    if (this.#reader.generation() !== this.#generation) this.seek(this.#task.storedOffset());
+    else this.#noteMore();
+  }
+
+  #noteMore(): void {
+    this.#mayHaveMore = true;
+    this.#wake?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        const first = this.#task.first?.();
+        const entry = this.#taken[this.#next];
+        if (first !== undefined) await first;
+        else if (entry !== undefined) await this.#handle(entry);
+        else if (!this.#take()) await this.#more();
+        // A consumer that is far behind lets requests and other consumers run.
+        else if (this.#taken.length === BATCH_SIZE) await new Promise<void>((resolve) => void setImmediate(resolve));
+      } catch (error) {
+        const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+        if (!isAway) this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
+        await this.#more(RETRY_MS);
+      }
+    }
+    this.#reader.close();
+  }
+
+  /** Takes the next entries; false when there is nothing to do. */
+  #take(): boolean {
+    this.#skipTo(this.#takenUpTo);
+    this.#mayHaveMore = false;
+    const batch = this.#reader.take(BATCH_SIZE);
+    this.#taken = batch.entries;
+    this.#next = 0;
+    this.#takenUpTo = batch.upTo;
+    return batch.entries.length > 0 || isAfter(batch.upTo, this.#offset);
+  }
+
+  /** Waits until the feed may have more, or for `atMostMs`. */
+  async #more(atMostMs?: number): Promise<void> {
+    if (this.#isStopped || (this.#mayHaveMore && atMostMs === undefined)) return;
+    let cancel: Cancel | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (atMostMs !== undefined) cancel = this.#clock.after(atMostMs, resolve);
+    });
+    cancel?.();
+    this.#wake = undefined;
+  }
+
+  async #handle(entry: LogEntry): Promise<void> {
+    const { rowId } = entry.offset;
+    if (rowId > this.#offset.rowId + 1) this.#skipTo({ rowId: rowId - 1, change: this.#offset.change });
+    const reader = this.#reader;
+    const handled = await this.#task.handle(entry);
+    if (!handled.isDone) return;
+    // Another reader means that `seek` was called meanwhile: what was handled is recorded, the offset stays.
+    if (reader === this.#reader) {
+      this.#next += 1;
+      this.#offset = entry.offset;
+    }
+    this.#task.progress(this.#offset, handled.record);
+  }
+
+  /** Rows between the offset and `upTo` are no longer in chat.db, and so are done (decision F4). */
+  #skipTo(upTo: Offset): void {
+    if (!isAfter(upTo, this.#offset)) return;
+    const first = this.#offset.rowId + 1;
+    const record = upTo.rowId < first ? undefined : this.#task.gone(first, upTo.rowId);
+    this.#offset = upTo;
+    this.#task.progress(upTo, record);
+  }
+}

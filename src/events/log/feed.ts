@@ -1,0 +1,158 @@
+import type { LogEntry } from '../../domain/event.ts';
+import { type Narrowing, wantedBy } from '../../domain/narrowing.ts';
+import { type ClientOffset, encodeOffset, isAfter, latest, type Offset, rowOffset } from '../../domain/offset.ts';
+import type { ChangeControl } from '../../domain/ports/changes.ts';
+import type {
+  ConsumerTask,
+  EventConsumer,
+  EventFeed,
+  FeedBatch,
+  FeedOptions,
+  FeedPage,
+  FeedReader,
+  MessageLog,
+  ResumeOptions,
+  SeenPage,
+} from '../../domain/ports/feed.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+import type { ChangeStream } from './change-stream.ts';
+import type { Channel, Member } from './channel.ts';
+import { Consumer } from './consumer.ts';
+
+export interface FeedParts {
+  readonly channel: Channel;
+  /** Without them nobody gets changes. */
+  readonly changes?: { readonly stream: ChangeStream; readonly control: ChangeControl };
+  readonly messages: MessageLog;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Where a resumed reader reads: a channel, and what follows a position in it or in chat.db. */
+interface Source {
+  readonly channel: Channel;
+  read(position: Offset, limit: number): FeedPage;
+}
+
+/**
+ * Catch up, cut over, live: a resumed reader reads chat.db up to the last published offset, then goes on from the
+ * channel's ring as soon as that holds everything after its own. Both are asked with the same offset, so the cut-over
+ * needs no lock and cannot skip or repeat.
+ */
+export class Feed implements EventFeed {
+  readonly #rows: Source;
+  readonly #changes: FeedParts['changes'];
+  readonly #messages: MessageLog;
+  readonly #host: { readonly clock: Clock; readonly log: Log };
+
+  constructor({ channel, changes, messages, clock, log }: FeedParts) {
+    this.#changes = changes;
+    this.#messages = messages;
+    this.#host = { clock, log };
+    this.#rows = {
+      channel,
+      read(position, limit) {
+        const { last } = channel;
+        const entries = channel.after(position, limit) ?? messages.entries(position, last, limit);
+        return { entries, upTo: entries.at(-1)?.offset ?? latest(position, last) };
+      },
+    };
+  }
+
+  lastPublished(options: FeedOptions = {}): Offset {
+    return this.#source(options).channel.last;
+  }
+
+  changeGeneration(): number {
+    return this.#changes?.stream.generation ?? 0;
+  }
+
+  offsetText(offset: Offset, generation: number | undefined): string {
+    return generation === undefined ? String(offset.rowId) : encodeOffset(offset, generation);
+  }
+
+  resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
+    if (changes) this.#ask();
+    const last = this.lastPublished({ changes });
+    if (offset === undefined) return last;
+    if ('stream' in offset) throw problem('offset_of_a_hub');
+    const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
+    if ('generation' in offset && this.#changes?.stream.isKept(offset, changes) !== true) {
+      const latestText = this.offsetText(last, changes ? this.changeGeneration() : undefined);
+      throw problem('offset_expired', {}, { extra: { latest: latestText } });
+    }
+    const highest = Math.max(highestRowId, last.rowId);
+    if (offset.rowId > highest) {
+      throw problem('after_unknown', { after: offset.rowId, highest }, { extra: { highest_row_id: highest } });
+    }
+    if (!changes) return rowOffset(offset.rowId);
+    return { rowId: offset.rowId, change: 'generation' in offset ? offset.change : last.change };
+  }
+
+  admits(): boolean {
+    return true;
+  }
+
+  wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
+    return wantedBy(narrowing);
+  }
+
+  live(onMore: () => void, options: FeedOptions = {}): FeedReader {
+    return this.#source(options).channel.live(onMore);
+  }
+
+  resume(offset: Offset, onMore: () => void, options: ResumeOptions = {}): FeedReader {
+    const source = this.#source(options);
+    const { channel } = source;
+    let position = offset;
+    let generation = channel.generation;
+    const isCurrent = (): boolean => generation === channel.generation;
+    const member: Member = {
+      onMore,
+      hasBackpressure: options.backpressure ?? false,
+      isPending: false,
+      isCaughtUp: () => isCurrent() && !isAfter(channel.last, position),
+    };
+    channel.join(member);
+    return {
+      take: (limit): FeedBatch => {
+        if (!isCurrent()) {
+          // The log was replaced: every reader starts at its newest row (decision C5).
+          position = channel.base;
+          generation = channel.generation;
+        }
+        const { entries, upTo } = source.read(position, limit);
+        position = upTo;
+        channel.noteTaken(member);
+        return { entries, missed: 0, upTo };
+      },
+      isCaughtUp: () => member.isCaughtUp(),
+      generation: () => channel.generation,
+      close: () => channel.leave(member),
+    };
+  }
+
+  consume<Outcome>(task: ConsumerTask<Outcome>, options: ResumeOptions = {}): EventConsumer {
+    return new Consumer(this, task, options, this.#host);
+  }
+
+  page(after: Offset, limit: number, options: FeedOptions = {}): SeenPage {
+    const page = this.#source(options).read(after, limit);
+    return { ...page, looked: page.entries.length };
+  }
+
+  /** Detection begins only while chat.db can be read: what it begins with is what changes are told from. */
+  #ask(): void {
+    if (this.#changes === undefined) throw problem('changes_disabled');
+    const { stream, control } = this.#changes;
+    if (stream.channel === undefined) this.#messages.newest();
+    control.noteAsked();
+  }
+
+  #source({ changes = false }: FeedOptions): Source {
+    const stream = this.#changes?.stream;
+    if (!changes || stream?.channel === undefined) return this.#rows;
+    return { channel: stream.channel, read: (position, limit) => stream.read(position, limit) };
+  }
+}

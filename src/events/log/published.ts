@@ -1,0 +1,27 @@
+import { isAfter, rowOffset } from '../../domain/offset.ts';
+import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+
+/** A row is published at most 2 s after it was seen (decision C2); behind a burst of others it may take longer. */
+const MAX_WAIT_MS = 2500;
+
+/** Waits until the event of a row is in the feed, at most 2.5 s (decision S4). `publish` asks for what is pending. */
+export async function untilPublished(
+  rowId: number,
+  { feed, clock, publish }: { readonly feed: EventFeed; readonly clock: Clock; readonly publish: () => void },
+): Promise<void> {
+  const isPending = (): boolean => isAfter(rowOffset(rowId), rowOffset(feed.lastPublished().rowId));
+  if (!isPending()) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      cancel();
+      reader.close();
+      resolve();
+    };
+    const reader = feed.resume(feed.lastPublished(), () => {
+      if (!isPending()) end();
+    });
+    const cancel = clock.after(MAX_WAIT_MS, end);
+    publish();
+  });
+}

@@ -1,0 +1,299 @@
+import { type Cursor, isReplaced } from '../../domain/cursor.ts';
+import { isAppError } from '../../domain/errors.ts';
+import type { PendingRow } from '../../domain/event.ts';
+import type { Print } from '../../domain/fingerprint.ts';
+import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { Change } from '../../domain/ports/changes.ts';
+import type { CursorStore, MessageLog } from '../../domain/ports/feed.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { ChangeStream } from './change-stream.ts';
+import type { Channel } from './channel.ts';
+import { aged, type RowAges } from './row-ages.ts';
+import { waitEndsAt } from './settle.ts';
+
+/** Decision C7: rows published in one batch, and how long it waits for the members that were caught up. */
+const BATCH_ROWS = 256;
+const DRAIN_WAIT_MS = 250;
+/** How long the newest row may wait to be published before health says so. */
+const MAX_LAG_MS = 30_000;
+/** Until publishing is attempted again after a failure that is not chat.db's. */
+const RETRY_MS = 1000;
+
+export interface PublisherParts {
+  readonly messages: MessageLog;
+  readonly channel: Channel;
+  readonly cursor: CursorStore;
+  /** Where readers with changes read, and the prints of the newest rows up to a row. */
+  readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
+  /** Reports whether an incoming message may be the row of a send that is not confirmed yet (decision U1). */
+  readonly isAwaited?: (row: PendingRow) => boolean;
+  /** How old rows are at their first sighting (decision U4). */
+  readonly ages?: Pick<RowAges, 'note'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Turns new rows into events: one event a row, in row id order (decision C1), each as soon as it is complete (decisions C2, U1, U2).
+ * Stores a cursor of what has been published.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  #cursor: Cursor | undefined;
+  /** False while the cursor could not be stored: a restart would publish again what comes after the stored one. */
+  #isStored = true;
+  /** When rows were first seen: every unpublished row up to `upTo` was there at `atMs` (monotonic), `seenMs` in Unix time. */
+  readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
+  #isRunning = false;
+  #isRequested = false;
+  #isClosed = false;
+  #run: Promise<void> = Promise.resolve();
+  #cancelWake: Cancel | undefined;
+  #wasAway = false;
+  /** The last run failed, for another reason than chat.db being away. */
+  #isFailing = false;
+  #lastPublishedAtMs: number | undefined;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Loads the stored cursor (decision C4), so that readers may join before chat.db has been opened. */
+  start(): void {
+    this.#cursor = this.#parts.cursor.load();
+    if (this.#cursor === undefined) return;
+    this.#parts.channel.restart(this.#cursor.offset);
+    this.#parts.changes?.stream.restart(this.#cursor.offset.rowId);
+  }
+
+  /** How far rows are published, undefined before chat.db was first read. */
+  get cursor(): Cursor | undefined {
+    return this.#cursor;
+  }
+
+  /**
+   * Publishes what is new; may be called at any time. Never throws: the change detector reports that chat.db is away.
+   */
+  publishPending(): void {
+    this.#isRequested = true;
+    if (this.#isRunning || this.#isClosed) return;
+    this.#run = this.#work();
+  }
+
+  /** The newest event: its row id, and when it was published since the start (monotonic). */
+  get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
+    return { rowId: this.#cursor?.offset.rowId ?? 0, atMs: this.#lastPublishedAtMs };
+  }
+
+  /**
+   * Compares the newest row with the newest event and says what is wrong, or null: publishing fails, or a row has
+   * waited too long. A row that was not seen before counts from this check on.
+   */
+  checkLag(): string | null {
+    if (this.#isFailing)
+      return 'New rows cannot be published as events; the next attempt follows in a second. See the log.';
+    const published = this.#cursor?.offset.rowId;
+    if (published === undefined) return null;
+    try {
+      const newest = this.#parts.messages.newest().offset.rowId;
+      if (newest <= published) return null;
+      this.#noteSighting(newest);
+    } catch {
+      return null; // chat.db is away, and its own health says so
+    }
+    const oldest = this.#sightings[0];
+    const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
+    if (oldest === undefined || lagMs <= MAX_LAG_MS) return null;
+    return `Events are behind: row ${oldest.upTo} has waited ${Math.round(lagMs / 1000)} s to be published.`;
+  }
+
+  /** Stops; resolves when nothing is published any more. Twice is fine. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelWake?.();
+    await this.#run;
+  }
+
+  async #work(): Promise<void> {
+    this.#isRunning = true;
+    try {
+      while (this.#isRequested && !this.#isClosed) {
+        this.#isRequested = false;
+        await this.#publishSettled();
+        await this.#publishChanges();
+      }
+      this.#isFailing = false;
+    } catch (error) {
+      this.#wasAway = true;
+      if (isAppError(error) && error.code === 'chat_db_unavailable') return;
+      this.#isFailing = true;
+      this.#parts.log.error('could not publish new rows, retrying', { error });
+      this.#cancelWake?.();
+      if (!this.#isClosed) this.#cancelWake = this.#parts.clock.after(RETRY_MS, () => this.publishPending());
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #publishSettled(): Promise<void> {
+    const { messages, channel, clock } = this.#parts;
+    let cursor = this.#currentCursor();
+    if (this.#wasAway) {
+      this.#wasAway = false;
+      channel.wake(); // readers that wait for chat.db
+      this.#parts.changes?.stream.channel?.wake();
+    }
+    while (!this.#isClosed) {
+      // Before the rows are read: what they lack may come during a stop in between.
+      const askedAtMs = clock.monotonic();
+      const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
+      if (pending.length === 0) this.#sightings.length = 0; // what was seen after the cursor was deleted again
+      const settled = this.#aged(this.#settled(pending, askedAtMs));
+      const newest = settled.at(-1);
+      if (newest === undefined) {
+        if (!this.#isStored) this.#store(cursor);
+        return;
+      }
+      channel.publish(settled.filter(({ isSilent }) => isSilent !== true));
+      channel.skipTo(newest.offset);
+      this.#lastPublishedAtMs = clock.monotonic();
+      cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
+      this.#store(cursor, settled);
+      while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
+      await this.#drained();
+      const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
+      if (!mayHaveMore || this.#isRequested) return;
+      // Meanwhile the rows may have become those of another database (decision C5).
+      cursor = this.#currentCursor();
+    }
+  }
+
+  /** Publishes what the change log has, until rows wait to be published. */
+  async #publishChanges(): Promise<void> {
+    const { changes } = this.#parts;
+    while (!this.#isClosed && changes?.stream.publishChanges() === true) {
+      await this.#drained();
+      if (this.#isRequested) return;
+    }
+  }
+
+  /** Requests and sockets first, then the members that were caught up (decision C7). */
+  async #drained(): Promise<void> {
+    const { channel, changes, clock } = this.#parts;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await channel.drained(clock, DRAIN_WAIT_MS);
+    await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
+  }
+
+  /**
+   * The cursor to go on from; starts over when there is none yet (decision C4) or the log is another one (decision
+   * C5).
+   */
+  #currentCursor(): Cursor {
+    const { messages, channel, changes, cursor: store, log } = this.#parts;
+    const known = this.#cursor;
+    if (known !== undefined) {
+      const identity = messages.identity(known.offset);
+      if (!isReplaced(known, identity)) {
+        this.#noteSighting(identity.highestRowId);
+        if (identity.inode !== known.inode) this.#store({ ...known, inode: identity.inode });
+        return this.#cursor ?? known;
+      }
+    }
+    const newest = messages.newest();
+    // Stored first, because it may fail: then the next run finds the log replaced again, and all start over.
+    store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
+    this.#cursor = newest;
+    this.#isStored = true;
+    this.#sightings.length = 0;
+    const rowId = newest.offset.rowId;
+    if (known === undefined) log.info('first start: events begin after the newest row', { row_id: rowId });
+    else {
+      log.warn('the Messages database was replaced; its existing rows are not published', {
+        was_at_row_id: known.offset.rowId,
+        now_at_row_id: rowId,
+      });
+    }
+    channel.restart(newest.offset);
+    changes?.stream.restart(rowId);
+    return newest;
+  }
+
+  #hasChanges(): boolean {
+    return this.#parts.changes?.stream.channel !== undefined;
+  }
+
+  /** Stores how far rows are published; those who read changes get the rows once their prints are stored too. */
+  #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
+    const { changes } = this.#parts;
+    const before = this.#cursor?.offset.rowId ?? 0;
+    this.#cursor = cursor;
+    this.#isStored = false;
+    if (changes === undefined || !this.#hasChanges()) this.#parts.cursor.save(cursor);
+    else if (changes.stream.lastRowId < before) this.#storeBehind(cursor, changes.stream);
+    else this.#storeWithPrints(cursor, rows, changes.stream);
+    this.#isStored = true;
+  }
+
+  #storeWithPrints(cursor: Cursor, rows: readonly PendingRow[], stream: ChangeStream): void {
+    const prints = new Map<number, Print>();
+    for (const { rowId, print } of rows) if (print !== undefined) prints.set(rowId, print);
+    const copies = rows.flatMap(({ copies = [] }) => copies);
+    const changes = copies.map((rowId): Change => ({ kind: 'updated', rowId, changes: ['mirror'] }));
+    this.#parts.cursor.save(cursor, prints, changes, this.#parts.clock.now());
+    stream.publishRows(rows.filter(({ isSilent }) => isSilent !== true));
+    stream.skipTo(cursor.offset.rowId);
+  }
+
+  /** Rows that were published while nothing could be stored are read once more, because they may have changed. */
+  #storeBehind(cursor: Cursor, stream: ChangeStream): void {
+    const { messages } = this.#parts;
+    for (;;) {
+      const pending = messages.pendingRows(rowOffset(stream.lastRowId), BATCH_ROWS, true);
+      const rows = pending.filter(({ rowId }) => rowId <= cursor.offset.rowId);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      this.#storeWithPrints({ ...cursor, offset: last.offset, guid: last.guid }, rows, stream);
+    }
+    this.#parts.cursor.save(cursor);
+  }
+
+  /** The rows whose wait ended before they were read, at `askedAtMs`; schedules the next run for the first of the others. */
+  #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
+    const { clock, isAwaited = () => false } = this.#parts;
+    this.#cancelWake?.();
+    const newest = pending.at(-1);
+    if (newest !== undefined) this.#noteSighting(newest.rowId);
+    for (const [index, row] of pending.entries()) {
+      const seenAtMs = this.#sightingOf(row.rowId)?.atMs ?? askedAtMs;
+      const endsAtMs = waitEndsAt(row, seenAtMs, isAwaited);
+      if (endsAtMs > Math.max(askedAtMs, seenAtMs)) {
+        this.#cancelWake = clock.after(Math.max(0, endsAtMs - clock.monotonic()), () => this.publishPending());
+        return pending.slice(0, index);
+      }
+    }
+    return pending;
+  }
+
+  /** The rows with their ages, which are stored before any reader gets one. */
+  #aged(rows: readonly PendingRow[]): readonly PendingRow[] {
+    const { ages, clock } = this.#parts;
+    if (ages === undefined || rows.length === 0) return rows;
+    const nowMs = clock.now();
+    const found = ages.note(
+      rows.map(({ rowId, datedMs }) => ({ rowId, datedMs, seenMs: this.#sightingOf(rowId)?.seenMs ?? nowMs })),
+      nowMs,
+    );
+    return found.size === 0 ? rows : aged(rows, found);
+  }
+
+  #sightingOf(rowId: number) {
+    return this.#sightings.find(({ upTo }) => upTo >= rowId);
+  }
+
+  #noteSighting(rowId: number): void {
+    if (rowId <= Math.max(this.#cursor?.offset.rowId ?? 0, this.#sightings.at(-1)?.upTo ?? 0)) return;
+    const { clock } = this.#parts;
+    this.#sightings.push({ upTo: rowId, atMs: clock.monotonic(), seenMs: clock.now() });
+  }
+}

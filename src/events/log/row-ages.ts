@@ -1,0 +1,86 @@
+import type { MessageDetails } from '../../domain/details.ts';
+import { LATE_S, type RowEntry } from '../../domain/event.ts';
+import type { Message } from '../../domain/message.ts';
+import type { MessageLog } from '../../domain/ports/feed.ts';
+import type { Log } from '../../domain/ports/host.ts';
+import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
+import type { RunningTime } from './running-time.ts';
+
+/** Younger rows are not kept: nobody can ask for them to be skipped. */
+export const LEAST_AGE_S = 60;
+
+/** A row at its first sighting, Unix milliseconds. */
+export interface Sighting {
+  readonly rowId: number;
+  readonly datedMs: number;
+  readonly seenMs: number;
+}
+
+export interface RowAgesParts {
+  readonly store: RowAgeStore;
+  readonly running: RunningTime;
+  readonly log: Log;
+}
+
+/**
+ * How old rows were at their first sighting (decision U4), in time that chat.db was watched: a message of an outage or of
+ * a sleep of the Mac is as old as if it had come at once, one that iCloud fills in is not.
+ */
+export class RowAges {
+  readonly #parts: RowAgesParts;
+
+  constructor(parts: RowAgesParts) {
+    this.#parts = parts;
+  }
+
+  /** Ages in seconds by row id, of the rows that were old; keeps them too. */
+  note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
+    const { store, running, log } = this.#parts;
+    const ages = new Map<number, number>();
+    for (const { rowId, datedMs, seenMs } of sightings) {
+      if (seenMs - datedMs < LEAST_AGE_S * 1000) continue;
+      const ageS = Math.floor(running.between(datedMs, seenMs) / 1000);
+      if (ageS >= LEAST_AGE_S) ages.set(rowId, ageS);
+    }
+    if (ages.size === 0) return ages;
+    try {
+      store.add(ages, nowMs);
+    } catch (error) {
+      log.error('could not store which rows came late', { error });
+    }
+    return ages;
+  }
+
+  /** The details, which say when the message came late. */
+  added(message: Message, details: MessageDetails): MessageDetails {
+    const ageS = this.#parts.store.of(Number(message.id)) ?? 0;
+    return ageS > LATE_S ? { ...details, late: true } : details;
+  }
+
+  /** The log with the age of each entry. */
+  withAges(messages: MessageLog): MessageLog {
+    const { store } = this.#parts;
+    return {
+      entries(after, upTo, limit) {
+        const entries = messages.entries(after, upTo, limit);
+        const last = entries.at(-1);
+        const ages = last === undefined ? undefined : store.between(after, last.offset);
+        return ages === undefined || ages.size === 0 ? entries : aged(entries, ages);
+      },
+      pendingRows: (...parameters) => messages.pendingRows(...parameters),
+      newest: () => messages.newest(),
+      identity: (at) => messages.identity(at),
+    };
+  }
+}
+
+/** The entries with their ages. */
+export function aged<Entry extends RowEntry>(
+  entries: readonly Entry[],
+  ages: ReadonlyMap<number, number>,
+): readonly Entry[] {
+  return entries.map((entry) => {
+    const ageS = ages.get(entry.rowId);
+    return ageS === undefined ? entry : { ...entry, ageS };
+  });
+}

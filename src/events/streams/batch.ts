@@ -1,0 +1,108 @@
+import type { LogEntry } from '../../domain/event.ts';
+
+/** Decision C7: at most this much is handed to one socket at a time; only a larger event goes alone. */
+const MAX_BYTES = 256 * 1024;
+/** Batches cached while clients are served: enough for the positions that clients commonly have. */
+const MAX_CACHED = 16;
+
+/** What is written around the text of one event. */
+export interface Framing {
+  headerSize(length: number): number;
+  /** Writes the header of a text of `length` bytes; returns where the text begins. */
+  writeHeader(bytes: Buffer, at: number, length: number): number;
+}
+
+/** Events that are written to a connection at once. */
+export class EventBatch {
+  readonly texts: readonly string[];
+  readonly last: LogEntry;
+  /** True when the next event would not have fitted. */
+  readonly isFull: boolean;
+  /** In bytes, with what is around the texts. */
+  readonly size: number;
+  readonly #framing: Framing;
+  #bytes: Buffer | undefined;
+
+  constructor(parts: Pick<EventBatch, 'texts' | 'last' | 'isFull' | 'size'>, framing: Framing) {
+    this.texts = parts.texts;
+    this.last = parts.last;
+    this.isFull = parts.isFull;
+    this.size = parts.size;
+    this.#framing = framing;
+  }
+
+  /** As they are written, made once for all clients at the same position. */
+  get bytes(): Buffer {
+    this.#bytes ??= this.#written();
+    return this.#bytes;
+  }
+
+  #written(): Buffer {
+    const bytes = Buffer.allocUnsafe(this.size);
+    let at = 0;
+    for (const text of this.texts) {
+      const length = Buffer.byteLength(text);
+      at = this.#framing.writeHeader(bytes, at, length);
+      at += bytes.write(text, at);
+    }
+    return bytes;
+  }
+}
+
+/** Makes batches and caches the newest, so that many clients at one position cost as much as one. */
+export class BatchCache {
+  readonly #textOf: (entry: LogEntry) => string;
+  readonly #framing: Framing;
+  readonly #cached = new Map<LogEntry, EventBatch>();
+
+  constructor(framing: Framing, textOf: (entry: LogEntry) => string) {
+    this.#framing = framing;
+    this.#textOf = textOf;
+  }
+
+  /** The batch at the front of `entries`; undefined when there are none. */
+  front(entries: readonly LogEntry[]): EventBatch | undefined {
+    const [first] = entries;
+    if (first === undefined) return undefined;
+    const known = this.#cached.get(first);
+    if (known !== undefined && isFrontOf(known, entries)) return known;
+    const batch = this.#make(entries, first);
+    this.#cached.delete(first);
+    this.#cached.set(first, batch);
+    for (const [oldest] of this.#cached) {
+      if (this.#cached.size <= MAX_CACHED) break;
+      this.#cached.delete(oldest);
+    }
+    return batch;
+  }
+
+  clear(): void {
+    this.#cached.clear();
+  }
+
+  #make(entries: readonly LogEntry[], first: LogEntry): EventBatch {
+    const texts: string[] = [];
+    let last = first;
+    let size = 0;
+    for (const entry of entries) {
+      const text = this.#textOf(entry);
+      const length = Buffer.byteLength(text);
+      const frameSize = this.#framing.headerSize(length) + length;
+      if (texts.length > 0 && size + frameSize > MAX_BYTES) return this.#batch(texts, last, size, true);
+      texts.push(text);
+      last = entry;
+      size += frameSize;
+    }
+    return this.#batch(texts, last, size, false);
+  }
+
+  #batch(texts: readonly string[], last: LogEntry, size: number, isFull: boolean): EventBatch {
+    return new EventBatch({ texts, last, size, isFull }, this.#framing);
+  }
+}
+
+/** Events have one order and no gaps, so the same first and last at the same distance are the same batch. */
+function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
+  const count = batch.texts.length;
+  return entries[count - 1] === batch.last && (batch.isFull || count === entries.length);
+}

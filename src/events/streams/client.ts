@@ -1,0 +1,174 @@
+import type { LogEntry } from '../../domain/event.ts';
+import type { Offset } from '../../domain/offset.ts';
+import type { FeedReader } from '../../domain/ports/feed.ts';
+import type { BatchCache, EventBatch } from './batch.ts';
+
+/** Entries taken from the feed at a time: as many as the publisher publishes in one batch (decision C7). */
+const BATCH_SIZE = 256;
+/** Draining this much between pings counts as a pong, because a pong may be queued behind events. */
+const LIVENESS_BYTES = 1024 * 1024;
+const NONE: readonly LogEntry[] = [];
+
+/** Why a connection is ended by the service. */
+export type EndReason = 'shutting_down' | 'failure' | 'key_ended' | 'offset_expired';
+
+/** What a client has been sent, and the generation of the change log that it belongs to. */
+export interface Position {
+  readonly offset: Offset;
+  readonly generation: number;
+}
+
+/** The connection to one client. */
+export interface ClientSocket {
+  isOpen(): boolean;
+  /** Sends a batch. True when the system took all of it; otherwise `onDrain` is called once it has. */
+  send(batch: EventBatch, onDrain: () => void): boolean;
+  /** Shows both sides that the connection is alive. `position` is undefined before anything was taken. */
+  ping(position: Position | undefined): void;
+  close(reason: EndReason): void;
+  terminate(): void;
+}
+
+/** Pings after which a client is dropped (decision G1). */
+export interface Patience {
+  /** Without a sign of it; undefined where a client cannot give one. */
+  readonly silentPings: number | undefined;
+  /** Without reading any of what it was sent. */
+  readonly stuckPings: number;
+}
+
+export interface ClientParts {
+  readonly socket: ClientSocket;
+  readonly batches: BatchCache;
+  readonly patience: Patience;
+  /** Of the change log that this client began with. */
+  readonly generation: number;
+  /** True when the log that a client with changes began with was begun again: its offsets have expired (decision I1). */
+  readonly isExpired: () => boolean;
+  readonly join: (onMore: () => void) => FeedReader;
+  /** True for a client that does not resume: when it is too slow it loses the oldest (decision G2). */
+  readonly canLoseEvents: boolean;
+  /** Reports whether the client wants an event; undefined where it wants all. */
+  readonly wanted: ((entry: LogEntry) => boolean) | undefined;
+  /** Reports whether a limited key may see an event now; undefined for the owner. */
+  readonly admits: ((entry: LogEntry) => boolean) | undefined;
+  /** Asks for `serve` to be called soon. */
+  readonly wake: (client: Client) => void;
+  /** The events this client lost in one burst, once it is over (decision C7). */
+  readonly onMissed: (missed: number) => void;
+}
+
+/** One client: its position in the feed, what has been sent to it, and whether it is alive. */
+export class Client {
+  readonly socket: ClientSocket;
+  readonly #parts: ClientParts;
+  readonly #reader: FeedReader;
+  /** Taken from the feed and not sent: what did not fit into the last batch. */
+  #held: readonly LogEntry[] = NONE;
+  /** Sent and not drained yet. */
+  #sending: EventBatch | undefined;
+  #takenUpTo: Position | undefined;
+  #position: Position | undefined;
+  #missedInBurst = 0;
+  #drainedBytes = 0;
+  #isHeard = true;
+  #silentPings = 0;
+  /** Batches sent, and how many it was at the last ping. */
+  #batches = 0;
+  #batchesAtPing = 0;
+  #stuckPings = 0;
+
+  constructor(parts: ClientParts) {
+    this.socket = parts.socket;
+    this.#parts = parts;
+    this.#reader = parts.join(() => parts.wake(this));
+  }
+
+  /** Sends the next batch, unless the one before is not drained yet. Throws what the feed throws. */
+  serve(): void {
+    if (!this.socket.isOpen()) return;
+    const { wanted, admits, batches, generation, isExpired } = this.#parts;
+    if (isExpired()) {
+      this.socket.close('offset_expired');
+      return;
+    }
+    if (this.#sending !== undefined) return;
+    // What is held was read by the rights of an earlier moment.
+    if (admits !== undefined) this.#held = this.#held.filter(admits);
+    if (this.#held.length === 0) {
+      const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
+      this.#takenUpTo = { offset: upTo, generation };
+      this.#held = wanted === undefined ? entries : entries.filter(wanted);
+      this.#missedInBurst += missed;
+    }
+    const batch = batches.front(this.#held);
+    // The same two may have others between them the next time.
+    if (admits !== undefined || wanted !== undefined) batches.clear();
+    if (batch === undefined) {
+      this.#position = this.#takenUpTo;
+      // Events that this client is not to have are left out, and more may follow.
+      if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
+      return;
+    }
+    this.#held = batch.texts.length === this.#held.length ? NONE : this.#held.slice(batch.texts.length);
+    this.#position =
+      this.#held.length === 0 || this.#takenUpTo === undefined
+        ? this.#takenUpTo
+        : { ...this.#takenUpTo, offset: batch.last.offset };
+    this.#sending = batch;
+    this.#batches += 1;
+    if (this.socket.send(batch, this.#onDrain)) this.#noteDrained(batch);
+  }
+
+  /** Something came from the client. */
+  noteHeard(): void {
+    this.#isHeard = true;
+  }
+
+  /** Called at every ping: why the client is to be dropped, or undefined (decision G1). */
+  livenessError(): string | undefined {
+    this.#countMissed();
+    if (this.#drainedBytes >= LIVENESS_BYTES) this.#isHeard = true;
+    this.#drainedBytes = 0;
+    this.#silentPings = this.#isHeard ? 0 : this.#silentPings + 1;
+    this.#isHeard = false;
+    this.#stuckPings = this.#sending !== undefined && this.#batches === this.#batchesAtPing ? this.#stuckPings + 1 : 0;
+    this.#batchesAtPing = this.#batches;
+    const { silentPings = Number.POSITIVE_INFINITY, stuckPings } = this.#parts.patience;
+    if (this.#silentPings >= silentPings) return 'it is silent';
+    return this.#stuckPings >= stuckPings ? 'it reads nothing' : undefined;
+  }
+
+  ping(): void {
+    this.socket.ping(this.#position);
+  }
+
+  leave(): void {
+    this.#countMissed();
+    this.#reader.close();
+  }
+
+  readonly #onDrain = (): void => {
+    // Only a client that reads makes room, so it is alive.
+    this.#isHeard = true;
+    if (this.#sending !== undefined) this.#noteDrained(this.#sending);
+  };
+
+  #noteDrained(batch: EventBatch): void {
+    this.#sending = undefined;
+    this.#drainedBytes += batch.size;
+    if (this.#held.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);
+    else this.#reportMissed();
+  }
+
+  /** Counts also what a client that reads nothing has lost by now. */
+  #countMissed(): void {
+    if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;
+    this.#reportMissed();
+  }
+
+  #reportMissed(): void {
+    if (this.#missedInBurst > 0) this.#parts.onMissed(this.#missedInBurst);
+    this.#missedInBurst = 0;
+  }
+}

@@ -1,0 +1,140 @@
+import type { ServerResponse } from 'node:http';
+import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { StreamForm, StreamRequest } from '../../domain/ports/streams.ts';
+import type { EventBatch, Framing } from './batch.ts';
+import type { ClientSocket, Position } from './client.ts';
+import { Clients, type Format, type StreamParts } from './clients.ts';
+
+/** Decision Q1: a sign of life every 15 s. A client that reads nothing is dropped after 60 s, as with the WebSocket. */
+const KIND = {
+  name: 'stream client',
+  pingEveryMs: 15_000,
+  patience: { silentPings: undefined, stuckPings: 4 },
+} as const;
+
+const UNFRAMED: Framing = { headerSize: () => 0, writeHeader: (_bytes, at) => at };
+
+/** A form of stream, and what is sent every 15 s. */
+interface Form extends Format {
+  ping(position: Position | undefined, changes: boolean): string;
+}
+
+function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamForm, Form>> {
+  return {
+    sse: {
+      framing: UNFRAMED,
+      textOf: ({ offset, generation }, json) => `id: ${feed.offsetText(offset, generation)}\ndata: ${json}\n\n`,
+      ping: () => ':\n\n',
+    },
+    ndjson: {
+      framing: UNFRAMED,
+      textOf: ({ offset, generation }, json) =>
+        // With changes the envelope has its offset already.
+        generation === undefined
+          ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
+          : `${json}\n`,
+      ping(position, changes) {
+        if (position === undefined) return '';
+        const { offset, generation } = position;
+        return `{"offset":"${feed.offsetText(offset, changes ? generation : undefined)}"}\n`;
+      },
+    },
+  };
+}
+
+interface OpenedStream {
+  /** Writes behind the headers of the response. */
+  begin(response: ServerResponse): void;
+  /** In place of beginning. */
+  giveUp(): void;
+}
+
+/** The clients of `GET /events` whose answer does not end (decision Q1). */
+export class HttpStreams {
+  readonly #ready: StreamParts['ready'];
+  readonly #clients: Clients;
+  readonly #forms: Readonly<Record<StreamForm, Form>>;
+
+  constructor(parts: StreamParts & { readonly feed: Pick<EventFeed, 'offsetText'> }) {
+    this.#ready = parts.ready;
+    this.#forms = formsOf(parts.feed);
+    this.#clients = new Clients(parts, KIND);
+  }
+
+  /** Clients connected now, and events lost by slow ones since the start (decision C7). */
+  get counts(): Clients['counts'] {
+    return this.#clients.counts;
+  }
+
+  /** Throws an AppError before anything is answered. */
+  async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
+    await this.#ready(request.include, request.after);
+    const format = this.#forms[form];
+    const joining = this.#clients.prepare(request, format);
+    return {
+      begin: (response) => {
+        const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
+        const { leave } = this.#clients.add(joining, socket);
+        response.once('close', leave);
+        // A connection may stay open on our side for those who still read; who closes a stream does not.
+        response.socket?.once('end', () => response.destroy());
+      },
+      giveUp: joining.giveUp,
+    };
+  }
+
+  /** Ends every answer (decision A7), and cuts off those that remain after `withinMs`. */
+  close(withinMs: number): Promise<void> {
+    return this.#clients.close(withinMs);
+  }
+}
+
+/** An answer that ends with its connection, so that a batch is written as it is, without the frames of chunks. */
+class ResponseStream implements ClientSocket {
+  readonly #response: ServerResponse;
+  readonly #pingText: (position: Position | undefined) => string;
+
+  constructor(response: ServerResponse, pingText: (position: Position | undefined) => string) {
+    this.#response = response;
+    this.#pingText = pingText;
+  }
+
+  isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded;
+  }
+
+  send(batch: EventBatch, onDrain: () => void): boolean {
+    const response = this.#response;
+    const { socket } = response;
+    if (socket === null || 'Bun' in globalThis) {
+      // Answers before it on the same connection come first; Bun gives no socket to write to.
+      response.write(batch.bytes, (error) => {
+        if (!error) onDrain();
+      });
+      return false;
+    }
+    socket.write(batch.bytes);
+    if (socket.writableLength === 0) return true;
+    // An empty write behind the batch, only when it is queued: a callback for every write costs as much as the write.
+    socket.write('', (error) => {
+      if (!error) onDrain();
+    });
+    return false;
+  }
+
+  ping(position: Position | undefined): void {
+    // What is queued shows as much, once it is read.
+    const { socket } = this.#response;
+    if (!this.isOpen() || socket === null || socket.writableLength > 0) return;
+    const text = this.#pingText(position);
+    if (text !== '') socket.write(text);
+  }
+
+  close(): void {
+    this.#response.end();
+  }
+
+  terminate(): void {
+    this.#response.destroy();
+  }
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { LogEntry } from '../../domain/event.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { DeliveryRecord, HeldDelivery } from '../../domain/webhook.ts';
+import type { PostResult } from './delivery-attempts.ts';
+
+/**
+ * The `X-Webhook-Delivery` id, which never changes (decision F2): UUIDv5 of the row's guid in the namespace of the
+ * webhook's id.
+ */
+export function deliveryId(webhookId: string, guid: string): string {
+  const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
+  // RFC 9562, 5.5: the first 16 bytes, with version 5 and the variant in their places.
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex', 0, 16);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** What of an entry its delivery id is made from: the guid of a new row, the number of a change (decision I3). */
+export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
+  if (change !== undefined) return `change ${generation}.${change}`;
+  // A database need not give rows a guid (decision B1), and without one all of its events would have the same id.
+  return guid || `row ${rowId}`;
+}
+
+/** The record of a delivery that ended. */
+export function postRecord(
+  id: string,
+  event: DeliveryRecord['event'],
+  rowId: number,
+  result: PostResult,
+  clock: Clock,
+): DeliveryRecord {
+  return {
+    id,
+    at: timestamp(clock),
+    event,
+    row_id: rowId,
+    outcome: result.outcome === 'delivered' ? 'delivered' : 'dropped',
+    attempts: result.attempts,
+    status: result.status,
+    error: result.error,
+    duration_ms: result.durationMs,
+  };
+}
+
+/** What is kept of a delivery after another failure of it (decision P3). */
+export function heldDelivery(
+  id: string,
+  rowId: number,
+  { attempts, error }: PostResult,
+  before: HeldDelivery | null,
+  clock: Clock,
+): HeldDelivery {
+  return { id, row_id: rowId, attempts, since: before?.since ?? timestamp(clock), error: error ?? 'It failed.' };
+}
+
+/** The record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */
+export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
+  return {
+    id: deliveryId(webhookId, `gone ${first}-${last}`),
+    at: timestamp(clock),
+    event: 'gone',
+    row_id: last,
+    outcome: 'gone',
+    attempts: 0,
+    status: null,
+    error: first === last ? `Row ${first} was deleted.` : `Rows ${first} to ${last} were deleted.`,
+    duration_ms: 0,
+  };
+}
+
+function timestamp(clock: Clock): string {
+  return isoSecond(clock.now());
+}

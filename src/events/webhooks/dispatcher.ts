@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '../../domain/caller.ts';
+import { isAppError } from '../../domain/errors.ts';
+import type { RowEntry } from '../../domain/event.ts';
+import type { IncludeSet } from '../../domain/include.ts';
+import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
+import type { EventFeed } from '../../domain/ports/feed.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type {
+  NewWebhook,
+  ReplayFrom,
+  WebhookChanges,
+  WebhookRegistry,
+  WebhookStore,
+} from '../../domain/ports/webhooks.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import {
+  type DeliveryRecord,
+  type StoredWebhook,
+  type WebhookStatus,
+  type WebhookTestResult,
+  wantsChanges,
+} from '../../domain/webhook.ts';
+import { changedWebhook, shownSettings } from '../../domain/webhook-settings.ts';
+import type { EventJson } from '../../schema/event-json.ts';
+import type { DeliveryAttempts } from './delivery-attempts.ts';
+import { deliveryId, postRecord } from './delivery-record.ts';
+import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
+import type { Poster, Sending } from './poster.ts';
+import { ProgressBatcher } from './progress-batcher.ts';
+
+/** Until chat.db is asked again for a webhook that waits for it. */
+const RETRY_MS = 1000;
+
+export interface DispatcherParts {
+  readonly feed: EventFeed;
+  /** A row as it is now; undefined when it was deleted from chat.db. */
+  readonly rowNow: (rowId: number) => RowEntry | undefined;
+  readonly store: WebhookStore;
+  readonly poster: Poster;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly json: EventJson;
+  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
+  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
+  /** What a limited key may see now; undefined when it has expired or was revoked. */
+  readonly callerOf?: (keyId: string) => Caller | undefined;
+}
+
+/**
+ * Every registered webhook with its worker (decision F3): adding starts one, removing ends it before it answers
+ * (decision F5).
+ */
+export class Dispatcher implements WebhookRegistry {
+  readonly #parts: DispatcherParts;
+  readonly #workerParts: DeliveryWorkerParts;
+  readonly #progress: ProgressBatcher;
+  readonly #workers = new Map<string, DeliveryWorker>();
+  /** Test posts under way: of which webhook, and the end, record included. */
+  readonly #tests = new Map<DeliveryAttempts, { readonly id: string; readonly ended: Promise<unknown> }>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#progress = new ProgressBatcher(parts);
+    this.#workerParts = { ...parts, progress: this.#progress };
+  }
+
+  /** Starts every worker at its stored offset (decision F4). */
+  start(): void {
+    for (const webhook of this.#parts.store.list()) this.#begin(webhook);
+  }
+
+  list(): readonly StoredWebhook[] {
+    return this.#parts.store.list();
+  }
+
+  /** The webhooks of a limited key stand still while it is not valid, and go on when it is again. */
+  refresh(keyId: string): void {
+    this.#progress.flush();
+    for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
+      if (this.#isValid(webhook)) this.#open(webhook);
+      else {
+        this.#workers.get(webhook.id)?.cancel();
+        this.#workers.delete(webhook.id);
+      }
+    }
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    return this.#parts.store.get(id);
+  }
+
+  add(webhook: NewWebhook): StoredWebhook {
+    if (this.#closing !== undefined) throw problem('shutting_down');
+    const { store, feed } = this.#parts;
+    this.#assertHost(webhook.url);
+    // The feed begins to detect changes when the first one asks for them.
+    const start = wantsChanges(webhook) ? feed.resolve(undefined, { changes: true }) : feed.lastPublished();
+    const stored = store.add(webhook, start);
+    this.#open(stored);
+    return stored;
+  }
+
+  change(id: string, changes: WebhookChanges): StoredWebhook {
+    if (this.#closing !== undefined) throw problem('shutting_down');
+    const { store, clock } = this.#parts;
+    this.#progress.flush();
+    const before = this.#existing(id);
+    const changed = changedWebhook(before, changes, clock.now());
+    if (changes.url !== undefined) this.#assertHost(changes.url);
+    const worker = this.#workers.get(id);
+    const webhook = { ...changed, offset: this.#positionOf(changed, before, worker?.offset ?? before.offset) };
+    store.update(webhook);
+    worker?.update(webhook);
+    return webhook;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    if (!this.#parts.store.remove(id)) return false;
+    const worker = this.#workers.get(id);
+    this.#workers.delete(id);
+    worker?.cancel();
+    const tests = [...this.#tests].filter(([, test]) => test.id === id);
+    for (const [attempts] of tests) attempts.cancel();
+    await Promise.allSettled([worker?.ended, ...tests.map(([, { ended }]) => ended)]);
+    return true;
+  }
+
+  status(id: string): WebhookStatus {
+    const { store, feed, clock } = this.#parts;
+    this.#progress.flush();
+    const webhook = this.#existing(id);
+    const { rowId, change } = this.#workers.get(id)?.offset ?? webhook.offset;
+    const changes = wantsChanges(webhook);
+    const last = feed.lastPublished({ changes });
+    const behind = Math.max(0, last.rowId - rowId) + (changes ? Math.max(0, last.change - change) : 0);
+    return {
+      ...shownSettings(webhook, clock.now()),
+      ...store.health(id),
+      held: webhook.held,
+      dropped: store.droppedCount(id),
+      row_id: rowId,
+      behind,
+    };
+  }
+
+  deliveries(id: string): readonly DeliveryRecord[] {
+    this.#existing(id);
+    this.#progress.flush();
+    return this.#parts.store.deliveries(id);
+  }
+
+  lastDelivery(id: string): DeliveryRecord | undefined {
+    this.#existing(id);
+    this.#progress.flush();
+    return this.#parts.store.lastDelivery(id);
+  }
+
+  async test(id: string): Promise<WebhookTestResult> {
+    const to = this.#existing(id);
+    if ([...this.#tests.values()].some((test) => test.id === id)) throw problem('test_in_progress');
+    const testId = deliveryId(id, randomUUID());
+    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
+    const sending = this.#parts.poster.send({ to, id: testId, event: 'webhook.test', json, retry: false });
+    const ended = this.#testEnd(id, testId, sending);
+    this.#tests.set(sending.attempts, { id, ended });
+    return ended.finally(() => this.#tests.delete(sending.attempts));
+  }
+
+  async #testEnd(id: string, testId: string, sending: Sending): Promise<WebhookTestResult> {
+    const { store, clock } = this.#parts;
+    const result = await sending.result;
+    const now = store.get(id);
+    if (now === undefined) throw problem('webhook_not_found');
+    if (result.outcome === 'interrupted') throw problem('shutting_down');
+    const offset = this.#workers.get(id)?.offset ?? now.offset;
+    this.#progress.note(id, offset, postRecord(testId, 'webhook.test', offset.rowId, result, clock));
+    return {
+      id: testId,
+      delivered: result.outcome === 'delivered',
+      status: result.status,
+      error: result.error,
+      duration_ms: result.durationMs,
+      answer: result.answer === '' ? null : result.answer,
+    };
+  }
+
+  replay(id: string, from: ReplayFrom): StoredWebhook {
+    const webhook = this.#existing(id);
+    const { store } = this.#parts;
+    const worker = this.#workers.get(id);
+    this.#progress.flush();
+    if (from === 'dropped') {
+      store.replayDropped(id);
+      worker?.replayDropped();
+      return webhook;
+    }
+    const start = this.#replayStart(from, webhook, worker?.offset ?? webhook.offset);
+    store.seek(id, start);
+    worker?.seek(start);
+    return { ...webhook, offset: start };
+  }
+
+  #replayStart(from: ClientOffset | 'latest', webhook: StoredWebhook, now: Offset): Offset {
+    const { feed } = this.#parts;
+    const changes = wantsChanges(webhook);
+    if (from === 'latest') return feed.lastPublished({ changes });
+    // A row id says nothing of changes: those that the webhook has had are not repeated.
+    const isRow = 'rowId' in from && !('generation' in from);
+    const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
+    if (!isAfter(start, now)) return start;
+    const message =
+      `"after" must be a row id from 0 to ${now.rowId}, where the webhook is now, or an offset before it; ` +
+      'or "latest".';
+    throw invalidRequest([{ pointer: '/after', message }]);
+  }
+
+  /**
+   * Decision A7: running attempts are finished, no other one begins; after `withinMs` they are ended. Twice is fine.
+   */
+  close(withinMs: number): Promise<void> {
+    this.#closing ??= this.#close(withinMs);
+    return this.#closing;
+  }
+
+  async #close(withinMs: number): Promise<void> {
+    const workers = [...this.#workers.values()];
+    const tests = [...this.#tests];
+    for (const worker of workers) worker.finish();
+    // A test makes one attempt, and so is not told to finish.
+    const cancelDeadline = this.#parts.clock.after(withinMs, () => {
+      for (const worker of workers) worker.cancel();
+      for (const [attempts] of tests) attempts.cancel();
+    });
+    await Promise.allSettled([...workers.map((worker) => worker.ended), ...tests.map(([, { ended }]) => ended)]);
+    cancelDeadline();
+    this.#progress.flush();
+    this.#parts.poster.close();
+  }
+
+  #begin(webhook: StoredWebhook): void {
+    if (wantsChanges(webhook)) this.#openWithChanges(webhook);
+    else this.#open(webhook);
+  }
+
+  /** A reader that joins before changes are detected would get rows alone. */
+  #openWithChanges(webhook: StoredWebhook): void {
+    const { feed, store, clock, log } = this.#parts;
+    try {
+      feed.resolve(undefined, { changes: true });
+    } catch (error) {
+      if (isAppError(error) && error.code === 'chat_db_unavailable') {
+        clock.after(RETRY_MS, () => {
+          const now = store.get(webhook.id);
+          if (this.#closing === undefined && now !== undefined) this.#begin(now);
+        });
+        return;
+      }
+      if (!isAppError(error)) throw error;
+      log.warn('a webhook asks for changes, and gets new rows alone', { webhook: webhook.id, reason: error.message });
+    }
+    this.#open(webhook);
+  }
+
+  #open(webhook: StoredWebhook): void {
+    if (this.#workers.has(webhook.id) || !this.#isValid(webhook)) return;
+    const worker = new DeliveryWorker(webhook, this.#workerParts);
+    this.#workers.set(webhook.id, worker);
+    worker.start();
+  }
+
+  /** Where it goes on with other events: rows as before, changes from now on where it had none. */
+  #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
+    if (wantsChanges(changed) === wantsChanges(before)) return now;
+    if (!wantsChanges(changed)) return rowOffset(now.rowId);
+    return { rowId: now.rowId, change: this.#parts.feed.resolve(undefined, { changes: true }).change };
+  }
+
+  #assertHost(url: string): void {
+    const message = this.#parts.poster.refusal(url);
+    if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
+  }
+
+  #isValid({ keyId }: StoredWebhook): boolean {
+    return keyId === null || this.#parts.callerOf?.(keyId) !== undefined;
+  }
+
+  #existing(id: string): StoredWebhook {
+    const webhook = this.#parts.store.get(id);
+    if (webhook === undefined) throw problem('webhook_not_found');
+    return webhook;
+  }
+}

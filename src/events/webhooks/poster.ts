@@ -1,0 +1,167 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { AxiosAdapter, AxiosInstance } from 'axios';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { StoredWebhook } from '../../domain/webhook.ts';
+import { type AllowedHosts, hostRefusal, mayPostTo } from './allowed-hosts.ts';
+import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
+import { HostLookup } from './host-lookup.ts';
+import { contractSignature, standardSignature } from './signature.ts';
+import { transport, transportWith } from './transport.ts';
+
+/** The contract: a failed delivery is attempted again after 1 second, then after 5. */
+export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
+/** Decision F2. */
+const ATTEMPT_TIMEOUT_MS = 10_000;
+/** Below the 5 s after which common servers close an idle connection, so that it is not used as they do. */
+const IDLE_CONNECTION_MS = 4000;
+/** One for each webhook there can be (decision F1). */
+const MAX_IDLE_CONNECTIONS = 64;
+
+export interface PosterOptions {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly retryWaitsMs?: readonly number[];
+  readonly attemptTimeoutMs?: number;
+  readonly allowedHosts?: AllowedHosts;
+  /** Asked right before each attempt: a hub that was paused may no longer be the one that delivers. */
+  readonly mayAttempt?: () => boolean;
+}
+
+/** Where events are posted, and with what. */
+export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers'>;
+
+/** One event for one receiver. */
+export interface Post {
+  readonly to: Target;
+  /** `X-Webhook-Delivery`: the same for every attempt and every repeat (decision F2). */
+  readonly id: string;
+  readonly event: string;
+  readonly json: string;
+  /** False for a post that is attempted once. */
+  readonly retry: boolean;
+  /** Attempts that were made before; `X-Webhook-Attempt` counts on. */
+  readonly attemptsBefore?: number;
+}
+
+/** A post on its way; `attempts` ends it early. */
+export interface Sending {
+  readonly attempts: DeliveryAttempts;
+  readonly result: Promise<PostResult>;
+}
+
+interface Client {
+  readonly axios: AxiosInstance;
+  readonly http: AxiosAdapter;
+}
+
+/**
+ * POSTs events to receivers (decision F2) through one axios instance with kept connections. axios is loaded with the
+ * first post, because it costs more to load than the rest of the service.
+ */
+export class Poster {
+  readonly #options: PosterOptions;
+  readonly #retryWaitsMs: readonly number[];
+  readonly #httpAgent: HttpAgent;
+  readonly #httpsAgent: HttpsAgent;
+  #client: Promise<Client> | undefined;
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+    this.#retryWaitsMs = options.retryWaitsMs ?? RETRY_WAITS_MS;
+    // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (decision
+    // F3).
+    const { lookup } = new HostLookup();
+    const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
+    this.#httpAgent = new HttpAgent(agentOptions);
+    this.#httpsAgent = new HttpsAgent(agentOptions);
+  }
+
+  /** Why nothing may be posted to this url; undefined when it may. */
+  refusal(url: string): string | undefined {
+    const { allowedHosts = [] } = this.#options;
+    return mayPostTo(url, allowedHosts) ? undefined : hostRefusal(url);
+  }
+
+  send(post: Post): Sending {
+    const { clock, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
+    const body = Buffer.from(post.json, 'utf8');
+    const attempts = new DeliveryAttempts({
+      clock,
+      attemptTimeoutMs,
+      retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
+      headers: (attempt) => this.#headers(post, body, attempt),
+      mayAttempt: this.#options.mayAttempt,
+    });
+    return { attempts, result: this.#send(post.to, body, attempts) };
+  }
+
+  close(): void {
+    this.#httpAgent.destroy();
+    this.#httpsAgent.destroy();
+  }
+
+  async #send({ url, headers }: Target, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
+    const error = this.refusal(url);
+    // Registered before the list was changed.
+    if (error !== undefined) return { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' };
+    this.#client ??= this.#load();
+    const { axios, http } = await this.#client;
+    try {
+      await axios.request({
+        method: 'post',
+        url,
+        data: body,
+        adapter: attempts.adapter(http),
+        'axios-retry': attempts.retryOptions,
+        ...(Object.keys(headers).length > 0 && { transport: transportWith(headers) }),
+      });
+    } catch {
+      // Every failure was noted by the attempt that failed.
+    }
+    return attempts.result();
+  }
+
+  #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
+    const nowMs = this.#options.clock.now();
+    const timestampS = Math.floor(nowMs / 1000);
+    const headers: Record<string, string> = {
+      'Content-Type': 'application/json',
+      'User-Agent': `Postern/${this.#options.version}`,
+      Accept: '*/*',
+      'Accept-Encoding': 'identity',
+      'X-Webhook-Event': post.event,
+      'X-Webhook-Delivery': post.id,
+      'X-Webhook-Attempt': String((post.attemptsBefore ?? 0) + attempt),
+      'webhook-id': post.id,
+      'webhook-timestamp': String(timestampS),
+    };
+    const { secret, previousSecret: previous } = post.to;
+    if (secret !== null) {
+      headers['X-Webhook-Signature'] = contractSignature(secret, body);
+      const secrets = previous === null || previous.untilMs <= nowMs ? [secret] : [secret, previous.secret];
+      headers['webhook-signature'] = secrets.map((one) => standardSignature(one, post.id, timestampS, body)).join(' ');
+    }
+    return headers;
+  }
+
+  async #load(): Promise<Client> {
+    const [{ default: axios }, { default: axiosRetry }] = await Promise.all([import('axios'), import('axios-retry')]);
+    const client = axios.create({
+      httpAgent: this.#httpAgent,
+      httpsAgent: this.#httpsAgent,
+      maxRedirects: 0,
+      proxy: false,
+      decompress: false,
+      // The head alone decides: a body that is too large or endless must not turn a 200 into a failure.
+      responseType: 'stream',
+      transport,
+      transformRequest: [],
+      transformResponse: [],
+    });
+    // Each attempt brings all of its headers (decision F2), so that axios need not merge its defaults.
+    client.defaults.headers = {} as typeof client.defaults.headers;
+    axiosRetry(client);
+    return { axios: client, http: axios.getAdapter('http') };
+  }
+}

@@ -1,0 +1,78 @@
+import type { Offset } from '../../domain/offset.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
+import type { DeliveryRecord } from '../../domain/webhook.ts';
+
+/**
+ * Deliveries of one webhook that may be done and not yet stored; a crash repeats these and the running one (decision
+ * F4).
+ */
+const MAX_RECORDS = 4;
+/** Longest time between the end of a delivery and its storing. */
+const FLUSH_AFTER_MS = 20;
+/** Until storing is attempted again after a failure. */
+const RETRY_MS = 1000;
+/** Records kept for one webhook while nothing can be stored: as many as are shown (decision H). */
+const MAX_WAITING = 100;
+
+export interface ProgressBatcherParts {
+  readonly store: Pick<WebhookStore, 'advanceMany'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told what became of each delivery, for the counts (decision H). */
+  readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
+}
+
+/**
+ * Stores the progress of all webhooks: what they finish within a moment is written in one transaction, because a
+ * transaction costs more than its rows.
+ */
+export class ProgressBatcher {
+  readonly #parts: ProgressBatcherParts;
+  #steps = new Map<string, { offset: Offset; readonly records: EndedDelivery[] }>();
+  #cancelFlush: Cancel | undefined;
+
+  constructor(parts: ProgressBatcherParts) {
+    this.#parts = parts;
+  }
+
+  /** Everything up to `offset` is done at this webhook. */
+  note(id: string, offset: Offset, record?: EndedDelivery): void {
+    let step = this.#steps.get(id);
+    if (step === undefined) {
+      step = { offset, records: [] };
+      this.#steps.set(id, step);
+    }
+    step.offset = offset;
+    if (record !== undefined) {
+      step.records.push(record);
+      this.#parts.onOutcome?.(record.outcome);
+    }
+    // Later in this turn the next event is sent, so storing does not delay it.
+    if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
+    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
+  }
+
+  /** The stored offset of the webhook was changed: what was noted before must not move it back. */
+  move(id: string, offset: Offset): void {
+    const step = this.#steps.get(id);
+    if (step !== undefined) step.offset = offset;
+  }
+
+  /** Stores what is noted, or retries in a second. A failure costs repeats after a crash, but no later delivery. */
+  flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    if (this.#steps.size === 0) return;
+    const { store, clock, log } = this.#parts;
+    const steps = [...this.#steps].map(([id, step]) => ({ id, ...step }));
+    this.#steps = new Map();
+    try {
+      store.advanceMany(steps);
+    } catch (error) {
+      log.error('could not store webhook progress, retrying', { error });
+      for (const { id, ...step } of steps) this.#steps.set(id, { ...step, records: step.records.slice(-MAX_WAITING) });
+      this.#cancelFlush = clock.after(RETRY_MS, () => this.flush());
+    }
+  }
+}

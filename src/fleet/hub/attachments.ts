@@ -1,0 +1,43 @@
+import { splitId } from '../../domain/fleet.ts';
+import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+import { CHUNK_BYTES } from '../protocol/layout.ts';
+import type { MacReads } from './mac-reads.ts';
+
+/** The files of messages, read from their Macs a chunk at a time. */
+export class HubAttachments implements AttachmentReader {
+  readonly #reads: MacReads;
+
+  constructor(reads: MacReads) {
+    this.#reads = reads;
+  }
+
+  async open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
+    const of = splitId(id);
+    if (of === undefined || !this.#reads.isKnown(of.mac)) return undefined;
+    const { mac } = of;
+    const asked = { id: of.id, n, form };
+    const file = await this.#reads.attachment(mac, { ...asked, at: 0, bytes: 0 });
+    if (file === undefined) return undefined;
+    const { name, mimeType, bytes, version } = file;
+    const reads = this.#reads;
+    return {
+      name,
+      mimeType,
+      bytes,
+      version,
+      async *read(start, end) {
+        for (let at = start; at <= end; ) {
+          const wanted = Math.min(CHUNK_BYTES, end + 1 - at);
+          const chunk = await reads.attachment(mac, { ...asked, at, bytes: wanted });
+          const data = Buffer.from(chunk?.data ?? '', 'base64');
+          // It was changed or removed meanwhile: what was sent so far does not belong to it.
+          if (chunk?.version !== version || data.length !== wanted) throw problem('mac_answer_invalid');
+          yield data;
+          at += wanted;
+        }
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+}

@@ -1,0 +1,52 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Event, RowEntry } from '../../domain/event.ts';
+import { qualify } from '../../domain/fleet.ts';
+import { rowOffset } from '../../domain/offset.ts';
+import { eventSchema } from '../../schema/event-schema.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { openEvent } from '../protocol/event-message.ts';
+import type { ReceivedEvent, StoredEvent } from './event-store.ts';
+import { qualifiedEvent } from './qualified.ts';
+
+/** Of the change log, which a hub has none of: every event of a hub is shown with its offset. */
+export const GENERATION = 0;
+
+/** Makes of what the stream holds what clients are given. */
+export class EventReader {
+  readonly #envelope: Envelope;
+
+  constructor(envelope: Envelope) {
+    this.#envelope = envelope;
+  }
+
+  /** With qualified ids. Throws AppError `fleet_content_unreadable` for what no agent with the right key wrote. */
+  read(event: ReceivedEvent): Event {
+    const text = openEvent(event, event.keyId ?? undefined, event.body, this.#envelope);
+    const read = eventSchema.safeParse(jsonOf(text));
+    if (!read.success) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
+    return qualifiedEvent(event.mac, read.data);
+  }
+
+  /** Throws as `read`. */
+  entryOf(stored: StoredEvent): RowEntry {
+    const { number, mac, epoch, row } = stored;
+    const event = stored.read ?? this.read(stored);
+    const { guid } = event.data;
+    return {
+      offset: rowOffset(number),
+      rowId: number,
+      // Two Macs in one conversation have rows with the same guid.
+      guid: qualify(mac, guid === '' ? `${epoch} row ${row}` : guid),
+      event,
+      generation: GENERATION,
+    };
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { MAC_ID } from '../../domain/fleet.ts';
+import type { Message } from '../../domain/message.ts';
+import type { MessageQuery } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+
+const NS_PER_MS = 1_000_000n;
+const NS_PER_S = 1_000_000_000n;
+
+/**
+ * Where a list over several Macs goes on: everything beyond this second was shown, and of the second itself so many
+ * messages of each Mac. Macs that have none in it need no place, so a cursor stays short however many there are.
+ */
+export interface FleetCursor {
+  readonly timestamp: string;
+  readonly shown: Readonly<Record<string, number>>;
+}
+
+/** The cursor behind these items, of a page that began at `before`. */
+export function cursorBehind(
+  items: readonly { readonly mac: string; readonly item: Message }[],
+  before: FleetCursor | undefined,
+): string | undefined {
+  const timestamp = items.at(-1)?.item.timestamp;
+  if (timestamp === undefined) return undefined;
+  const shown: Record<string, number> = before?.timestamp === timestamp ? { ...before.shown } : {};
+  for (const { mac, item } of items) {
+    if (item.timestamp === timestamp) shown[mac] = (shown[mac] ?? 0) + 1;
+  }
+  return Buffer.from(JSON.stringify([timestamp, shown])).toString('base64url');
+}
+
+/** Throws `invalid_cursor` for what `cursorBehind` did not make. */
+export function readCursor(text: string): FleetCursor {
+  try {
+    const [timestamp, shown] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as [unknown, unknown];
+    const isFine =
+      typeof timestamp === 'string' &&
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(timestamp) &&
+      !Number.isNaN(Date.parse(timestamp)) &&
+      typeof shown === 'object' &&
+      shown !== null &&
+      Object.entries(shown).every(([mac, count]) => MAC_ID.test(mac) && Number.isSafeInteger(count) && count > 0);
+    if (isFine) return { timestamp, shown: shown as Record<string, number> };
+  } catch {
+    // Not ours.
+  }
+  throw problem('invalid_cursor');
+}
+
+/** What is to be asked of one Mac so that its answer begins behind the cursor. */
+export function behind(cursor: FleetCursor, mac: string, query: MessageQuery): MessageQuery {
+  const second = BigInt(Date.parse(cursor.timestamp)) * NS_PER_MS;
+  const offset = cursor.shown[mac] ?? 0;
+  if (query.order === 'desc') return { ...query, cursor: undefined, offset, beforeNs: second + NS_PER_S };
+  const from = second - 1n;
+  const sinceNs = query.sinceNs !== undefined && query.sinceNs > from ? query.sinceNs : from;
+  return { ...query, cursor: undefined, offset, sinceNs };
+}

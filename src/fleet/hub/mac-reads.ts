@@ -1,0 +1,125 @@
+import type { Conversation } from '../../domain/conversation.ts';
+import type { Mistake } from '../../domain/errors.ts';
+import type { IncludeSet } from '../../domain/include.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { MessageQuery, Page } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+import {
+  attachmentAnswer,
+  attachmentMistakesAnswer,
+  conversationAnswer,
+  conversationsAnswer,
+  eventsAnswer,
+  messageAnswer,
+  messagesAnswer,
+} from '../../schema/mac-answers.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import type { Operation } from '../protocol/layout.ts';
+import { type AttachmentChunk, type ReadRequests, type RowEvent, timeoutOf } from '../protocol/reads.ts';
+import { ask } from '../protocol/requests.ts';
+import type { Macs } from './macs.ts';
+
+interface Schema<Answer> {
+  safeParse(answer: unknown): { readonly success: true; readonly data: Answer } | { readonly success: false };
+}
+
+export interface MacReadsParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+  readonly macs: Macs;
+}
+
+/**
+ * Asks one Mac. What it answers is checked, and has the ids of the Mac itself. Throws what the Mac says, `mac_away` at
+ * once when nobody listens there, and `broker_away`.
+ */
+export class MacReads {
+  readonly #parts: MacReadsParts;
+
+  constructor(parts: MacReadsParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a Mac of this id is, or was, in the fleet. Throws while that is not known. */
+  isKnown(mac: string): boolean {
+    this.#parts.macs.assertLoaded();
+    return this.#parts.macs.get(mac) !== undefined;
+  }
+
+  async messages(mac: string, query: MessageQuery): Promise<Page<Message>> {
+    const { conversationId, sinceNs, beforeNs, order, limit, offset, cursor, include } = query;
+    const page = await this.#ask(mac, 'listMessages', messagesAnswer, {
+      conversationId,
+      sinceNs: sinceNs?.toString(),
+      beforeNs: beforeNs?.toString(),
+      order,
+      limit,
+      offset,
+      cursor,
+      include: namesOf(include),
+    });
+    return pageOf(page);
+  }
+
+  async message(mac: string, id: string, include: IncludeSet | undefined): Promise<Message | undefined> {
+    return (await this.#ask(mac, 'message', messageAnswer, { id, include: namesOf(include) })) ?? undefined;
+  }
+
+  async conversations(
+    mac: string,
+    query: Omit<ReadRequests['listConversations'], 'include'>,
+    include: IncludeSet | undefined,
+  ): Promise<Page<Conversation>> {
+    const request = { ...query, include: namesOf(include) };
+    return pageOf(await this.#ask(mac, 'listConversations', conversationsAnswer, request));
+  }
+
+  async conversation(mac: string, id: string, include?: IncludeSet): Promise<Conversation | undefined> {
+    const request = { id, include: namesOf(include) };
+    return (await this.#ask(mac, 'conversation', conversationAnswer, request)) ?? undefined;
+  }
+
+  async attachment(mac: string, request: ReadRequests['attachment']): Promise<AttachmentChunk | undefined> {
+    return (await this.#ask(mac, 'attachment', attachmentAnswer, request)) ?? undefined;
+  }
+
+  /** What is wrong with files on the Mac itself. */
+  async attachmentMistakes(mac: string, paths: readonly string[]): Promise<readonly Mistake[]> {
+    return this.#ask(mac, 'attachmentMistakes', attachmentMistakesAnswer, { paths });
+  }
+
+  /** undefined when the Mac has another database by now. */
+  async events(mac: string, request: ReadRequests['events']): Promise<readonly RowEvent[] | undefined> {
+    return (await this.#ask(mac, 'events', eventsAnswer, request)) ?? undefined;
+  }
+
+  async #ask<Name extends Operation & keyof ReadRequests, Answer>(
+    mac: string,
+    operation: Name,
+    schema: Schema<Answer>,
+    request: ReadRequests[Name],
+  ): Promise<Answer> {
+    const { connection, envelope, clock } = this.#parts;
+    const question = { mac, operation, request, timeoutMs: timeoutOf(operation) };
+    const read = schema.safeParse(await ask(connection, envelope, clock, question));
+    if (!read.success) throw problem('mac_answer_invalid');
+    return read.data;
+  }
+}
+
+function pageOf<Item>({
+  items,
+  next,
+}: {
+  readonly items: readonly Item[];
+  readonly next?: string | undefined;
+}): Page<Item> {
+  return { items, ...(next !== undefined && { next }) };
+}
+
+function namesOf(include: IncludeSet | undefined): ReadRequests['message']['include'] {
+  return include === undefined || include.size === 0 ? undefined : [...include];
+}

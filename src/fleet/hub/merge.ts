@@ -1,0 +1,78 @@
+import { isAppError } from '../../domain/errors.ts';
+import type { Log } from '../../domain/ports/host.ts';
+
+/** The items of one Mac, in its order, a page at a time. */
+export interface MacList<Item> {
+  readonly mac: string;
+  /** The page behind a place that an earlier one gave. */
+  readonly load: (
+    place: string | undefined,
+  ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
+}
+
+export interface Merged<Item> {
+  readonly items: readonly { readonly mac: string; readonly item: Item }[];
+  readonly hasMore: boolean;
+  /** Macs that did not answer. */
+  readonly missing: readonly string[];
+}
+
+interface Source<Item> {
+  readonly list: MacList<Item>;
+  items: readonly Item[];
+  at: number;
+  next: string | undefined;
+}
+
+/**
+ * The first `count` items of several Macs in one order. `compare` puts items of two Macs in order; those of one Mac stay in the
+ * order that it gave, and of equals the Mac that comes first. A Mac that does not answer is left out, and named.
+ */
+export async function merged<Item>(
+  lists: readonly MacList<Item>[],
+  count: number,
+  compare: (a: Item, b: Item) => number,
+  log: Log,
+): Promise<Merged<Item>> {
+  const missing: string[] = [];
+  const load = async (list: MacList<Item>, place?: string): Promise<Source<Item> | undefined> => {
+    try {
+      const { items, next } = await list.load(place);
+      return { list, items, at: 0, next };
+    } catch (error) {
+      // Nothing can be had from any of them.
+      if (!isAppError(error) || error.code === 'broker_away' || error.status < 500) throw error;
+      log.debug('a list lacks a Mac', { mac: list.mac, reason: error.message });
+      missing.push(list.mac);
+      return undefined;
+    }
+  };
+  const loaded = await Promise.all(lists.map((list) => load(list)));
+  let sources = loaded.filter((source) => source !== undefined && source.items.length > 0) as Source<Item>[];
+  const items: { mac: string; item: Item }[] = [];
+  while (items.length < count) {
+    const first = firstOf(sources, compare);
+    if (first === undefined) break;
+    items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
+    first.at += 1;
+    if (first.at < first.items.length) continue;
+    // What is not needed is not asked for: the place alone says that there is more.
+    if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
+    const further = first.next === undefined ? undefined : await load(first.list, first.next);
+    sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));
+  }
+  return { items, hasMore: sources.length > 0, missing };
+}
+
+function firstOf<Item>(
+  sources: readonly Source<Item>[],
+  compare: (a: Item, b: Item) => number,
+): Source<Item> | undefined {
+  let first: Source<Item> | undefined;
+  for (const source of sources) {
+    if (first === undefined || compare(source.items[source.at] as Item, first.items[first.at] as Item) < 0) {
+      first = source;
+    }
+  }
+  return first;
+}

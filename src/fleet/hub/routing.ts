@@ -1,0 +1,81 @@
+import { canonicalAddress } from '../../domain/address.ts';
+import { isAppError } from '../../domain/errors.ts';
+import { splitId } from '../../domain/fleet.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import type { MacReads } from './mac-reads.ts';
+import type { Macs } from './macs.ts';
+
+/** Which Mac sends, and what the recipient is called there. */
+export interface Destination {
+  readonly mac: string;
+  readonly recipient: string;
+}
+
+export interface RoutingParts {
+  readonly macs: Macs;
+  readonly reads: MacReads;
+}
+
+/**
+ * Chooses the Mac of a send (decision N1), never silently: the person who gets the message sees its address. Throws
+ * `from_required` with the candidates where it is not clear.
+ */
+export async function destinationOf(
+  { recipient, from }: { readonly recipient: string; readonly from?: string | undefined },
+  parts: RoutingParts,
+): Promise<Destination> {
+  const of = splitId(recipient);
+  const named = from === undefined ? undefined : macNamed(from, parts);
+  if (of !== undefined && parts.reads.isKnown(of.mac)) {
+    if (named !== undefined && named !== of.mac) {
+      const message = `"from" is another Mac than ${of.mac}, where this conversation is.`;
+      throw invalidRequest([{ pointer: '/from', message }]);
+    }
+    return { mac: of.mac, recipient: of.id };
+  }
+  if (named !== undefined) return { mac: named, recipient };
+  return { mac: await macWithConversation(recipient, parts), recipient };
+}
+
+/** The Mac of this id, or the one that the address is an own address of. */
+function macNamed(from: string, { macs }: RoutingParts): string {
+  if (macs.get(from) !== undefined) return from;
+  const address = canonicalAddress(from) ?? from;
+  const owners = macs
+    .all()
+    .filter(({ presence }) => presence?.addresses.some((own) => (canonicalAddress(own) ?? own) === address))
+    .map(({ mac }) => mac);
+  const [owner, second] = owners;
+  if (owner === undefined) throw problem('mac_unknown');
+  if (second !== undefined) throw fromRequired(`${owners.length} Macs have the address in "from"`, owners);
+  return owner;
+}
+
+async function macWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
+  const id = recipient.includes(';') ? recipient : `any;-;${canonicalAddress(recipient) ?? recipient}`;
+  const known = macs.all();
+  const all = known.map(({ mac }) => mac);
+  const found = await Promise.all(known.map(async (mac) => (macs.isAway(mac) ? 'away' : asked(mac.mac, id, reads))));
+  const having = all.filter((_, place) => found[place] === 'there');
+  const away = all.filter((_, place) => found[place] === 'away');
+  const [one, second] = having;
+  if (second !== undefined) throw fromRequired(`${having.length} Macs have a conversation with the recipient`, having);
+  // A Mac that cannot be asked may have one too.
+  if (away.length > 0) throw fromRequired(`${away.join(', ')} cannot be asked for conversations now`, all);
+  if (one === undefined) throw fromRequired('no Mac has a conversation with the recipient', all);
+  return one;
+}
+
+/** `away` for a Mac that does not answer. */
+async function asked(mac: string, id: string, reads: MacReads): Promise<'there' | 'not_there' | 'away'> {
+  try {
+    return (await reads.conversation(mac, id)) === undefined ? 'not_there' : 'there';
+  } catch (error) {
+    if (!isAppError(error) || error.code === 'broker_away') throw error;
+    return 'away';
+  }
+}
+
+function fromRequired(reason: string, candidates: readonly string[]) {
+  return problem('from_required', { reason }, { extra: { candidates } });
+}

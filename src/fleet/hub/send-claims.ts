@@ -1,0 +1,77 @@
+import { MAC_ID } from '../../domain/fleet.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import { type Envelope, pack, unpack } from '../protocol/envelope.ts';
+import { BUCKETS, outcomeKey, SEND_CLAIMS } from '../protocol/layout.ts';
+import { keyHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
+import { within } from './within.ts';
+
+const TIME_LIMIT_MS = 5000;
+
+/** What an Idempotency-Key was first used for at any hub. */
+export interface SendClaim {
+  readonly mac: string;
+  /** As the Mac names the recipient. */
+  readonly recipient: string;
+  /** `requestHash` of what the client asked for. */
+  readonly askedHash: string;
+}
+
+export interface SendClaimsParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+}
+
+/** Keys of sends over all hubs, and the outcomes that their Macs stored; both are kept for 24 hours. */
+export class SendClaims {
+  readonly #parts: SendClaimsParts;
+
+  constructor(parts: SendClaimsParts) {
+    this.#parts = parts;
+  }
+
+  async find(key: string): Promise<SendClaim | undefined> {
+    const entry = await this.#get(`${SEND_CLAIMS}.${keyHash(key)}`);
+    if (entry === undefined) return undefined;
+    const end = entry.indexOf(0);
+    const mac = Buffer.from(entry.subarray(0, Math.max(0, end))).toString('latin1');
+    if (!MAC_ID.test(mac)) throw problem('mac_answer_invalid');
+    const claim = unpack(this.#parts.envelope, mac, ['claim', keyHash(key)], entry.subarray(end + 1));
+    return { ...(claim as SendClaim), mac };
+  }
+
+  /** Claims the key, or gives what another hub claimed it for just now. */
+  async claim(key: string, { mac, ...claim }: SendClaim): Promise<SendClaim> {
+    const packed = pack(this.#parts.envelope, mac, ['claim', keyHash(key)], claim);
+    const bucket = await this.#bucket();
+    const value = Buffer.concat([Buffer.from(`${mac}\0`), packed]);
+    try {
+      await within(bucket.create(`${SEND_CLAIMS}.${keyHash(key)}`, value), this.#parts.clock, TIME_LIMIT_MS);
+      return { mac, ...claim };
+    } catch (error) {
+      const earlier = await this.find(key);
+      if (earlier === undefined) throw error;
+      return earlier;
+    }
+  }
+
+  /** What became of it at that Mac; undefined while nobody knows. */
+  async outcome(mac: string, key: string): Promise<SendOutcome | undefined> {
+    const entry = await this.#get(outcomeKey(mac, keyHash(key)));
+    return entry && unpackOutcome(this.#parts.envelope, mac, key, entry);
+  }
+
+  async #get(name: string): Promise<Uint8Array | undefined> {
+    const bucket = await this.#bucket();
+    const entry = await within(bucket.get(name), this.#parts.clock, TIME_LIMIT_MS);
+    return entry === null || entry.operation !== 'PUT' ? undefined : entry.value;
+  }
+
+  #bucket() {
+    const { connection, clock } = this.#parts;
+    if (!connection.isConnected) throw problem('broker_away');
+    return within(connection.kv(BUCKETS.outcomes), clock, TIME_LIMIT_MS);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../domain/ports/host.ts';
+import type { BackendHealth } from '../../domain/ports/reading.ts';
+import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { EventStore } from './event-store.ts';
+import type { KnownMac, Macs } from './macs.ts';
+import type { StreamCopy } from './stream-copy.ts';
+
+const MS_PER_S = 1000;
+
+export interface HubStatusParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly connection: FleetConnection;
+  readonly copy: StreamCopy;
+  readonly store: EventStore;
+  readonly macs: Macs;
+  readonly newestOffset: () => string;
+  readonly webhooks: () => Promise<readonly WebhookSummary[]>;
+}
+
+/** Health and status of a hub: the broker, and every Mac of the fleet. */
+export class HubStatus {
+  readonly #parts: HubStatusParts;
+  readonly #startedAtMs: number;
+  #newestAtMs: number | undefined;
+
+  constructor(parts: HubStatusParts) {
+    this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  /** An event was published now. */
+  noteEvent(): void {
+    this.#newestAtMs = this.#parts.clock.monotonic();
+  }
+
+  health(): BackendHealth {
+    const { connection, copy, macs } = this.#parts;
+    if (!connection.isConnected) {
+      return { connected: false, message: `The broker cannot be reached: ${connection.trouble ?? 'not connected'}.` };
+    }
+    if (copy.trouble !== undefined) {
+      return { connected: false, message: `The stream of events cannot be read: ${copy.trouble}.` };
+    }
+    if (!copy.isFilled) return { connected: true, message: 'The stream of events is being read for the first time.' };
+    const known = macs.list();
+    const away = known.filter((mac) => macs.isAway(mac)).length;
+    const verb = away === 1 ? 'is' : 'are';
+    return { connected: true, message: away === 0 ? null : `${away} of ${known.length} Macs ${verb} away.` };
+  }
+
+  macs(): readonly MacReport[] {
+    return this.#parts.macs.list().map((mac) => this.#reportOf(mac));
+  }
+
+  async report(): Promise<StatusReport> {
+    const { version, clock, webhooks, newestOffset } = this.#parts;
+    const nowMs = clock.monotonic();
+    const ageMs = this.#newestAtMs === undefined ? undefined : nowMs - this.#newestAtMs;
+    return {
+      version,
+      uptime_s: Math.floor((nowMs - this.#startedAtMs) / MS_PER_S),
+      backend: this.health(),
+      // Row ids mean something on one Mac alone.
+      newest_row: null,
+      newest_event: {
+        row_id: 0,
+        age_s: ageMs === undefined ? null : Math.floor(ageMs / MS_PER_S),
+        offset: newestOffset(),
+      },
+      macs: this.macs(),
+      webhooks: await webhooks(),
+      permissions: [],
+    };
+  }
+
+  #reportOf(known: KnownMac): MacReport {
+    const { macs, store, clock } = this.#parts;
+    const { mac, presence, seenAtMs } = known;
+    const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
+    const copied = presence && (store.lastRow(mac, presence.epoch) ?? presence.publishedRow);
+    return {
+      id: mac,
+      state,
+      version: presence?.version ?? null,
+      addresses: presence?.addresses ?? [],
+      seen_s: Math.max(0, Math.floor((clock.monotonic() - seenAtMs) / MS_PER_S)),
+      backend: presence?.health ?? null,
+      newest_row: presence?.newestRow ?? null,
+      behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
+    };
+  }
+}

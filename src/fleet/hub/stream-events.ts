@@ -1,0 +1,122 @@
+import type { StreamInfo } from '@nats-io/jetstream';
+import type { LogEntry } from '../../domain/event.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { HubEventLog } from './event-log.ts';
+import type { EventReader } from './event-reader.ts';
+import type { EventStore, StoredEvent } from './event-store.ts';
+import type { Holes } from './holes.ts';
+import { StreamCopy } from './stream-copy.ts';
+import { within } from './within.ts';
+
+/** As long as a publisher waits for readers that were caught up (decision C7). */
+const DRAIN_WAIT_MS = 250;
+/** How often what the stream no longer keeps is deleted here too. */
+const CUT_EVERY_MS = 60_000;
+/** Messages that are no events: so often one of them is logged. */
+const LOG_EVERY_MS = 10_000;
+const CLOSE_MS = 2000;
+const NS_PER_MS = 1_000_000;
+
+/** Where events are published: the channel of the feed. */
+export interface EventChannel {
+  publish(entries: readonly LogEntry[]): void;
+  skipTo(offset: LogEntry['offset']): void;
+  drained(clock: Clock, atMostMs: number): Promise<void>;
+}
+
+export interface StreamEventsParts {
+  readonly connection: FleetConnection;
+  readonly store: EventStore;
+  readonly reader: EventReader;
+  readonly events: HubEventLog;
+  readonly holes: Holes;
+  readonly channel: EventChannel;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onPublished: () => void;
+}
+
+/** Publishes what comes in the stream to the readers of this hub, and keeps hub.db as long as the stream is kept. */
+export class StreamEvents {
+  readonly copy: StreamCopy;
+  readonly #parts: StreamEventsParts;
+  #info: StreamInfo | undefined;
+  #rejected = 0;
+  #unlogged = 0;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  #cancelCut: Cancel | undefined;
+
+  constructor(parts: StreamEventsParts) {
+    this.#parts = parts;
+    const { connection, store, reader, holes, clock, log } = parts;
+    this.copy = new StreamCopy({
+      ...{ connection, store, clock, log },
+      onEvents: (events) => this.#publish(events),
+      read: (event) => reader.read(event),
+      onRejected: (message, reason) => this.#reject(message, reason),
+      fill: (hole) => holes.fill(hole),
+      onChecked: (info) => (this.#info = info),
+    });
+  }
+
+  get counts() {
+    return { rejected: this.#rejected, ...this.#parts.holes.counts };
+  }
+
+  start(): void {
+    this.copy.start();
+    this.#cutLater(CUT_EVERY_MS);
+  }
+
+  /** A broker that hangs, or a Mac that is asked for rows, does not hold it up. */
+  async close(): Promise<void> {
+    this.#cancelCut?.();
+    await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
+  }
+
+  async #publish(stored: readonly StoredEvent[]): Promise<void> {
+    const { events, channel, clock, onPublished } = this.#parts;
+    const entries = events.readable(stored);
+    const last = stored.at(-1);
+    if (entries.length > 0) {
+      channel.publish(entries);
+      onPublished();
+    }
+    if (last !== undefined) channel.skipTo({ rowId: last.number, change: 0 });
+    // Requests and sockets first, then the readers that were caught up.
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await channel.drained(clock, DRAIN_WAIT_MS);
+  }
+
+  /** Counted each time, and logged now and then: without the body, and without what it could do to a log. */
+  #reject(message: Readonly<Record<string, unknown>>, reason: string): void {
+    const { clock, log } = this.#parts;
+    this.#rejected += 1;
+    this.#unlogged += 1;
+    if (clock.monotonic() - this.#loggedAtMs < LOG_EVERY_MS) return;
+    log.warn('left out what is no event of a Mac', { ...message, reason, count: this.#unlogged });
+    this.#unlogged = 0;
+    this.#loggedAtMs = clock.monotonic();
+  }
+
+  #cutLater(ms: number): void {
+    this.#cancelCut = this.#parts.clock.after(ms, () => {
+      let hasMore = false;
+      try {
+        hasMore = this.#cut();
+      } catch (error) {
+        this.#parts.log.error('old events could not be deleted from hub.db', { error });
+      }
+      this.#cutLater(hasMore ? 0 : CUT_EVERY_MS);
+    });
+  }
+
+  #cut(): boolean {
+    const { store, clock } = this.#parts;
+    if (this.#info === undefined) return false;
+    const { config, created, state } = this.#info;
+    const maxAgeMs = config.max_age / NS_PER_MS;
+    return store.cut(maxAgeMs > 0 ? clock.now() - maxAgeMs : 0, created, state.first_seq);
+  }
+}

@@ -1,0 +1,10 @@
+import type { Clock } from '../../domain/ports/host.ts';
+import { problem } from '../../domain/problems.ts';
+
+/** What the broker gives, or `broker_away` when it takes longer. */
+export function within<Value>(value: Promise<Value>, clock: Clock, ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(problem('broker_away')));
+    value.then(resolve, reject).finally(cancel);
+  });
+}

@@ -1,0 +1,151 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { AppError } from '../../domain/errors.ts';
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const CIPHER = 'aes-256-gcm';
+/** The one in use, and the one before it. */
+const MAX_KEYS = 2;
+
+/** A key of one Mac. Its id says which one sealed a message, and nothing about the key. */
+export interface MacKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
+/** What crosses the broker: `keyId` goes into a header. */
+export interface Sealed {
+  readonly bytes: Uint8Array;
+  readonly keyId?: string;
+}
+
+/** Finds the keys of a Mac, the one to seal with first. */
+export type KeysOf = (mac: string) => readonly MacKey[];
+
+/** The keys in a file of an agent: those of its own Mac alone. */
+export function agentKeys(text: string): KeysOf {
+  const keys = readKeys(text).map(macKey);
+  return () => keys;
+}
+
+/** The fleet keys in the file of a hub, from which the keys of every Mac are derived. */
+export function hubKeys(text: string): KeysOf {
+  const fleetKeys = readKeys(text);
+  const known = new Map<string, readonly MacKey[]>();
+  return (mac) => {
+    const found = known.get(mac) ?? fleetKeys.map((key) => macKey(macKeyBytes(key, mac)));
+    known.set(mac, found);
+    return found;
+  };
+}
+
+/** The line that the file of an agent holds, made of a line of the hub's. */
+export function macKeyLine(fleetKeyLine: string, mac: string): string {
+  const [fleetKey] = readKeys(fleetKeyLine);
+  return Buffer.from(macKeyBytes(fleetKey ?? new Uint8Array(), mac)).toString('base64');
+}
+
+export function newFleetKeyLine(): string {
+  return randomBytes(KEY_BYTES).toString('base64');
+}
+
+/**
+ * Seals and opens what crosses the broker (AES-256-GCM). Without keys it is plain, and then sealed messages are refused;
+ * with keys plain ones are.
+ */
+export class Envelope {
+  readonly #keysOf: KeysOf | undefined;
+
+  constructor(keysOf?: KeysOf) {
+    this.#keysOf = keysOf;
+  }
+
+  /** `context` says what the bytes are, such as mac, epoch and row: they open in no other place. */
+  seal(mac: string, context: readonly string[], bytes: Uint8Array): Sealed {
+    if (this.#keysOf === undefined) return { bytes };
+    const [newest] = this.#keysOf(mac);
+    if (newest === undefined) throw new AppError('fleet_key_unusable', 'There is no content key to seal with.');
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, newest.key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(contextBytes(mac, context));
+    return {
+      bytes: Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]),
+      keyId: newest.id,
+    };
+  }
+
+  /** Throws AppError `fleet_content_unreadable` for what was not sealed with a known key for this context. */
+  open(mac: string, context: readonly string[], { bytes, keyId }: Sealed): Uint8Array {
+    if (this.#keysOf === undefined) {
+      if (keyId === undefined) return bytes;
+      throw unreadable('it is encrypted, and fleet.content_key_file is not set here');
+    }
+    if (keyId === undefined) throw unreadable('it is not encrypted, and fleet.content asks for that');
+    const known = this.#keysOf(mac).find(({ id }) => id === keyId);
+    if (known === undefined) throw unreadable('it is encrypted with a key that is not in fleet.content_key_file');
+    if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unreadable('it is too short');
+    try {
+      const decipher = createDecipheriv(CIPHER, known.key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(contextBytes(mac, context));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    } catch {
+      throw unreadable('it was changed, or belongs somewhere else');
+    }
+  }
+}
+
+/** As `seal`, in one piece, for where there is no header. The first byte is the length of the id of the key, which follows. */
+export function pack(envelope: Envelope, mac: string, context: readonly string[], value: unknown): Uint8Array {
+  const { bytes, keyId = '' } = envelope.seal(mac, context, Buffer.from(JSON.stringify(value)));
+  return Buffer.concat([Buffer.from([keyId.length]), Buffer.from(keyId), bytes]);
+}
+
+/** What `pack` packed. Throws AppError `fleet_content_unreadable` for anything else. */
+export function unpack(envelope: Envelope, mac: string, context: readonly string[], packed: Uint8Array): unknown {
+  const end = 1 + (packed[0] ?? 0);
+  const keyId = Buffer.from(packed.subarray(1, end)).toString('latin1');
+  const opened = envelope.open(mac, context, { bytes: packed.subarray(end), ...(keyId !== '' && { keyId }) });
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(opened));
+  } catch {
+    throw unreadable('it is not JSON');
+  }
+}
+
+function unreadable(reason: string): AppError {
+  return new AppError('fleet_content_unreadable', `A message of the fleet cannot be read: ${reason}.`, { status: 502 });
+}
+
+/** As JSON, so that no part can run into the next. */
+function contextBytes(mac: string, context: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify([mac, ...context]));
+}
+
+function macKeyBytes(fleetKey: Uint8Array, mac: string): Uint8Array {
+  return hkdf(fleetKey, `postern mac ${mac}`);
+}
+
+function hkdf(key: Uint8Array, use: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', key, new Uint8Array(), use, KEY_BYTES));
+}
+
+function macKey(key: Uint8Array): MacKey {
+  return { id: createHash('sha256').update('postern key id').update(key).digest('hex').slice(0, 8), key };
+}
+
+function readKeys(text: string): readonly Uint8Array[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const written = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  const keys = written.map((line) => Buffer.from(line, 'base64'));
+  const isFine = written.every((line) => /^[A-Za-z0-9+/]{43}=$/.test(line));
+  if (isFine && keys.length > 0 && keys.length <= MAX_KEYS) return keys;
+  throw new AppError(
+    'fleet_key_unusable',
+    'The file at fleet.content_key_file must hold one or two lines, each 32 bytes in base64; the first one is sealed with.',
+    { hint: 'Make it with "postern fleet init" for a hub, or "postern fleet add" for a Mac.' },
+  );
+}

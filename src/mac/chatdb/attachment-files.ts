@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts';
+import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading.ts';
+import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
+import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
+import { attachmentAt } from './details.ts';
+import { rowIdOf } from './row-id.ts';
+
+interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly bytes: number;
+  readonly version: string;
+}
+
+/** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
+const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Opens the files of messages: only from beneath the Attachments folder beside chat.db (decision H). */
+export class AttachmentFiles implements AttachmentReader {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async open(id: string, n: number): Promise<AttachmentFile | undefined> {
+    const attachment = this.#attachment(id, n);
+    if (attachment === undefined) return undefined;
+    const file = await this.#open(attachment.path);
+    if (file === undefined) return undefined;
+    const { handle, bytes, version } = file;
+    return {
+      name: attachment.name,
+      mimeType: attachment.mime_type,
+      bytes,
+      version,
+      read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
+      close: () => handle.close(),
+    };
+  }
+
+  /** Where it is; undefined when there is no such attachment. */
+  state(id: string, n: number): AttachmentState | undefined {
+    return this.#attachment(id, n)?.state;
+  }
+
+  #attachment(id: string, n: number): AttachmentDetails | undefined {
+    const rowId = rowIdOf(id);
+    return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
+  }
+
+  /** undefined for a file that is missing, not a regular file, or outside the folder. */
+  async #open(path: string): Promise<OpenFile | undefined> {
+    try {
+      const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
+      const real = await realpath(path);
+      if (!real.startsWith(folder + sep)) return undefined;
+      const file = await stat(real);
+      // Closing chat.db would drop SQLite's locks on it (decision B1), and a hard link to it may be anywhere.
+      if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
+      return await openSame(real, file);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #isDatabase({ dev, ino }: FileIdentity): Promise<boolean> {
+    for (const ending of ['', '-wal', '-shm']) {
+      const own = await stat(this.#connection.filePath + ending).catch(() => undefined);
+      if (own?.dev === dev && own.ino === ino) return true;
+    }
+    return false;
+  }
+}
+
+/** undefined when the path leads to another file by now. */
+async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
+  const handle = await open(path, READ_PLAINLY);
+  const opened = await handle.stat();
+  if (opened.dev === dev && opened.ino === ino) {
+    const { size, mtimeMs, ctimeMs } = opened;
+    const version = hash('sha256', [dev, ino, size, mtimeMs, ctimeMs].join(), 'base64url').slice(0, 22);
+    return { handle, bytes: size, version };
+  }
+  await handle.close();
+  return undefined;
+}
+
+/** How many attachments a slice looks at: some 10 ms. */
+const SLICE_ROWS = 5000;
+
+/**
+ * Names of the folders in `stagingFolder` that hold a file some attachment in chat.db refers to, as `~/…`, as an
+ * absolute path or through a link: what counts is the end of the path, so that no spelling is missed. In slices, because
+ * no index helps.
+ */
+export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
+  const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;
+  const lastRow = connection.read(({ database }) =>
+    database.schema.hasColumn('attachment', 'filename')
+      ? Number(database.get('SELECT ifnull(max(ROWID), 0) FROM attachment')?.[0])
+      : 0,
+  );
+  const query = `SELECT filename FROM attachment
+    WHERE ROWID > ${INT_PARAM} AND ROWID <= ${INT_PARAM} AND instr(filename, ${TEXT_PARAM}) > 0`;
+  for (let row = 0; row < lastRow; row += SLICE_ROWS) {
+    const rows = connection.read(({ database }) => database.all(query, row, row + SLICE_ROWS, marker));
+    yield rows.map(([filename]) => folderAfter(toText(filename), marker)).filter((name) => name !== '');
+  }
+}
+
+function folderAfter(path: string, marker: string): string {
+  return path.slice(path.lastIndexOf(marker) + marker.length).split('/')[0] ?? '';
+}
+
+/** The same for a program that is not the service, as a set of folder names. Throws AppError `chat_db_unavailable`. */
+export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
+  const { stagingFolder } = place;
+  return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));
+}

@@ -1,0 +1,256 @@
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+
+/**
+ * A number bound to a statement. SQLite built with STAT4 plans again at every run when a bare `?` is in a range or a
+ * LIMIT, which costs ten times the search itself; the sum hides it.
+ */
+export const INT_PARAM = '? + 0';
+
+/** A text, for the same reason. */
+export const TEXT_PARAM = "? || ''";
+
+/** A `date` takes three columns: a stored date in nanoseconds is too large for one JavaScript number. */
+type Kind = 'value' | 'date';
+
+/** The columns of a SELECT: their text, and where each is in a row. */
+export interface ColumnList<Name extends string> {
+  readonly at: Readonly<Record<Name, number>>;
+  select(expressions: Readonly<Record<Name, string>>): string;
+}
+
+function columnList<const Kinds extends Readonly<Record<string, Kind>>>(
+  kinds: Kinds,
+): ColumnList<keyof Kinds & string> {
+  type Name = keyof Kinds & string;
+  const at = {} as Record<Name, number>;
+  const names = Object.keys(kinds) as Name[];
+  let width = 0;
+  for (const name of names) {
+    at[name] = width;
+    width += kinds[name] === 'date' ? 3 : 1;
+  }
+  return {
+    at,
+    select: (expressions) =>
+      names.map((name) => (kinds[name] === 'date' ? dateColumns(expressions[name]) : expressions[name])).join(', '),
+  };
+}
+
+function dateColumns(date: string): string {
+  return `${date}, ${date} / 1000000000, ${date} % 1000000000`;
+}
+
+/** The date whose columns begin at this place in a row. */
+export function instantAt(row: Row, at: number): Instant {
+  return instantOf(row[at] ?? null, row[at + 1] ?? null, row[at + 2] ?? null);
+}
+
+/**
+ * The exact moment of a date in nanoseconds, for sorting what no index sorts: `instantOf` in SQL (decision B6). Seconds
+ * that 64 bits cannot hold become REAL here and in a bound alike, rounded by the same rule.
+ */
+export function instantSql(date: string): string {
+  return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
+    WHEN ${date} BETWEEN -10000000000 AND 10000000000 THEN CAST(${date} AS INTEGER) * 1000000000
+    WHEN ${date} > 9223372036854775808.0 THEN ${toNanoseconds(LATEST)}.0
+    WHEN ${date} < -9223372036854775808.0 THEN ${toNanoseconds(EARLIEST)}.0
+    ELSE CAST(${date} AS INTEGER) END`;
+}
+
+/** Text of any value that a hostile database may hold in a text column. */
+export function toText(value: SqlValue | undefined): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : '';
+}
+
+const message = {
+  rowId: 'value',
+  guid: 'value',
+  date: 'date',
+  /** null without a chat. */
+  chat: 'value',
+  /** Of an own row the own address, of another the sender's handle. */
+  party: 'value',
+  /** The status as a number, see `statusSql`. */
+  status: 'value',
+  body: 'value',
+  attachments: 'value',
+} as const;
+
+const entry = {
+  ...message,
+  associatedType: 'value',
+  associatedGuid: 'value',
+  associatedEmoji: 'value',
+  isMessage: 'value',
+  /** 1 for what macOS filed as junk. */
+  isJunk: 'value',
+} as const;
+
+export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
+
+export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 'value' });
+
+export const MESSAGE_COLUMNS = columnList(message);
+
+/** Those of a message first. */
+export const ENTRY_COLUMNS = columnList(entry);
+
+/** Those of an entry first. */
+export const PENDING_COLUMNS = columnList({
+  ...entry,
+  announcesAttachments: 'value',
+  hasUnnamedAttachment: 'value',
+  isPartOfPoll: 'value',
+  lacksHandle: 'value',
+});
+
+export const DETAIL_COLUMNS = columnList({
+  service: 'value',
+  itemType: 'value',
+  balloon: 'value',
+  replyTo: 'value',
+  error: 'value',
+  edited: 'date',
+  retracted: 'date',
+  /** 1 when nothing of it is left because it was unsent. */
+  isUnsent: 'value',
+  delivered: 'date',
+  read: 'date',
+  /** Of the balloon of a link: guid of the row that has its text. */
+  textRow: 'value',
+  caller: 'value',
+  account: 'value',
+  filterAction: 'value',
+  filterSubAction: 'value',
+});
+
+export const ATTACHMENT_COLUMNS = columnList({
+  filename: 'value',
+  transferName: 'value',
+  mediaType: 'value',
+  bytes: 'value',
+  state: 'value',
+});
+
+export const CHAT_COLUMNS = columnList({
+  guid: 'value',
+  displayName: 'value',
+  style: 'value',
+  ownAddress: 'value',
+  service: 'value',
+});
+
+/** The newest date of a chat by its joins. */
+export const CHAT_DATE_COLUMNS = columnList({ chat: 'value', hasMessages: 'value', date: 'date' });
+
+/** A join with its own date and that of its message. */
+export const JOIN_COLUMNS = columnList({
+  rowId: 'value',
+  chat: 'value',
+  message: 'value',
+  joinDate: 'date',
+  messageDate: 'date',
+});
+
+/** What the status column of a message says (decision B7). From `scheduled` on the row is an own one. */
+export const STATUS_CODE = {
+  received: 0,
+  readHere: 1,
+  scheduled: 2,
+  failed: 3,
+  read: 4,
+  delivered: 5,
+  sent: 6,
+  unsent: 7,
+} as const;
+
+/**
+ * A moment since 2001-01-01T00:00:00Z, exactly: a stored date in nanoseconds exceeds 2^53, so it
+ * never passes through one JavaScript number.
+ */
+export interface Instant {
+  readonly seconds: number;
+  readonly nanos: number;
+}
+
+/** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
+const APPLE_EPOCH_S = 978_307_200;
+
+/** The contract's line between seconds and nanoseconds. */
+export const MAX_SECONDS = 10_000_000_000n;
+
+export const MAX_INTEGER = 9_223_372_036_854_775_807n;
+
+const NANOS = 1_000_000_000;
+
+const NANOS_BIG = 1_000_000_000n;
+
+const FIRST_UNIX_S = -62_135_596_800; // 0001-01-01T00:00:00Z
+
+const LAST_UNIX_S = 253_402_300_799; // 9999-12-31T23:59:59Z
+
+const MAX_STORED = 2 ** 63;
+
+export const APPLE_EPOCH: Instant = { seconds: 0, nanos: 0 };
+
+/** The first and the last second that a four-digit year can show. */
+export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
+
+export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
+
+/**
+ * The contract's rule for one stored date (decision B6), from the value and SQL's own quotient and remainder by
+ * 1e9. What is no number counts as 2001-01-01; what no four-digit year can show is clamped.
+ */
+export function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
+  if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;
+  if (raw >= -1e10 && raw <= 1e10) return { seconds: Math.trunc(raw), nanos: 0 };
+  if (raw > MAX_STORED) return LATEST;
+  if (raw < -MAX_STORED) return EARLIEST;
+  const seconds = Math.trunc(quotient);
+  return remainder < 0 ? { seconds: seconds - 1, nanos: remainder + NANOS } : { seconds, nanos: remainder };
+}
+
+export function compareInstants(a: Instant, b: Instant): number {
+  return a.seconds - b.seconds || a.nanos - b.nanos;
+}
+
+export function toNanoseconds(instant: Instant): bigint {
+  return BigInt(instant.seconds) * NANOS_BIG + BigInt(instant.nanos);
+}
+
+/** Nanoseconds since 1970 as nanoseconds since 2001. */
+export function fromUnixNs(unixNs: bigint): bigint {
+  return unixNs - BigInt(APPLE_EPOCH_S) * NANOS_BIG;
+}
+
+export function toUnixMs(instant: Instant): number {
+  return (instant.seconds + APPLE_EPOCH_S) * 1000 + Math.floor(instant.nanos / 1_000_000);
+}
+
+const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+
+const SECONDS_A_DAY = 86_400;
+
+/** Formatting a date costs more than reading a row; days repeat. Bounded by `days.clear()`. */
+const days = new Map<number, string>();
+
+/** `YYYY-MM-DDTHH:MM:SSZ`. */
+export function isoOf(instant: Instant): string {
+  const unix = instant.seconds + APPLE_EPOCH_S;
+  const day = Math.floor(unix / SECONDS_A_DAY);
+  const second = unix - day * SECONDS_A_DAY;
+  const hour = Math.floor(second / 3600);
+  const minute = Math.floor((second - hour * 3600) / 60);
+  return `${dayOf(day)}T${TWO_DIGITS[hour]}:${TWO_DIGITS[minute]}:${TWO_DIGITS[second % 60]}Z`;
+}
+
+function dayOf(day: number): string {
+  const known = days.get(day);
+  if (known !== undefined) return known;
+  if (days.size >= 10_000) days.clear();
+  const text = new Date(day * SECONDS_A_DAY * 1000).toISOString().slice(0, 10);
+  days.set(day, text);
+  return text;
+}

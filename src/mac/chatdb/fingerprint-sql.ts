@@ -1,0 +1,131 @@
+import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } from '../../domain/fingerprint.ts';
+import type { SchemaInfo } from './database.ts';
+import { anyOf, column, hasAttachmentTables, isShown } from './queries.ts';
+import { isUnsent } from './row-kinds.ts';
+
+/** The print of the row `m` without its additions: flags, what was added by and by, and content. */
+export function rowSql(schema: SchemaInfo): string {
+  return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;
+}
+
+/** The columns that decision B7 reads, each asked by itself; what another person's row says of delivery means nothing. */
+function flagsSql(schema: SchemaInfo): string {
+  const flag = (bit: number, ...names: readonly string[]): string =>
+    `CASE WHEN ${anyOf(schema, ...names)} THEN ${bit} ELSE 0 END`;
+  const own = [String(FLAGS.own), flag(FLAGS.delivered, 'is_delivered', 'date_delivered')];
+  own.push(flag(FLAGS.sent, 'is_sent'), flag(FLAGS.failed, 'error'));
+  return `${flag(FLAGS.read, 'date_read', 'is_read')} + CASE WHEN m.is_from_me THEN ${own.join(' + ')} ELSE 0 END
+    + CASE WHEN ${anyOf(schema, 'date_edited', 'date_retracted')}
+      THEN ${flag(FLAGS.edited, 'date_edited')} + CASE WHEN ${isUnsent(schema)} THEN ${FLAGS.unsent} ELSE 0 END ELSE 0 END`;
+}
+
+const BITS_31 = 2 ** 31 - 1;
+/** Odd and below 2^31, so that the upper bits of a product modulo 2^31 differ for lengths that differ by little. */
+const FACTORS = {
+  text: 1_640_531_527,
+  attributedbody: 1_836_311_903,
+  message_summary_info: 1_500_450_271,
+  payload_data: 1_327_217_885,
+  date_edited: 805_306_457,
+  date_retracted: 1_234_567_891,
+} as const;
+/** Sums of this many bits stay exact. */
+const SUM_BITS = 2 ** 50 - 1;
+
+/** Lengths cost nothing to read; an edit sets its date too, so another text of the same length is seen. */
+function contentSql(schema: SchemaInfo): string {
+  const there = (...names: readonly (keyof typeof FACTORS)[]): readonly (keyof typeof FACTORS)[] =>
+    names.filter((name) => schema.hasColumn('message', name));
+  const lengths = there('text', 'attributedbody', 'message_summary_info').map((name) => {
+    const length = lengthSql(schema, name);
+    // The body of a voice message changes by its transcript alone.
+    return name === 'attributedbody' ? `CASE WHEN ${isVoice(schema)} THEN 0 ELSE ${length} END` : length;
+  });
+  const dates = there('date_edited', 'date_retracted').map(
+    (name) => `((ifnull(m.${name} % ${BITS_31}, 0) & ${BITS_31}) * ${FACTORS[name]} & ${SUM_BITS})`,
+  );
+  const anyDate = anyOf(schema, 'date_edited', 'date_retracted');
+  const sum = `((${lengths.join(' + ')}) & ${SUM_BITS}) + CASE WHEN ${anyDate} THEN ${dates.join(' + ') || '0'} ELSE 0 END`;
+  return `(${mixed(sum, CONTENT_BITS)})`;
+}
+
+/** At most 2^30 times a factor: a sum of three stays within SQLite's integers. */
+function lengthSql(schema: SchemaInfo, name: keyof typeof FACTORS): string {
+  return `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${FACTORS[name]}`;
+}
+
+/** The upper bits of a sum modulo 2^31, which are mixed best. */
+function mixed(sum: string, bits: number): string {
+  return `((${sum}) & ${BITS_31}) >> ${31 - bits}`;
+}
+
+/**
+ * What Messages adds to a row that is there: the votes of a poll and its new options, which are rows of their own; the
+ * transcript of a voice message, under its key in the body; the payload of a link or an app.
+ */
+function addedSql(schema: SchemaInfo): string {
+  const added = (kind: number, sum: string): string => `${kind} + ${ADDED} * (${mixed(sum, ADDED_BITS)})`;
+  const payload = lengthSql(schema, 'payload_data');
+  const cases: string[] = [];
+  if (schema.hasColumn('message', 'balloon_bundle_id') && hasVotes(schema)) {
+    cases.push(
+      `WHEN m.balloon_bundle_id LIKE '%:com.apple.messages.Polls'
+        THEN ${added(ADDED_KINDS.poll, `${payload} + ${VOTES} * ${FACTORS.text}`)}`,
+    );
+  }
+  if (schema.hasColumn('message', 'attributedbody')) {
+    cases.push(
+      `WHEN ${isVoice(schema)} AND instr(m.attributedBody, ${bytes('IMAudioTranscription')}) > 0
+        THEN ${added(ADDED_KINDS.transcript, lengthSql(schema, 'attributedbody'))}`,
+    );
+  }
+  if (schema.hasColumn('message', 'payload_data')) {
+    cases.push(`WHEN m.payload_data IS NOT NULL THEN ${added(ADDED_KINDS.preview, payload)}`);
+  }
+  return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE 0 END`;
+}
+
+/** Without the index every poll would cost a walk through the whole table. */
+function hasVotes(schema: SchemaInfo): boolean {
+  return (
+    schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid')
+  );
+}
+
+/** A vote or an added option names the poll by its guid; the vote that it takes the place of may stay or go. */
+const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
+  WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
+
+function isVoice(schema: SchemaInfo): string {
+  return column(schema, 'is_audio_message', '0');
+}
+
+/** A text as a blob: SQLite looks for bytes in bytes. */
+function bytes(text: string): string {
+  return `X'${Buffer.from(text).toString('hex')}'`;
+}
+
+/**
+ * Two numbers for the row `j.message_id`: one that a single attachment always moves (whether it is there, its transfer
+ * state and whether it has a name), and one that moves with a transcript in the plist of a voice message's file.
+ */
+export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
+  if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;
+  const has = (name: string): boolean => schema.hasColumn('attachment', name);
+  const state = has('transfer_state') ? 'ifnull(a.transfer_state, 0) & 7' : '0';
+  const transcript =
+    has('user_info') && has('mime_type')
+      ? `CASE WHEN a.mime_type LIKE 'audio/%' AND instr(a.user_info, ${bytes('audio-transcription')}) > 0
+          THEN 1 + ${schema.byteLength('a.user_info')} % ${2 ** TRANSCRIPT_BITS - 1} ELSE 0 END`
+      : '0';
+  return `SELECT j.message_id, sum(1 + 2 * (${state}) + (trim(ifnull(a.filename, '')) <> '')), sum(${transcript})
+    FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
+    WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
+}
+
+/** Decision B13: what the person deleted, as long as it can be restored. */
+export function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
+  if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
+  return `SELECT r.message_id FROM chat_recoverable_message_join r
+    WHERE ${isIn} AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = r.message_id)`;
+}

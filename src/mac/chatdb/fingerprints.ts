@@ -1,0 +1,257 @@
+import { additionOf, NO_PRINT, type Print, REACTION_PRINT } from '../../domain/fingerprint.ts';
+import type { Offset } from '../../domain/offset.ts';
+import type {
+  DifferingPrints,
+  KnownPrints,
+  PrintReader,
+  PrintsRead,
+  RowOrigin,
+  RowRange,
+} from '../../domain/ports/changes.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
+import { type Connection, identityAt } from './connection.ts';
+import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
+import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
+import { LOWEST_CHAT } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Prints of rows, made by SQLite: one number a row costs a third of its columns as values. */
+export class Fingerprints implements PrintReader {
+  readonly #connection: Connection;
+  /** The watched sets of the last time, by their SQL. */
+  readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number } {
+    return this.#read(at, (snapshot) => {
+      const from = firstOf(snapshot, upTo, count);
+      return { prints: printsBetween(snapshot, from, upTo), from };
+    });
+  }
+
+  differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints {
+    return this.#read(at, (snapshot) => {
+      const from = firstOf(snapshot, upTo, count);
+      const ranges =
+        upTo - from > MAX_GAPS * count ? [[from, upTo] as const] : rangesThatDiffer(snapshot, from, upTo, known);
+      const prints = new Map<number, Print>();
+      for (const [first, last] of ranges) {
+        for (const [rowId, print] of printsBetween(snapshot, first, last)) prints.set(rowId, print);
+      }
+      return { prints, from, ranges };
+    });
+  }
+
+  rows(at: Offset, rowIds: readonly number[]): PrintsRead {
+    return this.#read(at, (snapshot) => {
+      return {
+        prints: printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).list, [JSON.stringify(rowIds)]),
+      };
+    });
+  }
+
+  range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined } {
+    return this.#read(at, (snapshot) => {
+      const next = snapshot.database.get(printQueriesFor(snapshot.database.schema).next, to)?.[0] ?? null;
+      return { prints: printsBetween(snapshot, from, to), next: next === null ? undefined : Number(next) };
+    });
+  }
+
+  watched(): readonly (readonly number[])[] {
+    return this.#connection.read((snapshot) =>
+      printQueriesFor(snapshot.database.schema).watched.map((sql) => {
+        const text = toText(snapshot.database.get(sql)?.[0]);
+        const before = this.#watched.get(sql);
+        if (before?.text === text) return before.rowIds;
+        this.#watched.set(sql, { text, rowIds: text === '' ? [] : text.split(',').map(Number) });
+        return this.#watched.get(sql)?.rowIds ?? [];
+      }),
+    );
+  }
+
+  deletions(): number {
+    return this.#connection.read(({ database }) => {
+      const { deletions } = printQueriesFor(database.schema);
+      return deletions === undefined ? 0 : Number(database.get(deletions)?.[0] ?? 0);
+    });
+  }
+
+  origins(from: number, to: number): readonly RowOrigin[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database.all(printQueriesFor(snapshot.database.schema).origins, from, to).map(([rowId, guid, chat]) => ({
+        rowId: Number(rowId),
+        guid: toText(guid),
+        conversationId: toText(chat),
+      })),
+    );
+  }
+
+  #read<Result extends object>(at: Offset, use: (snapshot: Snapshot) => Result): Result & Pick<PrintsRead, 'identity'> {
+    return this.#connection.read((snapshot) => ({
+      ...use(snapshot),
+      identity: identityAt(snapshot, this.#connection.fileId, at),
+    }));
+  }
+}
+
+/** The lowest of the newest `count` rows up to `upTo`. */
+function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
+  return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
+}
+
+/** Rows of each indexed set that are watched, newest first. */
+const MAX_WATCHED = 500;
+const MAX_DELETED = 5000;
+/** Rows compared by one sum: reading a row by itself costs as much as making its print. */
+const SUMMED_ROWS = 64;
+/** Row ids spread wider than so many times the rows asked for are read one by one. */
+const MAX_GAPS = 4;
+
+/** The SQL of prints. Each takes the row ids from a range (`from`, `to`) or a JSON list. */
+interface PrintQueries {
+  readonly newest: string;
+  readonly range: RowQueries;
+  readonly list: RowQueries;
+  /** Prints of a range, without attachments and deletions, each times its place in the range. */
+  readonly sum: string;
+  readonly next: string;
+  /** Row ids as text, with commas. */
+  readonly watched: readonly string[];
+  readonly deletions: string | undefined;
+  readonly origins: string;
+}
+
+interface RowQueries {
+  /** Row id, and its print without additions; -1 of a reaction. */
+  readonly rows: string;
+  /** Row id, a number that moves with its attachments, and one that moves with their transcripts. */
+  readonly attachments: string | undefined;
+  /** Row ids of messages that only the deleted ones list. */
+  readonly deleted: string | undefined;
+}
+
+/** Prints of a range of rows, inside a read of the caller. */
+export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
+  return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
+}
+
+function printsOf(
+  database: ChatDatabase,
+  queries: RowQueries,
+  parameters: readonly (number | string)[],
+): ReadonlyMap<number, Print> {
+  const additions = additionsOf(database, queries, parameters);
+  const prints = new Map<number, Print>();
+  for (const [rowId, value] of database.all(queries.rows, ...parameters)) {
+    const id = Number(rowId);
+    prints.set(id, value === -1 ? REACTION_PRINT : Number(value ?? 0) + (additions.get(id) ?? 0) || 1);
+  }
+  return prints;
+}
+
+/** What the attachments and the deletions of some rows add to their prints. */
+function additionsOf(
+  database: ChatDatabase,
+  { attachments, deleted }: RowQueries,
+  parameters: readonly (number | string)[],
+): ReadonlyMap<number, number> {
+  const numbers = (sql: string | undefined): Row[] => (sql === undefined ? [] : database.all(sql, ...parameters));
+  const additions = new Map(
+    numbers(attachments).map(([id, state, transcripts]) => [
+      Number(id),
+      additionOf({ attachments: Number(state), transcripts: Number(transcripts), isDeleted: false }),
+    ]),
+  );
+  for (const [rowId] of numbers(deleted)) {
+    const id = Number(rowId);
+    additions.set(id, (additions.get(id) ?? 0) + additionOf({ attachments: 0, isDeleted: true }));
+  }
+  return additions;
+}
+
+/**
+ * The parts of a range in which a print is not the known one, inside a read of the caller. Sums are compared, weighted so
+ * that two changes do not make up for each other; one that differs by mistake costs reading its rows.
+ */
+function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
+  const { range, sum } = printQueriesFor(snapshot.database.schema);
+  const additions = additionsOf(snapshot.database, range, [from, upTo]);
+  const ranges: RowRange[] = [];
+  for (let first = from; first <= upTo; first += SUMMED_ROWS) {
+    const last = Math.min(first + SUMMED_ROWS - 1, upTo);
+    let expected = 0;
+    for (let rowId = first; rowId <= last; rowId += 1) {
+      expected += withoutAddition(known.of(rowId), additions.get(rowId)) * (rowId - first + 1);
+    }
+    if (Number(snapshot.database.get(sum, first, first, last)?.[0]) !== expected) ranges.push([first, last]);
+  }
+  return ranges;
+}
+
+/** The part of a print that `sum` adds up. */
+function withoutAddition(print: Print, addition = 0): number {
+  return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
+}
+
+const printQueriesFor = perSchema((schema): PrintQueries => {
+  const content = rowSql(schema);
+  const print = `CASE WHEN ${isMessage(schema)} THEN ${content} ELSE -1 END`;
+  const summed = `CASE WHEN ${isMessage(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
+  const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
+  const among = (rowId: string): string => `${rowId} IN (SELECT value FROM json_each(${TEXT_PARAM}))`;
+  const of = (isIn: (rowId: string) => string): RowQueries => ({
+    rows: `SELECT m.ROWID, ${print} FROM message m WHERE ${isIn('m.ROWID')}`,
+    attachments: attachmentsSql(schema, isIn('j.message_id')),
+    deleted: deletedSql(schema, isIn('r.message_id')),
+  });
+  return {
+    newest: `SELECT ROWID FROM message WHERE ROWID <= ${INT_PARAM} ORDER BY ROWID DESC LIMIT 1 OFFSET ${INT_PARAM}`,
+    sum: `SELECT ifnull(sum((${summed}) * (m.ROWID - (${INT_PARAM}) + 1)), 0)
+      FROM message m WHERE ${between('m.ROWID')}`,
+    range: of(between),
+    list: of(among),
+    next: `SELECT ROWID FROM message WHERE ROWID > ${INT_PARAM} AND ROWID <= ${Number.MAX_SAFE_INTEGER} ORDER BY ROWID LIMIT 1`,
+    watched: watchedSql(schema),
+    deletions: schema.hasTable('sqlite_sequence')
+      ? "SELECT seq FROM sqlite_sequence WHERE name = 'deleted_messages'"
+      : undefined,
+    origins: `SELECT m.ROWID, m.guid, (SELECT c.guid FROM chat c WHERE c.ROWID = ${LOWEST_CHAT})
+      FROM message m WHERE ${between('m.ROWID')}`,
+  };
+});
+
+function watchedSql(schema: SchemaInfo): readonly string[] {
+  // One text costs a third of as many rows.
+  const joined = (rowId: string, newest: string): string =>
+    `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
+  const newest = (condition: string): string =>
+    joined('ROWID', `FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
+  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
+  const sets: string[] = [];
+  if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {
+    sets.push(newest('is_read = 0 AND is_from_me = 0 AND is_finished = 1'));
+  }
+  if (schema.hasIndex('message', 'is_finished', 'is_from_me', 'error')) {
+    sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
+  }
+  if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
+    // Every term of the partial index, or SQLite does not use it: `schedule_type` and RCS are in it since macOS 26.
+    const since26 = has('schedule_type')
+      ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
+      : "service = 'iMessage'";
+    sets.push(
+      newest(
+        `cache_roomnames IS NULL AND ${since26} AND is_sent = 1 AND is_delivered = 0 AND was_downgraded = 0 AND item_type == 0`,
+      ),
+    );
+  }
+  if (schema.hasTable('chat_recoverable_message_join')) {
+    sets.push(joined('message_id', `FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`));
+  }
+  return sets;
+}

@@ -1,0 +1,87 @@
+import type { Message } from '../../domain/message.ts';
+import type { IndexSource, ListedRows } from '../../domain/ports/search.ts';
+import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import { MESSAGE_COLUMNS } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { toMessage } from './message.ts';
+import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
+import { isListed, LOWEST_CHAT, messageParts } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
+
+/** Parameter: a JSON array of row ids. */
+const messagesSql = perSchema(
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}
+    FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)} AND ${isListed(schema)}`,
+);
+
+const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
+
+/** What the index reads, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+export class IndexReader {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  listed(after: string | undefined, limit: number): ListedRows {
+    return this.#connection.read((snapshot) => {
+      const all: List = { chatId: undefined, order: 'desc', ...EVERYTHING };
+      return listedRows(snapshot, after === undefined ? all : behindCursor(all, after), limit);
+    });
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#connection.read((snapshot) => {
+      const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
+      const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
+      return rowIds.map((rowId) => {
+        const row = found.get(rowId);
+        return row && toMessage(row, snapshot);
+      });
+    });
+  }
+
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
+    return this.#connection.read((snapshot) =>
+      rowIds.map((rowId) => {
+        const chat = snapshot.database.get(conversationSql, rowId)?.[0];
+        return typeof chat === 'number' ? snapshot.chat(chat)?.guid : undefined;
+      }),
+    );
+  }
+
+  count(): number {
+    return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
+  }
+}
+
+/** Reads for the index: lists of old rows, which may have to come from the disk, in the reader thread. */
+export class ChatIndexSource implements IndexSource {
+  readonly #reader: IndexReader;
+  readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;
+
+  constructor(connection: Connection, thread?: ReaderThread<{ readonly index: IndexReader }>) {
+    this.#reader = new IndexReader(connection);
+    this.#thread = thread;
+  }
+
+  async listed(after: string | undefined, limit: number): Promise<ListedRows> {
+    return this.#thread === undefined
+      ? this.#reader.listed(after, limit)
+      : this.#thread.call('index', 'listed', after, limit);
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#reader.messages(rowIds);
+  }
+
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
+    return this.#reader.conversations(rowIds);
+  }
+
+  async count(): Promise<number> {
+    return this.#thread === undefined ? this.#reader.count() : this.#thread.call('index', 'count');
+  }
+}

@@ -1,0 +1,241 @@
+import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { addressOf } from '../../domain/address.ts';
+import { folded } from '../../domain/folded.ts';
+import type { Message } from '../../domain/message.ts';
+import type { ChatDirectory, ChatMembers } from '../../domain/ports/access.ts';
+import type { ChatNames } from '../../domain/ports/search.ts';
+import type { KnownChat, OwnRow, SendLookup } from '../../domain/ports/sending.ts';
+import { stagedFoldersInUse } from './attachment-files.ts';
+import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { messageOf, toMessage } from './message.ts';
+import { chatsOf } from './recent-conversations.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+/** More own rows than this in the seconds of one send mean that something else is going on. */
+const MAX_OWN_ROWS = 1000;
+
+/** NULL without a chat. Parameters: the highest row id before, and the row id. */
+const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
+    WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
+  FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
+
+/** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
+export class ChatSendLookup implements SendLookup {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  chats(recipient: string): readonly KnownChat[] {
+    return this.#connection.read((snapshot) =>
+      chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service })),
+    );
+  }
+
+  highestRowId(): number {
+    return this.#connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0));
+  }
+
+  ownRowsAbove(rowId: number): readonly OwnRow[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => {
+        const message = toMessage(row, snapshot);
+        const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
+        const textGuid = toText(row.at(-1));
+        return {
+          rowId,
+          guid: message.guid,
+          datedMs: Date.parse(message.timestamp),
+          address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
+          body: message.body,
+          attachmentNames: attachmentNames(snapshot, rowId),
+          ...(textGuid !== '' && { textGuid }),
+        };
+      }),
+    );
+  }
+
+  isNewChat(rowId: number, afterRowId: number): boolean {
+    return this.#connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1);
+  }
+
+  message(rowId: number): Message | undefined {
+    return this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+  }
+
+  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>> {
+    const names = new Set<string>();
+    for (const found of stagedFoldersInUse(this.#connection, stagingFolder)) {
+      for (const name of found) names.add(name);
+      // Everything else has its turn between two slices.
+      await setImmediate();
+    }
+    return names;
+  }
+}
+
+/** An id in any variant, else the one-to-one chats of an address, else the group of a bare identifier. */
+export function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+  if (recipient.includes(';')) return chatsOf(snapshot, recipient);
+  const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
+  return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
+}
+
+/** Both the name on disk and the name as transferred: a staged file may have been renamed. */
+function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  const names = database
+    .all(queries.attachments, rowId)
+    .flatMap((row) => [basename(toText(row[at.filename])), toText(row[at.transferName])]);
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+interface DirectoryQueries {
+  /** Row ids of the chats that somebody is in. Parameter: the address. */
+  readonly withMember: string;
+  /** The same whatever the case of the address. */
+  readonly withMemberAnyCase: string;
+  /** Parameter: row id of the chat. */
+  readonly ownMessage: string;
+}
+
+const MAX_KNOWN_CHATS = 1000;
+
+const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
+  const hasMembers = schema.hasTable('chat_handle_join');
+  const withMember = (id: string): string =>
+    hasMembers
+      ? `SELECT DISTINCT j.chat_id FROM handle h CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID
+         WHERE ${id} = ${TEXT_PARAM} ORDER BY j.chat_id`
+      : 'SELECT NULL WHERE ? IS NULL';
+  return {
+    withMember: withMember('h.id'),
+    withMemberAnyCase: withMember('lower(h.id)'),
+    ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+      WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
+  };
+});
+
+/** Who is in which chat, for access checks. */
+export class MessagesDirectory implements ChatDirectory {
+  readonly #connection: Connection;
+  readonly #chats = new Map<string, ChatMembers | undefined>();
+  /** The version that `#chats` is of. */
+  #chatsVersion: unknown;
+  #version: unknown;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Asked of SQLite once until the running code ends: a thousand clients may be served in one go. */
+  version(): unknown {
+    if (this.#version === undefined) {
+      this.#version = this.#connection.snapshot();
+      queueMicrotask(() => {
+        this.#version = undefined;
+      });
+    }
+    return this.#version;
+  }
+
+  meant(recipient: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => chatsMeant(snapshot, recipient).map(toMembers));
+  }
+
+  chat(guid: string): ChatMembers | undefined {
+    const version = this.version();
+    if (version !== this.#chatsVersion || this.#chats.size >= MAX_KNOWN_CHATS) {
+      this.#chatsVersion = version;
+      this.#chats.clear();
+    }
+    const known = this.#chats.get(guid);
+    if (known !== undefined || this.#chats.has(guid)) return known;
+    const chat = this.#readChat(guid);
+    this.#chats.set(guid, chat);
+    return chat;
+  }
+
+  withMember(address: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => this.#chatsWith(snapshot, address).map(toMembers));
+  }
+
+  conversationOf(rowId: number): string | undefined {
+    return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
+  }
+
+  hasOwnMessage(guid: string): boolean {
+    return this.#connection.read((snapshot) => {
+      const { ownMessage } = directoryQueriesOf(snapshot.database.schema);
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
+    });
+  }
+
+  #readChat(guid: string): ChatMembers | undefined {
+    return this.#connection.read((snapshot) => {
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      if (chats.length === 0) return undefined;
+      // A damaged database may have two rows of one guid: a member of either is in it.
+      const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
+      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
+    });
+  }
+
+  #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
+    const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
+    // A number has one spelling, which its index finds; an e-mail address may be stored in another case.
+    return snapshot.database
+      .all(address.includes('@') ? withMemberAnyCase : withMember, address)
+      .map(([rowId]) => snapshot.chat(rowId as number))
+      .filter((chat) => chat !== undefined);
+  }
+}
+
+function toMembers(chat: Chat): ChatMembers {
+  return { guid: chat.guid, isGroup: chat.isGroup, members: chat.participants() };
+}
+
+const nameQueriesOf = perSchema((schema) => ({
+  /** A row if there is a handle with this address, whatever its case. Parameter: address. */
+  handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
+  /** Guid and display name of every chat that has one. */
+  displayNames: schema.hasColumn('chat', 'display_name')
+    ? "SELECT guid, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
+    : 'SELECT guid, NULL FROM chat WHERE 0',
+}));
+
+/** Looks up in chat.db what the names in a search mean (decision J2). */
+export class ChatDbNames implements ChatNames {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  conversations(idOrAddress: string): readonly string[] {
+    const guids = this.#connection.read((snapshot) => chatsMeant(snapshot, idOrAddress).map(({ guid }) => guid));
+    return idOrAddress.includes(';') ? guids.slice(0, 1) : guids;
+  }
+
+  named(name: string): readonly string[] {
+    const wanted = folded(name);
+    return this.#connection.read(({ database }) =>
+      database
+        .all(nameQueriesOf(database.schema).displayNames)
+        .filter(([, displayName]) => folded(toText(displayName)) === wanted)
+        .map(([guid]) => toText(guid))
+        .filter((guid) => guid !== ''),
+    );
+  }
+
+  isAddress(text: string): boolean {
+    return this.#connection.read(
+      ({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined,
+    );
+  }
+}

@@ -1,0 +1,38 @@
+import type { FilterAction, MessageDetails } from '../../domain/details.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { DETAIL_COLUMNS } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { isJunk } from './row-kinds.ts';
+
+/** By `filter_action`, of which 0 is no filing (imessage-exporter, pull request 797; not seen on a Mac). */
+const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
+
+/** Returns the filing of a row for its details: nothing for 0, and before macOS 27, where the columns are missing. */
+export function filterOf(row: Row): Pick<MessageDetails, 'filter'> {
+  const { at } = DETAIL_COLUMNS;
+  const code = Number(row[at.filterAction] ?? 0);
+  if (!Number.isSafeInteger(code) || code === 0) return {};
+  const subCode = Number(row[at.filterSubAction] ?? Number.NaN);
+  return {
+    filter: { action: ACTIONS[code] ?? 'other', code, sub_code: Number.isSafeInteger(subCode) ? subCode : null },
+  };
+}
+
+/** undefined before macOS 27. Parameter: a JSON array of row ids. */
+const junkSql = perSchema((schema) =>
+  schema.hasColumn('message', 'filter_action')
+    ? `SELECT m.ROWID FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isJunk(schema)}`
+    : undefined,
+);
+
+/** Returns the ids of those messages that macOS filed as junk (decision V5). Throws AppError `chat_db_unavailable`. */
+export function junkAmong(connection: Connection, messages: readonly Pick<Message, 'id'>[]): ReadonlySet<string> {
+  return connection.read(({ database }) => {
+    const sql = junkSql(database.schema);
+    if (sql === undefined || messages.length === 0) return new Set();
+    const rows = database.all(sql, JSON.stringify(messages.map(({ id }) => Number(id))));
+    return new Set(rows.map(([rowId]) => String(rowId)));
+  });
+}

@@ -1,0 +1,278 @@
+import type { ListedRows } from '../../domain/ports/search.ts';
+import { problem } from '../../domain/problems.ts';
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+import {
+  type Instant,
+  instantAt,
+  KEY_COLUMNS,
+  LISTED_COLUMNS,
+  MAX_INTEGER,
+  MAX_SECONDS,
+  MESSAGE_COLUMNS,
+  toNanoseconds,
+} from './columns.ts';
+import { type ListSql, listQueriesOf, mergedSqlOf, type Order, UNINDEXED } from './list-queries.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A position in a list: its date in nanoseconds since 2001, then its row id. */
+export interface Keyset {
+  readonly date: bigint;
+  readonly rowId: bigint;
+}
+
+/**
+ * What a list is read from. The order decides which bound is a position, strictly excluded; of the other only the
+ * date counts: newer than `after`, not newer than `before`.
+ */
+export interface List {
+  /** undefined: all chats. */
+  readonly chatId: number | undefined;
+  readonly order: Order;
+  readonly after: Keyset;
+  readonly before: Keyset;
+}
+
+/** A row of a list, and when it is dated. */
+export interface ListItem {
+  readonly rowId: number;
+  readonly instant: Instant;
+}
+
+/** Beyond every date: seconds may reach 1e19 nanoseconds. */
+const FAR = 10n ** 24n;
+
+export const EVERYTHING = {
+  after: { date: -FAR, rowId: -MAX_INTEGER },
+  before: { date: FAR, rowId: MAX_INTEGER },
+} as const;
+
+/** The messages of a list. */
+export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
+  const { messages } = listQueriesOf(snapshot.database.schema);
+  const sql = messages[list.chatId === undefined ? 'all' : 'chat'][list.order];
+  return readList(snapshot, sql, list, limit, offset);
+}
+
+/** The rows of a list without their texts, and the cursor behind it. */
+export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
+  const { listed } = listQueriesOf(snapshot.database.schema);
+  const found = readList(snapshot, listed, list, limit, 0);
+  const { at } = LISTED_COLUMNS;
+  const rows = found.map((row) => ({
+    rowId: row[at.rowId] as number,
+    second: instantAt(row, at.date).seconds,
+    bytes: Number(row[at.bytes]),
+  }));
+  const end = found.at(-1);
+  return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(keysetOf(end, at)) };
+}
+
+/** Date and row id of the messages of one chat's list. */
+export function listKeyRows(snapshot: Snapshot, list: List, limit: number): readonly Row[] {
+  return readList(snapshot, listQueriesOf(snapshot.database.schema).keys[list.order], list, limit, 0);
+}
+
+/** The newest message of a chat that is not scheduled. */
+export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
+  const sql = listQueriesOf(snapshot.database.schema).latest;
+  return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
+}
+
+/** How many rows a list at an offset may have to read before its first. */
+export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
+  const { hasSeconds, unindexed } = snapshot.dates(chatId);
+  return hasSeconds || unindexed > 0 ? (offset + unindexed) * 4 : offset;
+}
+
+const newestCounted = new WeakMap<Snapshot, Map<number, ListItem | undefined>>();
+
+/** The newest row of a chat that counts for `last_message_at` (decision B12). */
+export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
+  const known = newestCounted.get(snapshot) ?? new Map<number, ListItem | undefined>();
+  newestCounted.set(snapshot, known);
+  if (!known.has(chatId)) known.set(chatId, newestItem(snapshot, 'counted', chatId));
+  return known.get(chatId);
+}
+
+/** The newest of all rows joined to a chat. */
+export function newestJoinedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
+  return newestItem(snapshot, 'joined', chatId);
+}
+
+function newestItem(snapshot: Snapshot, what: 'counted' | 'joined', chatId: number): ListItem | undefined {
+  const sql = listQueriesOf(snapshot.database.schema)[what];
+  const [row] = readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0);
+  return row === undefined
+    ? undefined
+    : { rowId: row[KEY_COLUMNS.at.rowId] as number, instant: instantAt(row, KEY_COLUMNS.at.date) };
+}
+
+function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, offset: number): readonly Row[] {
+  const { hasSeconds, unindexed } = snapshot.dates(list.chatId);
+  const chat = list.chatId === undefined ? [] : [list.chatId];
+  const nanoseconds = [...chat, ...nanosecondBounds(list)];
+  if (!hasSeconds && unindexed === 0) return snapshot.database.all(sql.indexed, ...nanoseconds, limit, offset);
+  const others = UNINDEXED.flatMap(() => [...chat, ...boundsOf(list.order, list.after, list.before)]);
+  const seconds = [...chat, ...indexBounds(list, NS)];
+  const needed = limit + offset;
+  return snapshot.database.all(sql.mixed, ...nanoseconds, needed, ...seconds, needed, ...others, limit, offset);
+}
+
+const NS = 1_000_000_000n;
+
+/** The parameters of `between` where all dates are in nanoseconds. */
+export function nanosecondBounds(list: List): SqlValue[] {
+  return indexBounds(list, 1n);
+}
+
+/** The bounds within a part of the index. `unit`: nanoseconds in one of the stored number. */
+function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
+  const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
+  const clamped = (bound: Keyset): Keyset => {
+    // A bound between two whole units is behind every row of the lower one.
+    const date = bound.date / unit;
+    if (date <= above) return { date: above, rowId: MAX_INTEGER };
+    if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };
+    return { date, rowId: bound.date % unit === 0n ? bound.rowId : MAX_INTEGER };
+  };
+  return boundsOf(order, clamped(after), clamped(before));
+}
+
+/** The parameters of `between`. What 64 bits cannot hold is compared as REAL. */
+export function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
+  const date = (bound: Keyset): SqlValue =>
+    bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
+  return order === 'asc' ? [date(after), after.rowId, date(before)] : [date(after), date(before), before.rowId];
+}
+
+/** The position of a row as the opaque text of `Page.next`. */
+export function cursorOf(row: Row): string {
+  return cursorAt(keysetOf(row, MESSAGE_COLUMNS.at));
+}
+
+/** Where a row is in a list. */
+export function keysetOf(row: Row, at: { readonly rowId: number; readonly date: number }): Keyset {
+  return { date: toNanoseconds(instantAt(row, at.date)), rowId: BigInt(row[at.rowId] as number) };
+}
+
+export function cursorAt({ date, rowId }: Keyset): string {
+  return `${date}.${rowId}`;
+}
+
+/** Returns the list behind a cursor. Throws `invalid_cursor` for a text that `cursorAt` did not make. */
+export function behindCursor(list: List, cursor: string): List {
+  const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
+  if (date === '') throw problem('invalid_cursor');
+  const bound = { date: BigInt(date), rowId: BigInt(rowId) };
+  if (list.order === 'desc') return { ...list, before: bound };
+  return bound.date > list.after.date ? { ...list, after: bound } : list;
+}
+
+/** Rows that are first read of a chat; twice as many each time after, because a busy chat gives most of a page. */
+const FIRST_ROWS = 4;
+
+/** The rest of a list, of which a few rows are read at a time. */
+interface Source {
+  list: List;
+  readonly read: (list: List, limit: number) => readonly Row[];
+  rows: readonly Keyset[];
+  next: number;
+  batch: number;
+  isRead: boolean;
+  /** Nothing of it comes before this, while nothing of it was read. */
+  bound: Keyset | undefined;
+}
+
+/**
+ * The next positions in the list of several chats: the lists of the chats, merged by date and row id. A cursor means
+ * the same in each of them. What the index has in order is one of these lists; a chat with other dates is read only when
+ * its newest message is not older than the page.
+ */
+export function mergedKeys(
+  snapshot: Snapshot,
+  list: List,
+  chatIds: readonly number[],
+  limit: number,
+  offset: number,
+): readonly Keyset[] {
+  const isAscending = list.order === 'asc';
+  const isBefore = isAscending ? isLower : (a: Keyset, b: Keyset) => isLower(b, a);
+  const sql = mergedSqlOf(snapshot.database.schema)?.[list.order];
+  const isInOrder = (chatId: number): boolean => {
+    const { hasSeconds, unindexed } = snapshot.dates(chatId);
+    return sql !== undefined && !hasSeconds && unindexed === 0;
+  };
+  const inOrder = chatIds.filter(isInOrder);
+  const sources = chatIds
+    .filter((chatId) => !isInOrder(chatId))
+    .map((chatId) =>
+      sourceOf({
+        list: { ...list, chatId },
+        read: (rest, batch) => listKeyRows(snapshot, rest, batch),
+        batch: FIRST_ROWS,
+        bound: isAscending ? undefined : newestOf(snapshot, chatId),
+      }),
+    );
+  if (sql !== undefined && inOrder.length > 0) {
+    const chats = JSON.stringify(inOrder);
+    const read = (rest: List, batch: number): readonly Row[] => {
+      const bounds = nanosecondBounds(rest);
+      const end = isAscending ? bounds[2] : bounds[0];
+      return snapshot.database.all(sql, chats, ...bounds, end ?? null, batch);
+    };
+    sources.push(sourceOf({ list, read, batch: offset + limit, bound: undefined }));
+  }
+  const merged: Keyset[] = [];
+  while (merged.length < offset + limit) {
+    let best: Source | undefined;
+    let first: Keyset | undefined;
+    for (const source of sources) {
+      const key = source.bound ?? peek(source);
+      if (key === undefined || (first !== undefined && !isBefore(key, first))) continue;
+      best = source;
+      first = key;
+    }
+    if (best === undefined || first === undefined) break;
+    if (best.bound === undefined) {
+      best.next += 1;
+      merged.push(first);
+    } else best.bound = undefined;
+  }
+  return merged.slice(offset);
+}
+
+function sourceOf(parts: Pick<Source, 'list' | 'read' | 'batch' | 'bound'>): Source {
+  return { ...parts, rows: [], next: 0, isRead: false };
+}
+
+function peek(source: Source): Keyset | undefined {
+  if (source.next === source.rows.length && !source.isRead) {
+    const rows = source.read(source.list, source.batch);
+    source.rows = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
+    source.next = 0;
+    source.isRead = rows.length < source.batch;
+    source.batch *= 2;
+    const last = source.rows.at(-1);
+    if (last !== undefined) source.list = { ...source.list, [source.list.order === 'asc' ? 'after' : 'before']: last };
+  }
+  return source.rows[source.next];
+}
+
+export const newest = new WeakMap<Snapshot, Map<number, Keyset>>();
+
+/** The newest of all rows of a chat, messages or not. */
+function newestOf(snapshot: Snapshot, chatId: number): Keyset {
+  const known = newest.get(snapshot) ?? new Map<number, Keyset>();
+  newest.set(snapshot, known);
+  let key = known.get(chatId);
+  if (key === undefined) {
+    const item = newestJoinedItem(snapshot, chatId);
+    key = item === undefined ? EVERYTHING.after : { date: toNanoseconds(item.instant), rowId: BigInt(item.rowId) };
+    known.set(chatId, key);
+  }
+  return key;
+}
+
+function isLower(a: Keyset, b: Keyset): boolean {
+  return a.date === b.date ? a.rowId < b.rowId : a.date < b.date;
+}

@@ -1,0 +1,125 @@
+import type { Cursor, LogIdentity } from '../../domain/cursor.ts';
+import type { PendingRow, RowEntry } from '../../domain/event.ts';
+import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { MessageLog } from '../../domain/ports/feed.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixMs } from './columns.ts';
+import { type ChatDbPlace, type Connection, identityAt, readOnce } from './connection.ts';
+import { printsBetween } from './fingerprints.ts';
+import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
+import { earlierCopiesOf } from './self-copies.ts';
+import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
+
+/** chat.db as a log whose offset is the row id. */
+export class ChatLog implements MessageLog {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
+    return this.#connection.read((snapshot) =>
+      snapshot.database
+        .all(snapshot.queries.entries, after.rowId, upTo.rowId, rowsAtOnce(snapshot, after, upTo.rowId, limit))
+        .map((row) => toRowEntry(row, snapshot)),
+    );
+  }
+
+  pendingRows(after: Offset, limit: number, hasPrints = false): readonly PendingRow[] {
+    return this.#connection.read((snapshot) => {
+      const rows = snapshot.database
+        .all(snapshot.queries.pendingRows, after.rowId, rowsAtOnce(snapshot, after, Number.MAX_SAFE_INTEGER, limit))
+        .map((row) => toPendingRow(row, snapshot));
+      const last = rows.at(-1);
+      if (!hasPrints || last === undefined) return rows;
+      const prints = printsBetween(snapshot, after.rowId + 1, last.rowId);
+      return rows.map((row) => ({ ...row, print: prints.get(row.rowId), copies: copiesBefore(snapshot, row) }));
+    });
+  }
+
+  newest(): Cursor {
+    return this.#connection.read(({ database, queries }) => {
+      const row = database.get(queries.newest);
+      const inode = this.#connection.fileId;
+      return row === undefined
+        ? { offset: rowOffset(0), guid: null, inode }
+        : { offset: rowOffset(row[0] as number), guid: toText(row[1]), inode };
+    });
+  }
+
+  identity(at: Offset): LogIdentity {
+    return this.#connection.read((snapshot) => identityAt(snapshot, this.#connection.fileId, at));
+  }
+}
+
+/**
+ * How many of the next rows one read can afford, at least one. SQLite passes over a body to read the columns behind
+ * it, and an event is published once and so with its text; a pending row may be decoded twice.
+ */
+function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
+  if (queries.bodyLengths === undefined) return limit;
+  let bytes = 0;
+  const end = database.all(queries.bodyLengths, after.rowId, upTo, limit).findIndex(([length]) => {
+    bytes += Number(length ?? 0);
+    return bytes > MAX_LARGE_BYTES / 2;
+  });
+  return end === -1 ? limit : Math.max(1, end);
+}
+
+function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
+  const { at } = ENTRY_COLUMNS;
+  const rowId = row[at.rowId] as number;
+  const guid = toText(row[at.guid]);
+  const isJunk = row[at.isJunk] === 1 || undefined;
+  if (row[at.isMessage] !== 1) {
+    const associated = Number(row[at.associatedType] ?? 0);
+    const isRemoval = associated >= 3000 && associated < 4000;
+    const data = toReaction(row, snapshot);
+    const type = isRemoval ? 'reaction.removed' : 'reaction.added';
+    return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
+  }
+  const data = toMessage(row, snapshot);
+  const type = data.is_from_me ? 'message.sent' : 'message.received';
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
+}
+
+/** Decision C2: what the row lacks. A row with an error is settled and lacks nothing. */
+function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
+  const { at } = PENDING_COLUMNS;
+  const status = row[at.status] as number;
+  const isSettled = status === STATUS_CODE.failed;
+  // No spread: what is added behind one costs as much as reading the row.
+  const { offset, rowId, guid, event, isJunk } = toRowEntry(row, snapshot);
+  return {
+    offset,
+    rowId,
+    guid,
+    event,
+    isJunk,
+    datedMs: toUnixMs(instantAt(row, at.date)),
+    isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
+    isUnsent: status === STATUS_CODE.unsent,
+    isSilent: row[at.isPartOfPoll] === 1,
+    lacksHandle: row[at.lacksHandle] === 1,
+  };
+}
+
+/** Rows before this one that it shows to be copies of it. */
+function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
+  return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
+}
+
+function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
+  const { at } = PENDING_COLUMNS;
+  if (row[at.announcesAttachments] === null) return false;
+  if (row[at.hasUnnamedAttachment] !== 0) return true;
+  const joined = row[at.attachments] as number;
+  const announced = Math.max(row[at.announcesAttachments] === 0 ? 0 : 1, countPlaceholders(bodyOf(row, snapshot)));
+  return joined < announced;
+}
+
+/** Facts for `isReplaced`, for a program that is not the service. Throws AppError `chat_db_unavailable`. */
+export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
+  return readOnce(place, (connection) => new ChatLog(connection).identity(at));
+}

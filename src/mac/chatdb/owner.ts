@@ -1,0 +1,103 @@
+import type { Message } from '../../domain/message.ts';
+import type { OwnerInChatDb, TapbackOn } from '../../domain/ports/self-chat.ts';
+import { DETAIL_COLUMNS, ENTRY_COLUMNS, toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { messageOf, toReaction } from './message.ts';
+import { reactionTargets } from './queries.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Own addresses are looked for in so many of the newest rows. */
+const RECENT_ROWS = 1000;
+
+/** The addresses of every kind that a row or a chat has of the owner. */
+const addressQueriesOf = perSchema((schema) => [
+  ...['destination_caller_id', 'account']
+    .filter((name) => schema.hasColumn('message', name))
+    .map(
+      (name) => `SELECT DISTINCT ${name} FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`,
+    ),
+  ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
+]);
+
+/** What chat.db says about the owner: his addresses, and his tapbacks. */
+export class ChatDbOwner implements OwnerInChatDb {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  addresses(): readonly string[] {
+    return this.#connection.read(({ database }) => {
+      const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
+      // An account is written as `E:me@example.org` or `P:+15550100`.
+      const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
+      return [...new Set(addresses.filter((address) => address !== ''))];
+    });
+  }
+
+  tapbackOn(guid: string): TapbackOn | undefined {
+    return this.#connection.read((snapshot) => {
+      const rowId = snapshot.rowIdOf(guid);
+      const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
+      return message && { message, tapback: ownTapback(snapshot, message) };
+    });
+  }
+}
+
+/** The last one that was not taken back. */
+function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback'] {
+  const { database, queries } = snapshot;
+  if (queries.reactions === undefined) return undefined;
+  let standing: { readonly code: number; readonly tapback: TapbackOn['tapback'] } | undefined;
+  for (const row of database.all(queries.reactions, ...reactionTargets(guid))) {
+    const {
+      is_from_me: isOwn,
+      associated_message_type: code,
+      reaction_type: type,
+      ...reaction
+    } = toReaction(row, snapshot);
+    if (!isOwn || code < 2000 || code >= 4000) continue;
+    if (code >= 3000) {
+      // The removal of one that was already replaced does not remove its replacement.
+      if (standing?.code === code - 1000) standing = undefined;
+      continue;
+    }
+    const details = database.get(queries.details, row[ENTRY_COLUMNS.at.rowId] as number);
+    const isIMessage = toText(details?.[DETAIL_COLUMNS.at.service]) === 'iMessage';
+    standing = { code, tapback: { type, conversationId: reaction.conversation_id, isIMessage } };
+  }
+  return standing?.tapback;
+}
+
+const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
+
+/**
+ * The telephone number that the person's messages come to or were sent from last; undefined when there is none, or
+ * while chat.db cannot be read.
+ */
+export function ownNumber(connection: Connection): string | undefined {
+  try {
+    return connection.read(({ database }) => {
+      const { schema } = database;
+      const sources = ['destination_caller_id', 'account'].filter((name) => schema.hasColumn('message', name));
+      const recent = `FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`;
+      const queries = sources.map(
+        (name) => `SELECT ${name} ${recent} AND ${name} LIKE '%+%' GROUP BY ${name} ORDER BY max(ROWID) DESC LIMIT 10`,
+      );
+      if (schema.hasColumn('chat', 'last_addressed_handle')) {
+        queries.push("SELECT last_addressed_handle FROM chat WHERE last_addressed_handle LIKE '+%' LIMIT 10");
+      }
+      for (const sql of queries) {
+        for (const [address] of database.all(sql)) {
+          const number = COMPLETE.exec(toText(address))?.[1];
+          if (number !== undefined) return number;
+        }
+      }
+      return undefined;
+    });
+  } catch {
+    return undefined; // health says why
+  }
+}

@@ -1,0 +1,299 @@
+import { chatGuidVariants } from '../../domain/address.ts';
+import {
+  ATTACHMENT_COLUMNS,
+  CHAT_COLUMNS,
+  DETAIL_COLUMNS,
+  ENTRY_COLUMNS,
+  INT_PARAM,
+  MESSAGE_COLUMNS,
+  PENDING_COLUMNS,
+  STATUS_CODE,
+  TEXT_PARAM,
+} from './columns.ts';
+import { perSchema, type SchemaInfo } from './database.ts';
+import { isJunk, isMessage, isPartOfPoll, isReaction, isUnsent, lacksHandle, linkTextGuid } from './row-kinds.ts';
+
+/** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
+export interface Queries {
+  /** `MESSAGE_COLUMNS`. Parameter: row id. */
+  readonly message: string;
+  /** The same of several. Parameter: a JSON array of row ids. */
+  readonly messagesById: string;
+  /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
+  readonly entries: string;
+  /**
+   * `PENDING_COLUMNS`. Parameters: after, limit. A row id that no number holds exactly would come again and again.
+   */
+  readonly pendingRows: string;
+  /**
+   * Bytes of attributedBody in the rows of `entries`, which SQLite knows without reading it; undefined without the
+   * column. Parameters: after, up to, limit.
+   */
+  readonly bodyLengths: string | undefined;
+  /** `MESSAGE_COLUMNS` and `linkTextGuid` of own messages above a row id. Parameters: row id, limit. */
+  readonly ownRows: string;
+  /** `DETAIL_COLUMNS`. Parameter: row id. */
+  readonly details: string;
+  /**
+   * `ENTRY_COLUMNS` of the reactions on a message. Parameters: `reactionTargets`. undefined without an index for it.
+   */
+  readonly reactions: string | undefined;
+  /** `ATTACHMENT_COLUMNS` of the shown attachments of a message, in stored order. */
+  readonly attachments: string;
+  readonly attributedBody: string;
+  readonly newest: string;
+  readonly highestRowId: string;
+  readonly guid: string;
+  readonly rowIdOfGuid: string;
+  /** `CHAT_COLUMNS`. Parameter: row id. */
+  readonly chat: string;
+  /** Row ids of the chats with one of these guids. Parameters: `chatGuidVariants` of an id. */
+  readonly chatRowIds: string;
+  readonly participants: string;
+  readonly handle: string;
+}
+
+export const queriesOf = perSchema((schema): Queries => {
+  const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });
+  const message = MESSAGE_COLUMNS.select(messageParts(schema, anyChat(schema)));
+  const pending = PENDING_COLUMNS.select({
+    ...messageParts(schema, anyChat(schema)),
+    ...reactionParts(schema),
+    attachments: joinedAttachments(schema),
+    announcesAttachments: announcesAttachments(schema),
+    hasUnnamedAttachment: unnamedAttachments(schema),
+    isPartOfPoll: isPartOfPoll(schema),
+    lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
+  });
+  // Without its index every message would cost a walk through the whole table (decision B1: then the feature is off).
+  const hasReactions =
+    schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
+  return {
+    message: `SELECT ${message} FROM message m WHERE m.ROWID = ? AND ${isMessage(schema)}`,
+    messagesById: `SELECT ${message} FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value
+      WHERE ${isMessage(schema)}`,
+    entries: `SELECT ${entry} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
+      AND NOT ${isPartOfPoll(schema)}
+      ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    pendingRows: `SELECT ${pending} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
+      ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    bodyLengths: schema.hasColumn('message', 'attributedbody')
+      ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
+         ORDER BY m.ROWID LIMIT ${INT_PARAM}`
+      : undefined,
+    ownRows: `SELECT ${message}, ${linkTextGuid(schema)} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.is_from_me AND ${isMessage(schema)}
+      ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
+    reactions: hasReactions
+      ? `SELECT ${entry} FROM message m
+         WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}
+         ORDER BY m.ROWID`
+      : undefined,
+    attachments: hasAttachmentTables(schema)
+      ? `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
+         FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
+         WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)}
+           AND ${isLeft(schema)}
+         ORDER BY j.ROWID`
+      : NOTHING,
+    attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',
+    newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
+    highestRowId: schema.hasTable('sqlite_sequence')
+      ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0),
+           ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
+      : 'SELECT ifnull(max(ROWID), 0) FROM message',
+    guid: 'SELECT guid FROM message WHERE ROWID = ?',
+    rowIdOfGuid: `SELECT ROWID FROM message WHERE guid = ${TEXT_PARAM}`,
+    chat: `SELECT ${CHAT_COLUMNS.select(chatParts(schema))} FROM chat c WHERE c.ROWID = ?`,
+    chatRowIds: `SELECT ROWID FROM chat WHERE guid IN (${parameters(chatGuidVariants(''))})`,
+    participants: schema.hasTable('chat_handle_join')
+      ? `SELECT h.id FROM chat_handle_join j JOIN handle h ON h.ROWID = j.handle_id
+         WHERE j.chat_id = ${INT_PARAM} ORDER BY j.ROWID`
+      : NOTHING,
+    handle: 'SELECT id FROM handle WHERE ROWID = ?',
+  };
+});
+
+/** No row, with one parameter. */
+const NOTHING = 'SELECT NULL WHERE ? IS NULL';
+
+function parameters(values: readonly string[]): string {
+  return values.map(() => TEXT_PARAM).join(', ');
+}
+
+/** Parts of a message that a reaction can be on: -1 for all of it, then the text and its attachments. */
+const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
+
+/** How `associated_message_guid` may name a message. */
+export function reactionTargets(guid: string): readonly string[] {
+  return [guid, `bp:${guid}`, ...PARTS.map((part) => `p:${part}/${guid}`)];
+}
+
+/** Decision B12. */
+export function isCounted(schema: SchemaInfo): string {
+  return schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
+}
+
+/** Decision B13: what the person deleted is kept for a while, and is in no list. */
+export function isListed(schema: SchemaInfo): string {
+  if (!schema.hasTable('chat_recoverable_message_join')) return '1';
+  return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
+}
+
+/** Decision B4: a message belongs to its chat with the lowest row id. */
+export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
+
+/**
+ * The same as a condition on the join `j`. The `+` keeps SQLite off the index by chat; the row id, which the index by
+ * message has, keeps it from reading the join itself where it is the only one.
+ */
+export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
+  WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
+
+export function anyChat(schema: SchemaInfo): string {
+  if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
+  return `ifnull(${LOWEST_CHAT},
+    (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
+}
+
+export function column(schema: SchemaInfo, name: string, missing = 'NULL'): string {
+  return schema.hasColumn('message', name) ? `m.${name}` : missing;
+}
+
+/** True when any of these columns is there and set. */
+export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
+  const there = names.filter((name) => schema.hasColumn('message', name)).map((name) => `m.${name}`);
+  return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
+}
+
+/** A larger attributedBody comes as its length, and is read by itself if at all. */
+const SMALL_BODY_BYTES = 16_384;
+
+/** What `MESSAGE_COLUMNS` are read from; `chat` is the row id of the message's chat. */
+export function messageParts(schema: SchemaInfo, chat: string) {
+  const blob = schema.hasColumn('message', 'attributedbody')
+    ? `CASE WHEN length(m.attributedBody) <= ${SMALL_BODY_BYTES} THEN m.attributedBody
+       WHEN m.attributedBody IS NOT NULL THEN length(m.attributedBody) END`
+    : 'NULL';
+  const caller = schema.hasColumn('message', 'destination_caller_id') ? "nullif(m.destination_caller_id, '')" : 'NULL';
+  return {
+    rowId: 'm.ROWID',
+    guid: 'm.guid',
+    date: 'm.date',
+    chat,
+    party: `CASE WHEN m.is_from_me THEN ifnull(${caller}, ${column(schema, 'account')}) ELSE m.handle_id END`,
+    status: statusSql(schema),
+    body: `CASE WHEN m.text <> '' THEN m.text ELSE ${blob} END`,
+    attachments: hasAttachments(schema),
+  };
+}
+
+/** Bytes of text and attributedBody, which SQLite knows without reading them. */
+export function textBytes(schema: SchemaInfo): string {
+  const blob = schema.hasColumn('message', 'attributedbody')
+    ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)`
+    : '0';
+  return `ifnull(${schema.byteLength('m.text')}, 0) + ${blob}`;
+}
+
+function reactionParts(schema: SchemaInfo) {
+  return {
+    associatedType: column(schema, 'associated_message_type', '0'),
+    associatedGuid: column(schema, 'associated_message_guid'),
+    associatedEmoji: column(schema, 'associated_message_emoji'),
+    isMessage: isMessage(schema),
+    isJunk: isJunk(schema),
+  };
+}
+
+function detailParts(schema: SchemaInfo) {
+  return {
+    service: column(schema, 'service'),
+    itemType: column(schema, 'item_type'),
+    balloon: column(schema, 'balloon_bundle_id'),
+    replyTo: column(schema, 'thread_originator_guid'),
+    error: column(schema, 'error'),
+    edited: column(schema, 'date_edited'),
+    retracted: column(schema, 'date_retracted'),
+    isUnsent: isUnsent(schema),
+    delivered: column(schema, 'date_delivered'),
+    read: column(schema, 'date_read'),
+    textRow: linkTextGuid(schema),
+    caller: column(schema, 'destination_caller_id'),
+    account: column(schema, 'account'),
+    filterAction: column(schema, 'filter_action'),
+    filterSubAction: column(schema, 'filter_sub_action'),
+  };
+}
+
+function attachmentParts(schema: SchemaInfo) {
+  const of = (name: string): string => (schema.hasColumn('attachment', name) ? `a.${name}` : 'NULL');
+  return {
+    filename: 'a.filename',
+    transferName: of('transfer_name'),
+    mediaType: of('mime_type'),
+    bytes: of('total_bytes'),
+    state: of('transfer_state'),
+  };
+}
+
+function chatParts(schema: SchemaInfo) {
+  const of = (name: string): string => (schema.hasColumn('chat', name) ? `c.${name}` : 'NULL');
+  return {
+    guid: 'c.guid',
+    displayName: of('display_name'),
+    style: of('style'),
+    ownAddress: of('last_addressed_handle'),
+    service: of('service_name'),
+  };
+}
+
+/** Decision B7 as a `STATUS_CODE`; the columns are asked in its order and no further than needed. */
+function statusSql(schema: SchemaInfo): string {
+  const isScheduled = schema.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
+  return `CASE WHEN m.is_from_me THEN CASE
+      WHEN ${isScheduled} THEN ${STATUS_CODE.scheduled}
+      WHEN ${anyOf(schema, 'error')} THEN ${STATUS_CODE.failed}
+      WHEN ${anyOf(schema, 'date_read', 'is_read')} THEN ${STATUS_CODE.read}
+      WHEN ${anyOf(schema, 'is_delivered', 'date_delivered')} THEN ${STATUS_CODE.delivered}
+      WHEN ${column(schema, 'is_sent', '1')} THEN ${STATUS_CODE.sent} ELSE ${STATUS_CODE.unsent} END
+    WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
+}
+
+export function hasAttachmentTables(schema: SchemaInfo): boolean {
+  return schema.hasTable('message_attachment_join') && schema.hasTable('attachment');
+}
+
+function hasAttachments(schema: SchemaInfo): string {
+  if (!hasAttachmentTables(schema)) return '0';
+  // SQLite opens the index of an IN once, that of an EXISTS for every row.
+  return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
+}
+
+function joinedAttachments(schema: SchemaInfo): string {
+  if (!hasAttachmentTables(schema)) return '0';
+  return '(SELECT count(*) FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
+}
+
+/** NULL when the database cannot say: then nothing is waited for. */
+function announcesAttachments(schema: SchemaInfo): string {
+  if (!hasAttachmentTables(schema)) return 'NULL';
+  return anyOf(schema, 'cache_has_attachments');
+}
+
+function unnamedAttachments(schema: SchemaInfo): string {
+  if (!hasAttachmentTables(schema)) return '0';
+  return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
+    WHERE j.message_id = m.ROWID AND ${isShown(schema)} AND trim(ifnull(a.filename, '')) = '')`;
+}
+
+/** SQL that is true when the message of the join `j` was not unsent: the rows of its files stay. */
+function isLeft(schema: SchemaInfo): string {
+  const unsent = isUnsent(schema);
+  return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;
+}
+
+export function isShown(schema: SchemaInfo): string {
+  return schema.hasColumn('attachment', 'hide_attachment') ? 'ifnull(a.hide_attachment, 0) = 0' : '1';
+}

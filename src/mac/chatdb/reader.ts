@@ -1,0 +1,282 @@
+import type { Conversation } from '../../domain/conversation.ts';
+import type { MessageDetails } from '../../domain/details.ts';
+import { NO_INCLUDES } from '../../domain/include.ts';
+import type { Message } from '../../domain/message.ts';
+import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
+import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
+import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { areDetailsWithin, detailsOf, withConversationDetails, withDetails } from './details.ts';
+import { messageOf, messagesOf, toMessage } from './message.ts';
+import {
+  behindCursor,
+  cursorAt,
+  cursorOf,
+  EVERYTHING,
+  type List,
+  listCost,
+  listMessageRows,
+  mergedKeys,
+} from './message-list.ts';
+import { reactionDetailsOf } from './reaction-details.ts';
+import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
+import { rowIdOf } from './row-id.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+/** Rows that are read at once, which takes some 2 ms. What needs more is read by the thread. */
+const MAX_ROWS_AT_ONCE = 2000;
+/** What the details of one message cost, in rows. */
+const DETAILS_COST = 40;
+/** More conversations than this are listed by the thread. */
+const MAX_CONVERSATIONS_AT_ONCE = 250;
+/** What one more conversation in a list of several costs, in rows. */
+const MERGED_COST = 6;
+const NOTHING = { items: [] };
+
+/** The order of the conversations in one file. */
+export interface OrderOfFile {
+  readonly fileId: string;
+  readonly order: StoredOrder;
+}
+
+/** Every list, however long it takes. It runs in the reader thread, or in the main one where there is no other. */
+export class ListReader {
+  readonly #connection: Connection;
+  readonly #recent = new RecentConversations();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  messages(query: MessageQuery): Page<Message> {
+    return this.#connection.read((snapshot) => messagePage(snapshot, query));
+  }
+
+  conversation(id: string, options: ReadOptions = {}): Conversation | undefined {
+    return this.#connection.read((snapshot) => conversationOf(snapshot, id, options));
+  }
+
+  conversations(query: ConversationQuery): Page<Conversation> {
+    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query)) ?? NOTHING;
+  }
+
+  /** undefined where it cannot be kept from one commit to the next. */
+  order(): OrderOfFile | undefined {
+    return this.#connection.read((snapshot) => {
+      const order = this.#recent.store(snapshot);
+      return order && { fileId: this.#connection.fileId, order };
+    });
+  }
+}
+
+/** Reads of messages and conversations, always from chat.db itself. What an index answers is answered at once. */
+export class ChatReader implements MessageReader {
+  readonly #connection: Connection;
+  readonly #thread: ReaderThread<{ readonly lists: ListReader }> | undefined;
+  readonly #lists: ListReader;
+  readonly #recent = new RecentConversations();
+  #ordering: Promise<void> | undefined;
+
+  constructor(connection: Connection, thread?: ReaderThread<{ readonly lists: ListReader }>) {
+    this.#connection = connection;
+    this.#thread = thread;
+    this.#lists = new ListReader(connection);
+  }
+
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
+    const page = this.#connection.read((snapshot) =>
+      isFast(snapshot, query) ? messagePage(snapshot, query) : undefined,
+    );
+    return page ?? this.#thread?.call('lists', 'messages', query) ?? this.#lists.messages(query);
+  }
+
+  message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
+    const rowId = rowIdOf(id);
+    if (rowId === undefined) return undefined;
+    return this.#connection.read((snapshot) => {
+      const message = messageOf(snapshot, rowId);
+      return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
+    });
+  }
+
+  details(message: Message): MessageDetails | undefined {
+    return this.#connection.read((snapshot) => detailsOf(snapshot, message));
+  }
+
+  /** undefined for a tapback or a sticker, and when the row is gone. */
+  reactionDetails(reaction: Reaction): ReactionDetails | undefined {
+    return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
+  }
+
+  async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
+    const { limit, offset } = query;
+    if (offset + limit <= MAX_CONVERSATIONS_AT_ONCE && this.#areDetailsFast(limit, query)) {
+      const page = this.#conversationsAtOnce(query);
+      if (page !== undefined) {
+        if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
+        return page;
+      }
+      await this.#readOrder();
+      const again = this.#conversationsAtOnce(query);
+      if (again !== undefined) return again;
+    }
+    return this.#thread?.call('lists', 'conversations', query) ?? this.#lists.conversations(query);
+  }
+
+  async conversation(id: string, options: ReadOptions = {}): Promise<Conversation | undefined> {
+    const areDetailsFast = this.#areDetailsFast(1, options);
+    const found = this.#connection.read((snapshot) =>
+      areDetailsFast && costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE
+        ? { conversation: conversationOf(snapshot, id, options) }
+        : undefined,
+    );
+    if (found !== undefined) return found.conversation;
+    const { include = NO_INCLUDES } = options;
+    return this.#thread === undefined
+      ? this.#lists.conversation(id, { include })
+      : this.#thread.call('lists', 'conversation', id, { include });
+  }
+
+  #areDetailsFast(chats: number, { include = NO_INCLUDES }: ReadOptions): boolean {
+    if (!include.has('details')) return true;
+    return this.#connection.read((snapshot) => areDetailsWithin(snapshot, chats, MAX_ROWS_AT_ONCE));
+  }
+
+  #conversationsAtOnce(query: ConversationQuery): Page<Conversation> | undefined {
+    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
+  }
+
+  /** Has the order of the conversations made again, once for all who wait for it. */
+  #readOrder(): Promise<void> {
+    this.#ordering ??= this.#makeOrder().finally(() => {
+      this.#ordering = undefined;
+    });
+    return this.#ordering;
+  }
+
+  async #makeOrder(): Promise<void> {
+    const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
+    this.#connection.read((snapshot) => {
+      // Another file may be there by now.
+      if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
+    });
+  }
+}
+
+function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
+  const list = listOf(snapshot, query);
+  if (list === undefined) return NOTHING;
+  if (query.conversationIds !== undefined) return mergedPage(snapshot, query, list, query.conversationIds);
+  const offset = query.cursor === undefined ? query.offset : 0;
+  const rows = listMessageRows(snapshot, list, query.limit + 1, offset);
+  const shown = rows.slice(0, query.limit);
+  const items = shown.map((row) => {
+    const message = toMessage(row, snapshot);
+    return query.include?.has('details') === true ? withDetails(snapshot, message) : message;
+  });
+  const end = shown.at(-1);
+  if (end === undefined || rows.length <= query.limit) return { items };
+  const next = cursorOf(end);
+  return next === query.cursor ? { items } : { items, next };
+}
+
+/** One page over several conversations. */
+function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: readonly string[]): Page<Message> {
+  const chatIds = ids.flatMap((id) => chatsWithExactly(snapshot, id));
+  const offset = query.cursor === undefined ? query.offset : 0;
+  const keys = mergedKeys(snapshot, list, chatIds, query.limit + 1, offset);
+  const shown = keys.slice(0, query.limit);
+  const messages = messagesOf(
+    snapshot,
+    shown.map(({ rowId }) => Number(rowId)),
+  );
+  const hasDetails = query.include?.has('details') === true;
+  const items = hasDetails ? messages.map((message) => withDetails(snapshot, message)) : messages;
+  const end = shown.at(-1);
+  return end === undefined || keys.length <= query.limit ? { items } : { items, next: cursorAt(end) };
+}
+
+function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
+  return snapshot
+    .chatsWithId(guid)
+    .filter((chat) => chat.guid === guid)
+    .map(({ rowId }) => rowId);
+}
+
+/** undefined for a conversation that is not known (decision B9: an empty list). */
+function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
+  const { conversationId, order, sinceNs, beforeNs, cursor } = query;
+  const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
+  const since = sinceNs === undefined ? undefined : { date: fromUnixNs(sinceNs), rowId: MAX_INTEGER };
+  const before = beforeNs === undefined ? undefined : { date: fromUnixNs(beforeNs) - 1n, rowId: MAX_INTEGER };
+  const list: List = { chatId, order, ...EVERYTHING, ...(since && { after: since }), ...(before && { before }) };
+  const rest = cursor === undefined ? list : behindCursor(list, cursor);
+  return conversationId !== undefined && chatId === undefined ? undefined : rest;
+}
+
+function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
+  const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
+  const offset = cursor === undefined ? query.offset : 0;
+  const details = include.has('details') ? limit * DETAILS_COST : 0;
+  if (offset + details > MAX_ROWS_AT_ONCE) return false;
+  if (query.conversationIds !== undefined) {
+    const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
+    const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset + details);
+    return rows <= MAX_ROWS_AT_ONCE;
+  }
+  const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
+  return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
+}
+
+/** What finding the best of the chats that an id means costs, and when its last message is dated. */
+function costOfChats(snapshot: Snapshot, id: string): number {
+  return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
+}
+
+function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
+  const [chat] = chatsOf(snapshot, id);
+  if (chat === undefined) return undefined;
+  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
+}
+
+/** undefined when it would take reading more than `maxRows`. */
+function conversationPage(
+  snapshot: Snapshot,
+  recent: RecentConversations,
+  query: ConversationQuery,
+  maxRows = Number.POSITIVE_INFINITY,
+): Page<Conversation> | undefined {
+  const listed = recent.page(snapshot, query.limit, query.offset, maxRows);
+  if (listed === undefined) return undefined;
+  const items: Conversation[] = [];
+  let rows = 0;
+  for (const { chatId, last, rowId } of listed) {
+    const chat = snapshot.chat(chatId);
+    if (chat === undefined) continue;
+    let newest: Message | undefined;
+    const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
+    // No index finds the newest message, but the row that the order is by may be one.
+    if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
+    if (newest === undefined) rows += cost;
+    if (rows > maxRows) return undefined;
+    items.push(toConversation(snapshot, chat, last, query, newest));
+  }
+  return { items };
+}
+
+function toConversation(
+  snapshot: Snapshot,
+  chat: Chat,
+  last: Instant | undefined,
+  { include = NO_INCLUDES }: ReadOptions,
+  newest?: Message,
+): Conversation {
+  const conversation = {
+    id: chat.guid,
+    display_name: chat.displayName,
+    participants: chat.participants(),
+    last_message_at: isoOf(last ?? APPLE_EPOCH),
+  };
+  return include.has('details') ? withConversationDetails(snapshot, chat, conversation, newest) : conversation;
+}

@@ -1,0 +1,100 @@
+import { basename } from 'node:path';
+import type { Message } from '../../domain/message.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, toText } from './columns.ts';
+import { perSchema } from './database.ts';
+import { toMessage } from './message.ts';
+import { anyChat, messageParts } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/**
+ * How far the two rows of a message to oneself are apart (U7): on macOS 26 the incoming one was dated 17:32:03 and the own
+ * one 17:36:47 (KiroCrew #5255).
+ */
+const COPY_MS = 600_000;
+/** An own row may have lost its text (openclaw #135704); it is a copy only within this time. */
+const EMPTY_COPY_MS = 30_000;
+/** Rows looked at on each side; without an index by date those next to the row. */
+const MAX_ROWS = 1000;
+const ROWS_AROUND = 100;
+const NANOSECONDS_FROM = 10_000_000_000;
+
+interface CopyQueries {
+  /** `MESSAGE_COLUMNS` of messages of one direction in a chat. Parameters: from, to, is_from_me, chat. */
+  readonly rows: string;
+  readonly isByDate: boolean;
+}
+
+const copyQueriesOf = perSchema((schema): CopyQueries => {
+  const isByDate = schema.hasIndex('message', 'date');
+  const columns = MESSAGE_COLUMNS.select(messageParts(schema, anyChat(schema)));
+  return {
+    rows: `SELECT ${columns} FROM message m WHERE ${isByDate ? 'm.date' : 'm.ROWID'} BETWEEN ${INT_PARAM} AND ${INT_PARAM}
+      AND m.is_from_me = ${INT_PARAM} AND ${isMessage(schema)} AND ${anyChat(schema)} = ${INT_PARAM}
+      LIMIT ${MAX_ROWS}`,
+    isByDate,
+  };
+});
+
+/** The addresses that a row has of the owner. */
+export function ownAddressesOf(row: Row): readonly string[] {
+  const { at } = DETAIL_COLUMNS;
+  return [toText(row[at.caller]), toText(row[at.account]).replace(/^[EP]:/, '')];
+}
+
+/** Reports whether an incoming row is the other copy of an own message in a conversation with oneself (decision I5, U7). */
+export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
+  if (message.is_from_me || message.sender === '') return false;
+  const chat = selfChatOf(snapshot, message, ownAddresses);
+  if (chat === undefined || snapshot.chat(chat)?.counterpart() !== message.sender) return false;
+  return rowsNear(snapshot, message, chat, true).some((own) => isCopy(message, own));
+}
+
+/** Row ids of the earlier incoming rows that an own row is the other copy of. */
+export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly number[] {
+  const chat = own.is_from_me ? selfChatOf(snapshot, own, [own.sender]) : undefined;
+  if (chat === undefined) return [];
+  return rowsNear(snapshot, own, chat, false)
+    .filter((other) => Number(other.id) < Number(own.id) && isCopy(other, own))
+    .map(({ id }) => Number(id));
+}
+
+/** Row id of the chat, if it is the conversation with oneself. */
+function selfChatOf(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): number | undefined {
+  const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
+  const counterpart = chat?.counterpart().toLowerCase() ?? '';
+  if (chat === undefined || counterpart === '') return undefined;
+  const own = [...ownAddresses, chat.ownAddress ?? ''].map((address) => address.toLowerCase());
+  return own.includes(counterpart) ? chat.rowId : undefined;
+}
+
+function isCopy(incoming: Message, own: Message): boolean {
+  const apartMs = Math.abs(Date.parse(own.timestamp) - Date.parse(incoming.timestamp));
+  if (contentOf(own) === NO_CONTENT) return apartMs <= EMPTY_COPY_MS;
+  return apartMs <= COPY_MS && contentOf(own) === contentOf(incoming);
+}
+
+/** Text and names of files: the folder of a file is another for each row. */
+function contentOf({ body, attachments }: Message): string {
+  return [body, ...attachments.map((path) => basename(path))].join('\0');
+}
+
+const NO_CONTENT = '';
+
+function rowsNear(snapshot: Snapshot, message: Message, chat: number, isFromMe: boolean): readonly Message[] {
+  const { database } = snapshot;
+  const { rows, isByDate } = copyQueriesOf(database.schema);
+  const rowId = Number(message.id);
+  const [from, to] = isByDate ? datesAround(snapshot, rowId) : [rowId - ROWS_AROUND, rowId + ROWS_AROUND];
+  return database.all(rows, from, to, isFromMe ? 1 : 0, chat).map((row) => toMessage(row, snapshot));
+}
+
+/** The stored date of a row may be in seconds or in nanoseconds, and so are those next to it. */
+function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
+  const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
+  const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');
+  const unit = date > BigInt(NANOSECONDS_FROM) ? 1_000_000n : undefined;
+  const width = unit === undefined ? BigInt(COPY_MS / 1000) : BigInt(COPY_MS) * unit;
+  return [date - width, date + width];
+}

@@ -1,0 +1,197 @@
+import { dirname, isAbsolute, join, sep } from 'node:path';
+import { chatGuidVariants } from '../../domain/address.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { MAX_BODY_BYTES } from './attributed-body.ts';
+import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import type { ChatDatabase } from './database.ts';
+import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
+import { type Queries, queriesOf } from './queries.ts';
+
+/** A chat as its own row and its participants describe it. */
+export interface Chat {
+  readonly rowId: number;
+  readonly guid: string;
+  /** null for one-to-one conversations and unnamed groups (decision B12). */
+  readonly displayName: string | null;
+  readonly isGroup: boolean;
+  /** Which of the own addresses was used here last; "" when unknown. */
+  readonly ownAddress: string;
+  /** Service named by the chat, null when it names none or `any`. */
+  readonly service: string | null;
+  /** Addresses without duplicates, in stored order (decision B12). */
+  participants(): readonly string[];
+  /** The counterpart of a one-to-one chat; "" when there is not exactly one. */
+  counterpart(): string;
+}
+
+/** One file that a message lists. */
+interface ListedAttachment {
+  /** Its number in `GET /messages/{id}/attachments/{n}`. */
+  readonly n: number;
+  readonly path: string;
+  /** As `ATTACHMENT_COLUMNS` selects it. */
+  readonly row: Row;
+}
+
+/** What an index of dates says about the rows of a chat, or of all. */
+export interface ListDates {
+  /** Some are dated in seconds (decision B6): another part of the index. */
+  readonly hasSeconds: boolean;
+  /** How many no index puts in order, counted up to `MAX_COUNTED`. */
+  readonly unindexed: number;
+}
+
+const MAX_KNOWN_IDS = 1000;
+const STYLE_GROUP = 43;
+/** Two hundred long letters. What a page has beyond them is shown without its text (decision B2): only an attack is as large. */
+export const MAX_LARGE_BYTES = 4_194_304;
+
+/**
+ * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
+ * never stale, and names and addresses are read once instead of once a row.
+ */
+export class Snapshot {
+  readonly database: ChatDatabase;
+  readonly queries: Queries;
+  readonly #handles = new Map<number, string | undefined>();
+  readonly #chats = new Map<number, Chat | undefined>();
+  readonly #ids = new Map<string, readonly number[]>();
+  readonly #dates = new Map<number | undefined, ListDates>();
+
+  #largeBytesLeft = MAX_LARGE_BYTES;
+
+  constructor(database: ChatDatabase) {
+    this.database = database;
+    this.queries = queriesOf(database.schema);
+  }
+
+  /** Called at the beginning of each read, which may take `MAX_LARGE_BYTES`. */
+  beginRead(): void {
+    this.#largeBytesLeft = MAX_LARGE_BYTES;
+  }
+
+  /** An attributedBody too large to come with its row; undefined when this read has had its share of them. */
+  largeBody(rowId: number, bytes: number): Uint8Array | undefined {
+    if (bytes > Math.min(MAX_BODY_BYTES, this.#largeBytesLeft)) return undefined;
+    this.#largeBytesLeft -= bytes;
+    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
+    return typeof body === 'object' && body !== null ? body : undefined;
+  }
+
+  /** Address of a handle. */
+  address(handleId: number): string | undefined {
+    return remember(this.#handles, handleId, () => {
+      const id = toText(this.database.get(this.queries.handle, handleId)?.[0]);
+      return id === '' ? undefined : id;
+    });
+  }
+
+  chat(rowId: number): Chat | undefined {
+    return remember(this.#chats, rowId, () => this.#readChat(rowId));
+  }
+
+  /** The chats that an id may mean, in any order (decision B4). */
+  chatsWithId(id: string): readonly Chat[] {
+    if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
+    const rowIds = remember(this.#ids, id, () =>
+      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
+    );
+    return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
+  }
+
+  /** undefined: of all chats. */
+  dates(chatId: number | undefined): ListDates {
+    return remember(this.#dates, chatId, () => {
+      const { all, chat } = dateQueriesOf(this.database.schema);
+      const row =
+        chatId === undefined ? this.database.get(all) : this.database.get(chat, chatId, ...UNINDEXED.map(() => chatId));
+      return { hasSeconds: row?.[0] === 1, unindexed: Number(row?.[1] ?? 0) };
+    });
+  }
+
+  /** Absolute paths of a message's attachments, in stored order (decision B5). */
+  attachments(rowId: number): readonly string[] {
+    return this.listedAttachments(rowId).map(({ path }) => path);
+  }
+
+  /**
+   * The attachments that a message lists, in stored order. `n` counts the files of link previews too, which are not
+   * listed, so that hiding one moves no other (decision U8).
+   */
+  listedAttachments(rowId: number): readonly ListedAttachment[] {
+    return this.database
+      .all(this.queries.attachments, rowId)
+      .flatMap((row) => {
+        const path = this.absolutePath(toText(row[ATTACHMENT_COLUMNS.at.filename]));
+        return path === undefined ? [] : [{ path, row }];
+      })
+      .map(({ path, row }, n) => ({ n, path, row }))
+      .filter(({ path }) => !isLinkPreview(path));
+  }
+
+  /**
+   * Decision B5: `~` means the folder above `Library/Messages` when the database is in one, else `home`. undefined for
+   * a name that is not there yet.
+   */
+  absolutePath(stored: string): string | undefined {
+    if (stored.trim() === '') return undefined;
+    const { path, home } = this.database.options;
+    const folder = dirname(path);
+    if (stored === '~' || stored.startsWith('~/')) {
+      const base = folder.endsWith(join(sep, 'Library', 'Messages')) ? dirname(dirname(folder)) : home;
+      return join(base, stored.slice(1));
+    }
+    return isAbsolute(stored) ? stored : join(folder, stored);
+  }
+
+  rowIdOf(guid: string): number | undefined {
+    return this.database.get(this.queries.rowIdOfGuid, guid)?.[0] as number | undefined;
+  }
+
+  #readChat(rowId: number): Chat | undefined {
+    const { at } = CHAT_COLUMNS;
+    const row = this.database.get(this.queries.chat, rowId);
+    if (row === undefined) return undefined;
+    const guid = toText(row[at.guid]);
+    const style = row[at.style];
+    const isGroup = typeof style === 'number' ? style === STYLE_GROUP : guid.includes(';+;');
+    const service = toText(row[at.service]);
+    let participants: readonly string[] | undefined;
+    const chat: Chat = {
+      rowId,
+      guid,
+      displayName: toText(row[at.displayName]) || null,
+      ownAddress: toText(row[at.ownAddress]),
+      isGroup,
+      service: service === '' || service.toLowerCase() === 'any' ? null : service,
+      participants: () => {
+        participants ??= this.#readParticipants(rowId);
+        return participants;
+      },
+      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+    };
+    return chat;
+  }
+
+  #readParticipants(chatId: number): readonly string[] {
+    const rows = this.database.all(this.queries.participants, chatId);
+    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+  }
+}
+
+/** What is known for a key; learned at its first use. */
+function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Value): Value {
+  const value = known.get(key);
+  if (value !== undefined || known.has(key)) return value as Value;
+  const learned = learn();
+  known.set(key, learned);
+  return learned;
+}
+
+/**
+ * Reports whether a file is a link preview, which no person sent. Most have `hide_attachment`, some do not: readers of
+ * real databases filter by the name too (imessage-exporter; counted in a library of 37,573).
+ */
+function isLinkPreview(path: string): boolean {
+  return path.toLowerCase().endsWith('.pluginpayloadattachment');
+}

@@ -1,0 +1,180 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import { withSmallNewSpace } from '../../runtime/memory.ts';
+import type { AddressBookFile, Person } from './address-book-file.ts';
+import { ContactBook, MAX_CONTACTS } from './contact-book.ts';
+import { contactsNamed, searchContacts } from './contact-search.ts';
+import { failureOf, isPermission, type Source, Sources } from './sources.ts';
+
+export interface AddressBookOptions {
+  /** The folder `AddressBook` of Contacts. */
+  readonly folder: string;
+  /** False while opening the files could make macOS ask the person. */
+  readonly isAllowed: () => boolean;
+  /** The calling code of this country, if it is known. */
+  readonly callingCode: () => string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** While names are asked for, the files are looked at so often. */
+const CHECK_MS = 60_000;
+/** Work for so long, then let others run. */
+const SLICE_MS = 7;
+/** People added between two looks at the clock. */
+const STEP = 100;
+
+/** The Address Book files of all accounts, loaded when names are first asked for and again when they change (decision K1). */
+export class AddressBook implements Contacts {
+  readonly #options: AddressBookOptions;
+  readonly #sources: Sources;
+  #book = new ContactBook(undefined);
+  #home: string | undefined;
+  #health: ContactsHealth = { state: 'not_loaded', message: null };
+  #checkedAtMs: number | undefined;
+  #loading: Promise<void> | undefined;
+  #sliceEndsAtMs = 0;
+  #isClosed = false;
+
+  constructor(options: AddressBookOptions) {
+    this.#options = options;
+    this.#sources = new Sources(options.folder);
+  }
+
+  ready(): Promise<void> | undefined {
+    this.#checkIfDue();
+    return this.#health.state === 'not_loaded' ? this.#loading : undefined;
+  }
+
+  get names(): NameLookup {
+    this.#checkIfDue();
+    return this.#book;
+  }
+
+  async search(text: string, limit: number): Promise<readonly Contact[]> {
+    await this.ready();
+    return searchContacts(this.#book.contacts, text, limit);
+  }
+
+  async named(name: string): Promise<readonly Contact[]> {
+    await this.ready();
+    return contactsNamed(this.#book.contacts, name);
+  }
+
+  canonical(address: string): string {
+    return this.#book.canonical(address);
+  }
+
+  health(): ContactsHealth {
+    return this.#health;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#loading;
+    this.#sources.close();
+  }
+
+  #checkIfDue(): void {
+    const { clock, isAllowed } = this.#options;
+    const nowMs = clock.monotonic();
+    if (this.#isClosed || this.#loading !== undefined) return;
+    if (this.#checkedAtMs !== undefined && nowMs - this.#checkedAtMs < CHECK_MS) return;
+    if (!isAllowed()) return;
+    this.#checkedAtMs = nowMs;
+    this.#loading = this.#check().finally(() => {
+      this.#loading = undefined;
+    });
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await nextTurn();
+      const home = this.#options.callingCode();
+      const isChanged = this.#sources.check();
+      if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
+      await withSmallNewSpace(() => this.#load(home));
+    } catch (error) {
+      this.#tell({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
+    }
+  }
+
+  async #load(home: string | undefined): Promise<void> {
+    const { clock, log } = this.#options;
+    const startMs = clock.monotonic();
+    const book = new ContactBook(home);
+    for (const source of this.#sources.all) {
+      if (source.file === undefined) continue;
+      try {
+        await this.#read(source.file, book);
+      } catch (error) {
+        source.fail(error);
+      }
+      if (this.#isClosed) return;
+    }
+    this.#book = book;
+    this.#home = home;
+    this.#tell(healthOf(this.#sources.all, book));
+    const ms = Math.round(clock.monotonic() - startMs);
+    log.debug('loaded the Address Book', { contacts: book.contacts.length, ms });
+  }
+
+  /** Adds everybody in a file, or nobody when it cannot be read to its end. */
+  async #read(file: AddressBookFile, book: ContactBook): Promise<void> {
+    const addresses = new Map<number, string[]>();
+    const addAddress = (owner: number, address: string): void => {
+      const known = addresses.get(owner);
+      if (known !== undefined) known.push(address);
+      // What is more is left out when the people are added.
+      else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
+    };
+    for (const _ of file.addresses(addAddress)) await this.#pause();
+    const people: Person[] = [];
+    const addPerson = (person: Person): void => {
+      if (addresses.has(person.key)) people.push(person);
+    };
+    for (const _ of file.people(addPerson)) await this.#pause();
+    for (const [index, person] of people.entries()) {
+      book.add(person, addresses.get(person.key) ?? []);
+      if (index % STEP === STEP - 1) await this.#pause();
+    }
+  }
+
+  /** Lets others run when this slice is over. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#sliceEndsAtMs) return;
+    await nextTurn();
+    this.#sliceEndsAtMs = clock.monotonic() + SLICE_MS;
+    if (this.#isClosed) throw new Error('closed');
+  }
+
+  /** Each state is logged once. */
+  #tell(health: ContactsHealth): void {
+    const { log } = this.#options;
+    const isNew = health.message !== this.#health.message;
+    this.#health = health;
+    if (!isNew) return;
+    if (health.message === null) log.info('the Address Book can be read again');
+    else log.warn('names of people are missing', { reason: health.message });
+  }
+}
+
+function healthOf(sources: readonly Source[], book: ContactBook): ContactsHealth {
+  const failed = sources.filter(({ failure }) => failure !== undefined);
+  if (failed.length > 0) {
+    return { state: failed.length === sources.length ? 'failed' : 'loaded', message: messageOf(failed) };
+  }
+  const message = `The Address Book has more than ${MAX_CONTACTS} people; the others have no name.`;
+  return { state: 'loaded', message: book.isTruncated ? message : null };
+}
+
+function messageOf(failed: readonly Pick<Source, 'name' | 'failure'>[]): string {
+  if (failed.every(({ failure }) => isPermission(failure))) {
+    return 'Postern has no permission to read the Address Book, so the people in it have no name.';
+  }
+  const [first] = failed;
+  const which = failed.length === 1 ? first?.name : `${failed.length} files`;
+  return `${which} of the Address Book cannot be read (${first?.failure}), so the people in it have no name.`;
+}

@@ -1,0 +1,117 @@
+import { folded } from '../../domain/folded.ts';
+import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
+import type { Person } from './address-book-file.ts';
+import { canonicalAddress } from './canonical-address.ts';
+
+/** What is more is left out, so that memory has a bound: some 20 MB. */
+export const MAX_CONTACTS = 100_000;
+const MAX_ADDRESSES_EACH = 50;
+/** Addresses looked up before: a service sees the same few again and again. */
+const MAX_REMEMBERED = 10_000;
+/** Names that begin with the family name and have no space. */
+const FAMILY_FIRST = /^[\p{Script=Han}\p{Script=Hangul}]+$/u;
+
+interface Entry {
+  readonly name: string;
+  /** Each once, by its canonical form. */
+  readonly addresses: string[];
+  nickname: string | null;
+  organization: string | null;
+}
+
+/** The people of all files together, by address. It is filled once and then only read. */
+export class ContactBook implements NameLookup {
+  readonly #home: string | undefined;
+  readonly #entries: Entry[] = [];
+  /** By canonical address; null where people of different names have it. */
+  readonly #owners = new Map<string, Entry | null>();
+  readonly #remembered = new Map<string, string | undefined>();
+  #isTruncated = false;
+
+  /** `home` is the calling code of this country, if it is known. */
+  constructor(home: string | undefined) {
+    this.#home = home;
+  }
+
+  get contacts(): readonly Contact[] {
+    return this.#entries;
+  }
+
+  /** True when somebody was left out. */
+  get isTruncated(): boolean {
+    return this.#isTruncated;
+  }
+
+  /** Adds a person, or what one file says of somebody known from another. Without an address nobody is added. */
+  add(person: Person, stored: readonly string[]): void {
+    const name = nameOf(person);
+    if (name === '') return;
+    const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
+    const canonical = addresses.map((address) => canonicalAddress(address, this.#home));
+    const shown = canonical.map((key, at) => key ?? addresses[at] ?? '').filter((address) => address !== '');
+    if (shown.length === 0) return;
+    const known = this.#sameIn(canonical, name);
+    const entry = known ?? this.#newEntry(name, shown);
+    if (entry === undefined) return;
+    if (known !== undefined)
+      for (const address of shown) if (!known.addresses.includes(address)) known.addresses.push(address);
+    for (const key of canonical) if (key !== undefined) this.#own(key, entry);
+    entry.nickname ??= person.nickname || null;
+    entry.organization ??= person.organization || null;
+  }
+
+  nameOf(address: string): string | undefined {
+    if (this.#remembered.has(address)) return this.#remembered.get(address);
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+    const canonical = canonicalAddress(address, this.#home);
+    const name = canonical === undefined ? undefined : this.#owners.get(canonical)?.name;
+    this.#remembered.set(address, name);
+    return name;
+  }
+
+  canonical(address: string): string {
+    return canonicalAddress(address, this.#home) ?? address.trim().toLowerCase();
+  }
+
+  /** The person of the same name who has one of these addresses. */
+  #sameIn(canonical: readonly (string | undefined)[], name: string): Entry | undefined {
+    for (const key of canonical) {
+      const owner = key === undefined ? undefined : this.#owners.get(key);
+      if (owner && isSameName(owner.name, name)) return owner;
+    }
+    return undefined;
+  }
+
+  /** An address of people with different names is nobody's. */
+  #own(canonical: string, entry: Entry): void {
+    const owner = this.#owners.get(canonical);
+    if (owner === undefined) this.#owners.set(canonical, entry);
+    else if (owner !== null && owner !== entry && !isSameName(owner.name, entry.name))
+      this.#owners.set(canonical, null);
+  }
+
+  #newEntry(name: string, addresses: readonly string[]): Entry | undefined {
+    if (this.#entries.length >= MAX_CONTACTS) {
+      this.#isTruncated = true;
+      return undefined;
+    }
+    // No array that has room for more: there are tens of thousands of them.
+    const entry: Entry = { name, addresses: unique(addresses), nickname: null, organization: null };
+    this.#entries.push(entry);
+    return entry;
+  }
+}
+
+/** The first and last name, else the nickname, else the organization. */
+function nameOf({ first, last, nickname, organization }: Person): string {
+  if (first === '' || last === '') return first || last || nickname || organization;
+  return FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last) ? last + first : `${first} ${last}`;
+}
+
+function isSameName(a: string, b: string): boolean {
+  return a === b || folded(a) === folded(b);
+}
+
+function unique(texts: readonly string[]): string[] {
+  return texts.length === 1 ? [...texts] : [...new Set(texts)];
+}

@@ -1,0 +1,73 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../domain/ports/host.ts';
+
+const MAX_BYTES = 500_000_000;
+/** What a crash left behind. */
+const WORK_KEPT_MS = 60 * 60 * 1000;
+const WORK = 'work-';
+const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Converted files, at most 500 MB: those that were not asked for longest go first (decision K4). */
+export class MediaCache {
+  readonly #folder: string;
+  readonly #clock: Clock;
+
+  constructor(folder: string, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  /** undefined when it is not there. */
+  async open(name: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | undefined> {
+    const path = join(this.#folder, name);
+    let handle: FileHandle;
+    try {
+      handle = await open(path, READ_PLAINLY);
+    } catch {
+      return undefined;
+    }
+    const { size } = await handle.stat();
+    const nowS = this.#clock.now() / 1000;
+    // The order of use outlives a restart.
+    await utimes(path, nowS, nowS).catch(() => {});
+    return { handle, bytes: size };
+  }
+
+  /** Runs `work` with a private folder of its own, which is gone afterwards. */
+  async within<Result>(id: string, work: (folder: string) => Promise<Result>): Promise<Result> {
+    const folder = join(this.#folder, WORK + id);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      return await work(folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async keep(path: string, name: string): Promise<void> {
+    await rename(path, join(this.#folder, name));
+    await this.#trim();
+  }
+
+  async #trim(): Promise<void> {
+    const nowMs = this.#clock.now();
+    const found = await Promise.all(
+      (await readdir(this.#folder)).map(async (name) => {
+        const { size = 0, mtimeMs = nowMs } = (await stat(join(this.#folder, name)).catch(() => undefined)) ?? {};
+        return { name, bytes: size, usedMs: mtimeMs };
+      }),
+    );
+    const left = found.filter(({ name, usedMs }) => name.startsWith(WORK) && usedMs < nowMs - WORK_KEPT_MS);
+    const kept = found.filter(({ name }) => !name.startsWith(WORK)).sort((a, b) => b.usedMs - a.usedMs);
+    let bytes = 0;
+    const old = kept.filter((file) => {
+      bytes += file.bytes;
+      return bytes > MAX_BYTES;
+    });
+    await Promise.all(
+      [...left, ...old].map(({ name }) => rm(join(this.#folder, name), { recursive: true, force: true })),
+    );
+  }
+}

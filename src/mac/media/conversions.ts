@@ -1,0 +1,164 @@
+import { hash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { chmod, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { AttachmentState } from '../../domain/details.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../../domain/ports/reading.ts';
+import { problem } from '../../domain/problems.ts';
+import type { RunCommand } from '../../runtime/command.ts';
+import { MediaCache } from './cache.ts';
+import { commandFor, formatOf, HEAD_BYTES, RESULTS } from './formats.ts';
+
+const TIME_LIMIT_MS = 60_000;
+const MAX_WAITING = 20;
+/** A file that keeps a converter busy for so long and then fails is not tried again for a while, in any form. */
+const TOO_SLOW_MS = 10_000;
+const SET_ASIDE_MS = 10 * 60_000;
+const MAX_SET_ASIDE = 1000;
+/** A larger source is not copied: the cache keeps 500 MB. */
+const MAX_SOURCE_BYTES = 500_000_000;
+
+/** The files as they are. */
+export interface OriginalFiles extends AttachmentReader {
+  /** undefined when there is no such attachment. */
+  state(id: string, n: number): AttachmentState | undefined;
+}
+
+export interface ConversionParts {
+  readonly files: OriginalFiles;
+  readonly cacheFolder: string;
+  /** Folder of `sips` and `afconvert`. */
+  readonly toolFolder: string;
+  readonly run: RunCommand;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Gives attachments in a form that every client shows or plays: converted once, one at a time (decision K4). */
+export class Conversions implements AttachmentReader {
+  readonly #parts: ConversionParts;
+  readonly #cache: MediaCache;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
+  /** Until when a version of a file is not tried again. */
+  readonly #setAside = new Map<string, number>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ConversionParts) {
+    this.#parts = parts;
+    this.#cache = new MediaCache(parts.cacheFolder, parts.clock);
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
+    const { files } = this.#parts;
+    const file = await files.open(id, n);
+    if (form === undefined) return file;
+    if (file === undefined) {
+      const state = files.state(id, n);
+      if (state === 'in_cloud' || state === 'downloading') throw problem('not_on_this_mac');
+      return undefined;
+    }
+    const { extension, mimeType } = RESULTS[form.as];
+    const version = hash('sha256', JSON.stringify([file.version, form]), 'hex').slice(0, 40);
+    const stored = `${version}.${extension}`;
+    let found = await this.#cache.open(stored);
+    if (found === undefined) {
+      await this.#once(stored, file, form);
+      found = await this.#cache.open(stored);
+    } else await file.close();
+    if (found === undefined) throw problem('conversion_unavailable');
+    const { handle, bytes } = found;
+    return {
+      name: `${file.name.slice(0, file.name.length - extname(file.name).length)}.${extension}`,
+      mimeType,
+      bytes,
+      version,
+      read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
+      close: () => handle.close(),
+    };
+  }
+
+  /** A request for the same meanwhile waits for it too. */
+  async #once(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
+    const running = this.#running.get(stored);
+    if (running !== undefined || this.#running.size >= MAX_WAITING) {
+      await file.close();
+      if (running !== undefined) return running;
+      throw problem('conversion_busy', {}, { headers: { 'Retry-After': '5' } });
+    }
+    const converting = this.#turn.then(() => this.#convert(stored, file, form));
+    this.#turn = converting.catch(() => {});
+    this.#running.set(stored, converting);
+    try {
+      await converting;
+    } finally {
+      this.#running.delete(stored);
+    }
+  }
+
+  #convert(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
+    const { run, toolFolder, clock, log } = this.#parts;
+    const converted = this.#cache.within(randomUUID(), async (folder) => {
+      if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
+      const startedMs = clock.monotonic();
+      const source = await copied(file, form, folder);
+      const target = join(folder, stored);
+      const [tool, args] = commandFor(form, source, target);
+      const { code, trouble } = await run(join(toolFolder, tool), args, {
+        timeoutMs: TIME_LIMIT_MS,
+        cwd: folder,
+        hasOwnGroup: true,
+        signal: this.#stop.signal,
+      });
+      const bytes = (await stat(target).catch(() => undefined))?.size ?? 0;
+      if (code !== 0 || bytes === 0) {
+        log.debug('an attachment was not converted', { tool, code, trouble });
+        if (clock.monotonic() - startedMs >= TOO_SLOW_MS) this.#putAside(file.version);
+        throw problem('conversion_unavailable');
+      }
+      await chmod(target, 0o600);
+      await this.#cache.keep(target, stored);
+    });
+    // Also when it never came to reading it.
+    return converted.finally(() => file.close().catch(() => {}));
+  }
+
+  #putAside(version: string): void {
+    const [oldest] = this.#setAside.keys();
+    if (oldest !== undefined && this.#setAside.size >= MAX_SET_ASIDE) this.#setAside.delete(oldest);
+    this.#setAside.set(version, this.#parts.clock.monotonic() + SET_ASIDE_MS);
+  }
+}
+
+/** A copy of what was opened, under a name that says nothing. Refuses what the converter is not for. */
+async function copied(file: AttachmentFile, form: AttachmentForm, folder: string): Promise<string> {
+  if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
+  const content = Readable.from(file.read(0, file.bytes - 1));
+  try {
+    const chunks = content[Symbol.asyncIterator]();
+    let head = Buffer.alloc(0);
+    while (head.length < HEAD_BYTES) {
+      const next = (await chunks.next()) as IteratorResult<Uint8Array>;
+      if (next.done === true) break;
+      head = Buffer.concat([head, next.value]);
+    }
+    const format = formatOf(head.subarray(0, HEAD_BYTES));
+    if (format?.kind !== RESULTS[form.as].kind) throw problem('conversion_unavailable');
+    const source = join(folder, `source.${format.extension}`);
+    const whole = async function* () {
+      yield head;
+      yield* { [Symbol.asyncIterator]: () => chunks };
+    };
+    await pipeline(whole, createWriteStream(source, { flags: 'wx', mode: 0o600 }));
+    return source;
+  } finally {
+    content.destroy();
+  }
+}

@@ -1,0 +1,293 @@
+import { errorCode } from '../../domain/errors.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending.ts';
+import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
+import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
+import type { TolerantLookup } from './lookup.ts';
+
+/** How often to look when nobody says that chat.db changed; one look costs some 30 microseconds. */
+const LOOK_EVERY_MS = 25;
+/**
+ * How long an unconfirmed send comes first where a row fits several: rows come within seconds of a run, or not at all,
+ * and a run takes 30 s at most (decision D3).
+ */
+const FIRST_CLAIM_MS = 90_000;
+/** A row is a send's only when it is dated so soon after it (decision I5). */
+const PAIRED_WITHIN_MS = 600_000;
+/** Dates are shown to the second, and a clock may be set meanwhile. */
+const TOLERANCE_MS = 60_000;
+/** How often to look for late rows, of recent sends and of older ones. */
+const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
+/** Longer than an own row is shown as another person's (decision U1). */
+const UNMARKED_MS = 1000;
+/** Row ids known to be taken; far more than can come above one mark. */
+const TAKEN_KEPT = 1000;
+
+/** One part of a send, waiting for its row. */
+export interface Expectation {
+  /** Of its record; undefined where none could be stored. */
+  readonly number: number | undefined;
+  /** Highest row id before the run; undefined while chat.db was away: then it is not looked for. */
+  readonly afterRowId: number | undefined;
+  /** Which conversation its row may be in; each attempt says it again. */
+  readonly chat: ExpectedChat;
+  readonly content: string;
+  /** On the monotonic clock. */
+  readonly notedAtMs: number;
+  /** On the wall clock. */
+  readonly atMs: number;
+  /** Its row, once found. */
+  readonly rowId?: number;
+}
+
+type Waiting = { -readonly [Member in keyof Expectation]: Expectation[Member] } & { readonly afterRowId: number };
+
+export interface ConfirmOptions {
+  readonly lookup: TolerantLookup;
+  readonly store: SentPartStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** `send.confirm_ms`. */
+  readonly confirmMs: number;
+  /** Calls back when chat.db may have changed: only makes looking sooner. */
+  readonly onChange?: (look: () => void) => Cancel;
+}
+
+/**
+ * Finds the rows of sent parts in chat.db, each row for one part alone (decision D5), and records which is whose
+ * (decision I5). What is not found at once is looked for during 10 minutes, also after a restart.
+ */
+export class Confirmations {
+  /** In order of arrival: of two equal texts the first row belongs to the first. */
+  #expected: Waiting[] = [];
+  /** Parts that were given their row a moment ago. */
+  #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
+  readonly #taken = new Set<number>();
+  readonly #options: ConfirmOptions;
+  #hasGaps = false;
+  #cancelFollowing: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(options: ConfirmOptions) {
+    this.#options = options;
+  }
+
+  /** Some part could not be recorded. */
+  get hasGaps(): boolean {
+    return this.#hasGaps;
+  }
+
+  /** Goes on looking for what an earlier process left. */
+  start(): void {
+    const { store, clock } = this.#options;
+    for (const { number, afterRowId, chat, content, atMs } of store.open()) {
+      const notedAtMs = clock.monotonic() - Math.max(clock.now() - atMs, 0);
+      this.#expected.push({ number, afterRowId, chat, content, notedAtMs, atMs });
+    }
+    this.#look();
+    this.#follow();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelFollowing?.();
+  }
+
+  /** Call it right before the run: the part is recorded before it can have been sent. */
+  expect(chat: ExpectedChat, content: Content, { requestId, idempotencyKey }: SendRequest): Expectation {
+    const { lookup, clock } = this.#options;
+    const afterRowId = lookup.highestRowId();
+    const hash = contentHash(content);
+    const atMs = clock.now();
+    const number = this.#stored((store) =>
+      store.record({ atMs, requestId, idempotencyKey, afterRowId, chat, content: hash }),
+    );
+    const expectation = { number, chat, content: hash, notedAtMs: clock.monotonic(), atMs };
+    if (afterRowId === undefined) return { ...expectation, afterRowId };
+    const waiting = { ...expectation, afterRowId };
+    this.#expected.push(waiting);
+    this.#follow();
+    return waiting;
+  }
+
+  expectIn(expectation: Expectation, chat: ExpectedChat): void {
+    if (expectation.chat === chat) return;
+    (expectation as Waiting).chat = chat;
+    const { number } = expectation;
+    if (number !== undefined) this.#stored((store) => store.setChat(number, chat));
+  }
+
+  /** For a part that certainly was not sent. */
+  drop(expectation: Expectation): void {
+    this.#remove(expectation);
+    const { number } = expectation;
+    if (number !== undefined) this.#stored((store) => store.remove(number));
+  }
+
+  /** Looks once, giving earlier parts their rows first. */
+  find(expectation: Expectation): number | undefined {
+    if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
+    return expectation.rowId;
+  }
+
+  /**
+   * Reports whether some part may have this row, which is not marked as an own one yet. A part that was given a row a
+   * moment ago counts too: of two equal texts the second row may be marked first.
+   */
+  isAwaited(rowId: number, contents: () => readonly string[]): boolean {
+    const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
+    const recent = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= sinceMs);
+    return hasContent([...this.#expected, ...recent], rowId, contents);
+  }
+
+  /** Looks once if this row may belong to a part that waits, and says whether it did. */
+  findOwner(rowId: number, contents: () => readonly string[]): boolean {
+    const isWanted = hasContent(this.#expected, rowId, contents);
+    if (isWanted) this.#look();
+    return isWanted;
+  }
+
+  /** Looks until the row is there and in its chat, the time is over or the signal says stop. */
+  async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
+    if (expectation.afterRowId === undefined) return;
+    const { clock, confirmMs } = this.#options;
+    const end = clock.monotonic() + confirmMs;
+    while (!this.#isComplete(expectation)) {
+      const leftMs = end - clock.monotonic();
+      if (leftMs <= 0 || signal.aborted) return;
+      await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);
+    }
+  }
+
+  /** A row comes a moment before its chat; with it the answer can say which conversation it is in. */
+  #isComplete(expectation: Expectation): boolean {
+    const rowId = this.find(expectation);
+    if (rowId === undefined) return false;
+    const row = this.#options.lookup.ownRowsAbove(rowId - 1).find((own) => own.rowId === rowId);
+    return row === undefined || row.address !== null;
+  }
+
+  #look(also?: Waiting): void {
+    const { lookup, clock, store } = this.#options;
+    const nowMs = clock.monotonic();
+    const all = also === undefined || this.#expected.includes(also) ? this.#expected : [...this.#expected, also];
+    if (all.length === 0) return;
+    const isRecent = (one: Waiting): boolean => one.notedAtMs >= nowMs - FIRST_CLAIM_MS;
+    const waiting = [...all.filter(isRecent), ...all.filter((one) => !isRecent(one))];
+    const highestRowId = lookup.highestRowId();
+    if (highestRowId === undefined) return;
+    const lowest = Math.min(...waiting.map((one) => one.afterRowId));
+    for (const row of joinedByLinks(lookup.ownRowsAbove(lowest)).toSorted((a, b) => a.rowId - b.rowId)) {
+      if (this.#taken.has(row.rowId) || store.ofRow(row.rowId) !== undefined) continue;
+      const contents = contentHashes(row.body, row.attachmentNames);
+      const mayOwn = waiting.filter(
+        (one) =>
+          one.rowId === undefined &&
+          isRowOf(one, row, contents) &&
+          (one === also || isRecent(one) || isDatedLike(one, row)),
+      );
+      // All of a text says more than its part beside a link.
+      const owner = mayOwn.find((one) => fitsWhole(one.content, contents)) ?? mayOwn[0];
+      if (owner !== undefined) this.#give(row, owner);
+    }
+    for (const one of this.#expected.filter((old) => old.notedAtMs < nowMs - PAIRED_WITHIN_MS)) {
+      this.#remove(one);
+      const { number } = one;
+      if (number !== undefined) this.#stored(() => store.giveUp(number, highestRowId));
+    }
+  }
+
+  #give(row: OwnRow, owner: Waiting): void {
+    owner.rowId = row.rowId;
+    const { afterRowId, content } = owner;
+    const nowMs = this.#options.clock.monotonic();
+    this.#justGiven = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= nowMs - UNMARKED_MS);
+    this.#justGiven.push({ afterRowId, content, givenAtMs: nowMs });
+    this.#remove(owner);
+    this.#taken.add(row.rowId);
+    for (const oldest of this.#taken) {
+      if (this.#taken.size <= TAKEN_KEPT) break;
+      this.#taken.delete(oldest);
+    }
+    const { number } = owner;
+    if (number !== undefined) this.#stored((store) => store.pair(number, row.rowId, row.guid));
+  }
+
+  #remove(expectation: Expectation): void {
+    this.#expected = this.#expected.filter((one) => one !== expectation);
+    if (this.#expected.length > 0) return;
+    this.#cancelFollowing?.();
+    this.#cancelFollowing = undefined;
+  }
+
+  /** Sending goes on when state.db cannot be written: then nothing more is said about where messages were sent. */
+  #stored<Result>(work: (store: SentPartStore) => Result): Result | undefined {
+    try {
+      return work(this.#options.store);
+    } catch (error) {
+      this.#hasGaps = true;
+      this.#options.log.error('could not record a send', { code: errorCode(error) });
+      return undefined;
+    }
+  }
+
+  /** Looks for late rows while there is one to come. */
+  #follow(): void {
+    if (this.#isClosed || this.#cancelFollowing !== undefined || this.#expected.length === 0) return;
+    const { clock } = this.#options;
+    const newest = Math.max(...this.#expected.map((one) => one.notedAtMs));
+    const isRecent = newest >= clock.monotonic() - FIRST_CLAIM_MS;
+    this.#cancelFollowing = clock.after(isRecent ? FOLLOW_EVERY_MS.recent : FOLLOW_EVERY_MS.old, () => {
+      this.#cancelFollowing = undefined;
+      this.#look();
+      this.#follow();
+    });
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancels: Cancel[] = [];
+      const wake = () => {
+        for (const cancel of cancels) cancel();
+        resolve();
+      };
+      cancels.push(this.#options.clock.after(ms, wake), () => signal.removeEventListener('abort', wake));
+      signal.addEventListener('abort', wake);
+      const cancelChange = this.#options.onChange?.(wake);
+      if (cancelChange !== undefined) cancels.push(cancelChange);
+    });
+  }
+}
+
+/** A text whose chat is not there yet is in that of its link, which is a row of its own (U6). */
+function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
+  return rows.map((row) => {
+    if (row.address !== null) return row;
+    const address = rows.find(({ textGuid }) => textGuid === row.guid)?.address ?? null;
+    return address === null ? row : { ...row, address };
+  });
+}
+
+function hasContent(
+  parts: readonly Pick<Waiting, 'afterRowId' | 'content'>[],
+  rowId: number,
+  contents: () => readonly string[],
+): boolean {
+  const waiting = parts.filter((one) => one.afterRowId < rowId);
+  if (waiting.length === 0) return false;
+  const hashes = contents();
+  return waiting.some((one) => fits(one.content, hashes));
+}
+
+function isRowOf({ afterRowId, chat, content }: Waiting, row: OwnRow, contents: readonly string[]): boolean {
+  return row.rowId > afterRowId && isExpectedIn(chat, row.address) && fits(content, contents);
+}
+
+function isDatedLike({ atMs }: Waiting, { datedMs }: OwnRow): boolean {
+  return datedMs >= atMs - TOLERANCE_MS && datedMs <= atMs + PAIRED_WITHIN_MS;
+}
+
+export function isExpectedIn(chat: ExpectedChat, address: string | null): boolean {
+  if (chat === 'any') return true;
+  return chat === 'one_to_one' ? address?.startsWith('-;') === true : chat.address === address;
+}

@@ -1,0 +1,120 @@
+import { isAppError } from '../../domain/errors.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Content, MessagesApp, SendRequest } from '../../domain/ports/sending.ts';
+import type { ExpectedChat } from '../../domain/ports/sent-parts.ts';
+import { type CheckedFile, openChecked } from './attachments.ts';
+import { type Plan, plan } from './attempts.ts';
+import { attemptInTurn } from './attempts-in-turn.ts';
+import type { Confirmations, Expectation } from './confirm.ts';
+import { sendFailure } from './failure.ts';
+import type { TolerantLookup } from './lookup.ts';
+import { misdirected } from './misdirected.ts';
+import type { Staging } from './staging.ts';
+
+/** A request whose attachments may be sent. */
+export interface CheckedRequest extends SendRequest {
+  readonly files: readonly CheckedFile[];
+}
+
+export interface DeliveryOptions {
+  readonly messages: MessagesApp;
+  readonly lookup: TolerantLookup;
+  readonly confirmations: Confirmations;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Absent where Messages reads every path (decision D8). */
+  readonly staging: Staging | undefined;
+  /** Ends what runs. */
+  readonly signal: AbortSignal;
+}
+
+interface Part {
+  /** Of the request's member that it comes from. */
+  readonly pointer: string;
+  readonly content: Content;
+}
+
+/** Hands one message to Messages, part by part, and waits for the row of the first. */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
+
+  /** Gives back what was expected of the first part. Throws what a client is told. */
+  async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
+    const { clock, log, lookup, confirmations, signal } = this.#options;
+    const { requestId, recipient } = request;
+    const startedMs = clock.monotonic();
+    const partsSent: string[] = [];
+    const expectations: Expectation[] = [];
+    try {
+      const parts = await this.#parts(request);
+      const to = plan(recipient, lookup.chats(recipient));
+      for (const { pointer, content } of parts) {
+        expectations.push(await this.#deliverPart(request, to, content, partsSent));
+        partsSent.push(pointer);
+      }
+    } catch (error) {
+      const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
+      log.warn('a send failed', { requestId, ...why });
+      throw error;
+    }
+    const [first] = expectations;
+    if (first !== undefined) {
+      await confirmations.wait(first, signal);
+      const error = misdirected(first, { lookup, confirmations });
+      if (error !== undefined) {
+        log.warn('a send to a group went elsewhere', { requestId, row_id: first.rowId ?? null });
+        throw error;
+      }
+    }
+    const tookMs = Math.round(clock.monotonic() - startedMs);
+    log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
+    return first;
+  }
+
+  /** Body first, then each attachment (decision D1). Every copy is made before anything is sent: a full disk leaves no half message. */
+  async #parts({ body, files }: CheckedRequest): Promise<readonly Part[]> {
+    const attached = await Promise.all(
+      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await this.#ready(file) } })),
+    );
+    return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
+  }
+
+  /** The path that Messages is given. */
+  async #ready(file: CheckedFile): Promise<string> {
+    const { staging } = this.#options;
+    if (staging !== undefined) return staging.copy(file);
+    await (await openChecked(file)).close();
+    return file.realPath;
+  }
+
+  async #deliverPart(
+    request: SendRequest,
+    to: Plan,
+    content: Content,
+    partsSent: readonly string[],
+  ): Promise<Expectation> {
+    const { messages, confirmations, signal } = this.#options;
+    const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
+    const expectation = confirmations.expect(chat, content, request);
+    const outcome = await attemptInTurn({
+      messages,
+      plan: to,
+      content,
+      signal,
+      onAttempt({ chatId }) {
+        request.check?.();
+        // Of a participant Messages chooses the conversation itself.
+        if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
+      },
+    });
+    if (outcome.kind === 'done') return expectation;
+    const failure = sendFailure(outcome, partsSent);
+    // One that may have gone out keeps its claim, so that its row is not taken for a later send's.
+    if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
+    throw failure;
+  }
+}

@@ -1,0 +1,36 @@
+import type { AppError } from '../../domain/errors.ts';
+import type { RunOutcome } from '../../domain/ports/sending.ts';
+import { problem } from '../../domain/problems.ts';
+
+/** Not running. Only this one is tried once more (decision D2). */
+export const NOT_RUNNING = -600;
+/** Automation was denied, or would have to be asked for where nobody can be asked. */
+const NOT_ALLOWED: readonly number[] = [-1743, -1744];
+/** Not running, cannot be launched (no login session), not permitted from here. */
+const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];
+/** The connection broke, or no answer in time: it may have been sent. */
+const UNKNOWN: readonly number[] = [-609, -1712];
+
+type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
+
+/**
+ * What a client is told of a failed run (decisions D2, D7). `partsSent` are JSON pointers of what went out before.
+ * The words osascript printed are left out: they quote addresses and text.
+ */
+export function sendFailure(failure: Failure, partsSent: readonly string[]): AppError {
+  const extra = partsSent.length === 0 ? {} : { parts_sent: partsSent };
+  if (failure.kind === 'killed') return problem('send_outcome_unknown', {}, { extra });
+  if (failure.kind === 'not_started') {
+    return problem('osascript_not_started', { reason: failure.message }, { extra });
+  }
+  const { number } = failure;
+  const numbered = { ...extra, messages_error: number };
+  if (number !== null && UNKNOWN.includes(number)) return problem('send_outcome_unknown', {}, { extra: numbered });
+  if (number !== null && NOT_ALLOWED.includes(number)) {
+    return problem('automation_not_allowed', {}, { extra: numbered });
+  }
+  if (number !== null && CANNOT_RUN.includes(number)) {
+    return problem('messages_not_running', {}, { extra: numbered });
+  }
+  return problem('send_failed', { number: number === null ? '' : ` (error ${number})` }, { extra: numbered });
+}

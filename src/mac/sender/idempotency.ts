@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../../domain/ports/sending.ts';
+import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
+
+/** An outcome that may be given again. */
+export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
+
+/** At most one send for each `Idempotency-Key`, also across a crash (decision D9). */
+export class Idempotency {
+  readonly #store: IdempotencyStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Request hash of every key that waits or runs in this process. */
+  readonly #inFlight = new Map<string, string>();
+
+  constructor(store: IdempotencyStore, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Lets a send with this key wait its turn; throws 409 while another does. Nothing is stored yet. */
+  enter(key: string, requestHash: string): Cancel {
+    const other = this.#inFlight.get(key);
+    if (other !== undefined && other !== requestHash) throw problem('idempotency_key_reused');
+    if (other !== undefined) throw problem('send_in_progress');
+    this.#inFlight.set(key, requestHash);
+    return () => void this.#inFlight.delete(key);
+  }
+
+  /** The outcome of an earlier send with this key, or its problem thrown again; 422 when that was another request. */
+  find(key: string, requestHash: string): EarlierSend | undefined {
+    const earlier = this.#store.find(key, this.#clock.now());
+    return earlier && outcomeOf(earlier, requestHash);
+  }
+
+  /** Claims the key durably: undefined means that this send may run. Otherwise as `find`. */
+  claim(key: string, requestHash: string): EarlierSend | undefined {
+    const earlier = this.#store.claim(key, requestHash, this.#clock.now());
+    return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
+  }
+
+  /** Stores how it ended, before anybody is told. */
+  keep(key: string, outcome: EarlierSend): void {
+    this.#finish(key, outcome);
+  }
+
+  /** The same for a send that failed. A failure nobody foresaw leaves it open whether something went out. */
+  keepFailure(key: string, error: unknown): void {
+    const failure = isAppError(error) ? error : problem('send_outcome_unknown');
+    this.#finish(key, { state: 'problem', problem: toText(failure) });
+  }
+
+  #finish(key: string, outcome: StoredOutcome): void {
+    try {
+      this.#store.finish(key, outcome);
+    } catch (error) {
+      // The truth is still told now; the key stays claimed, so nothing is sent twice.
+      this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
+    }
+  }
+}
+
+function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
+  if (earlier.requestHash !== requestHash) throw problem('idempotency_key_reused');
+  const { outcome } = earlier;
+  switch (outcome.state) {
+    case 'confirmed':
+    case 'provisional':
+      return outcome;
+    case 'problem':
+      throw toError(outcome.problem);
+    // In flight it is not, so `running` is a send whose outcome could not be stored.
+    case 'running':
+    case 'interrupted':
+      throw problem('send_interrupted');
+  }
+}
+
+/** Tells requests apart without keeping any text. */
+export function requestHash({ recipient, body, attachments, uploads = [] }: SendRequest): string {
+  // By content: who repeats a send uploads its files again.
+  const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
+  return createHash('sha256')
+    .update(JSON.stringify([recipient, body, attachments, ...(uploaded.length > 0 ? [uploaded] : [])]))
+    .digest('hex');
+}
+
+function toText({ status, code, message, hint, extra }: AppError): string {
+  return JSON.stringify({ status, code, message, hint, extra });
+}
+
+/** Version 0.1 stored no status; the code tells it. */
+function toError(text: string): AppError {
+  const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
+  const name = namesOf(stored.code).at(-1);
+  const status = stored.status ?? (name === undefined ? 500 : PROBLEMS[name].status);
+  const { hint, extra } = stored;
+  const headers = { 'Idempotent-Replayed': 'true' };
+  return new AppError(stored.code, stored.message, { status, ...(hint !== undefined && { hint }), extra, headers });
+}

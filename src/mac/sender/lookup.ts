@@ -1,0 +1,60 @@
+import { errorCode, isAppError } from '../../domain/errors.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Log } from '../../domain/ports/host.ts';
+import type { KnownChat, OwnRow, SendLookup } from '../../domain/ports/sending.ts';
+
+/**
+ * What a send asks chat.db, answered with undefined while it cannot be read: sending goes on without it (decision C6).
+ */
+export class TolerantLookup {
+  readonly #lookup: SendLookup;
+  readonly #log: Log;
+
+  constructor(lookup: SendLookup, log: Log) {
+    this.#lookup = lookup;
+    this.#log = log;
+  }
+
+  chats(recipient: string): readonly KnownChat[] {
+    return this.#ask(() => this.#lookup.chats(recipient)) ?? [];
+  }
+
+  highestRowId(): number | undefined {
+    return this.#ask(() => this.#lookup.highestRowId());
+  }
+
+  ownRowsAbove(rowId: number): readonly OwnRow[] {
+    return this.#ask(() => this.#lookup.ownRowsAbove(rowId)) ?? [];
+  }
+
+  isNewChat(rowId: number, afterRowId: number): boolean {
+    return this.#ask(() => this.#lookup.isNewChat(rowId, afterRowId)) ?? false;
+  }
+
+  message(rowId: number): Message | undefined {
+    return this.#ask(() => this.#lookup.message(rowId));
+  }
+
+  async stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string> | undefined> {
+    try {
+      return await this.#lookup.stagedFoldersInUse(stagingFolder);
+    } catch (error) {
+      return this.#report(error);
+    }
+  }
+
+  #ask<Answer>(question: () => Answer): Answer | undefined {
+    try {
+      return question();
+    } catch (error) {
+      return this.#report(error);
+    }
+  }
+
+  /** Whatever is wrong with a read, it must not turn a message that went out into a failed send. */
+  #report(error: unknown): undefined {
+    const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+    if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });
+    return undefined;
+  }
+}

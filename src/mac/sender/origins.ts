@@ -1,0 +1,142 @@
+import { basename } from 'node:path';
+import type { MessageDetails, Origin } from '../../domain/details.ts';
+import { errorCode } from '../../domain/errors.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Log } from '../../domain/ports/host.ts';
+import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+import { type Confirmations, isExpectedIn } from './confirm.ts';
+import { contentHashes } from './content.ts';
+import type { TolerantLookup } from './lookup.ts';
+
+export interface OriginsParts {
+  readonly store: SentPartStore;
+  readonly confirmations: Confirmations;
+  readonly lookup: TolerantLookup;
+  readonly log: Log;
+}
+
+/** Says of an own message whether this service sent it (decision I5). Where that is not certain, nothing is said. */
+export class Origins {
+  readonly #parts: OriginsParts;
+
+  constructor(parts: OriginsParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on every send is recorded, unless it already was. */
+  start(): void {
+    const { store, lookup } = this.#parts;
+    if (store.completeSince() !== undefined) return;
+    const highestRowId = lookup.highestRowId();
+    if (highestRowId !== undefined) store.begin(highestRowId);
+  }
+
+  /** The details with the origin. */
+  added(message: Message, details: MessageDetails): MessageDetails {
+    if (!message.is_from_me) return details;
+    try {
+      const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
+      const origin = this.#originOf(text ?? message, details);
+      return origin === undefined ? details : { ...details, origin };
+    } catch (error) {
+      this.#parts.log.warn('could not read where a message was sent', { code: errorCode(error) });
+      return details;
+    }
+  }
+
+  /**
+   * Reports whether a message that is shown as incoming may be one that was sent here and has no row yet: Messages may
+   * insert an own row with the other person's handle, and correct it a moment later (decision U1).
+   */
+  isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
+    const contents = (): readonly string[] =>
+      contentsOf(message, message.attachments.length === 0 ? undefined : details(message));
+    return this.#parts.confirmations.isAwaited(Number(message.id), contents);
+  }
+
+  #originOf(message: Message, details: MessageDetails): Origin | undefined {
+    const { store, confirmations } = this.#parts;
+    const rowId = Number(message.id);
+    const contents = (): readonly string[] => contentsOf(message, details);
+    let part = store.ofRow(rowId);
+    if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
+    if (part !== undefined) {
+      if (part.guid !== message.guid) return undefined;
+      const { requestId, idempotencyKey } = part;
+      return {
+        by: 'gateway',
+        ...(requestId !== undefined && { request_id: requestId }),
+        // One that begins with NUL is Postern's own, of a limited key or an approved send.
+        ...(idempotencyKey?.startsWith('\0') === false && { idempotency_key: idempotencyKey }),
+      };
+    }
+    this.start();
+    const since = store.completeSince();
+    if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
+    const unpaired = store.unpaired(rowId);
+    if (unpaired.length === 0) return { by: 'elsewhere' };
+    // What was edited, or has no content yet, cannot be compared with what was sent.
+    const isChanged = details.edited_at !== null || details.retracted_at !== null;
+    const isEmpty = message.body === '' && message.attachments.length === 0;
+    const at = message.conversation_id.indexOf(';');
+    const address = at < 0 ? undefined : message.conversation_id.slice(at + 1);
+    const mayBeOurs = (isChanged || isEmpty ? unpaired : store.unpaired(rowId, contents())).some(
+      (chat) => address === undefined || isExpectedIn(chat, address),
+    );
+    return mayBeOurs ? undefined : { by: 'elsewhere' };
+  }
+}
+
+interface DetailsReader extends MessageReader {
+  /** undefined when the row is gone. */
+  details(message: Message): MessageDetails | undefined;
+}
+
+/** Of the row of a message, as a sent part has it. */
+function contentsOf({ body, attachments }: Message, details: MessageDetails | undefined): readonly string[] {
+  return contentHashes(body, [
+    ...attachments.map((path) => basename(path)),
+    ...(details?.attachments ?? []).map(({ name }) => name),
+  ]);
+}
+
+/** Reads with another reader, and adds the origin to details. */
+export class OriginReader implements DetailsReader {
+  readonly #reader: DetailsReader;
+  readonly #origins: Pick<Origins, 'added'>;
+
+  constructor(reader: DetailsReader, origins: Pick<Origins, 'added'>) {
+    this.#reader = reader;
+    this.#origins = origins;
+  }
+
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
+    const page = await this.#reader.listMessages(query);
+    if (query.include?.has('details') !== true) return page;
+    return { ...page, items: page.items.map((message) => this.#withOrigin(message)) };
+  }
+
+  async message(id: string, options: ReadOptions = {}): Promise<Message | undefined> {
+    const message = await this.#reader.message(id, options);
+    return message && this.#withOrigin(message);
+  }
+
+  listConversations(query: ConversationQuery): ReturnType<MessageReader['listConversations']> {
+    return this.#reader.listConversations(query);
+  }
+
+  conversation(id: string, options?: ReadOptions): ReturnType<MessageReader['conversation']> {
+    return this.#reader.conversation(id, options);
+  }
+
+  details(message: Message): MessageDetails | undefined {
+    const details = this.#reader.details(message);
+    return details && this.#origins.added(message, details);
+  }
+
+  #withOrigin(message: Message): Message {
+    const { details } = message;
+    return details === undefined ? message : { ...message, details: this.#origins.added(message, details) };
+  }
+}

@@ -1,0 +1,94 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { MessagesApp, RunOutcome, SendPart } from '../../domain/ports/sending.ts';
+import { type CommandResult, commandRunner } from '../../runtime/command.ts';
+import { scriptErrorNumber } from '../../runtime/script-error.ts';
+import { NOT_RUNNING } from './failure.ts';
+
+/** Decision D3. */
+const RUN_LIMIT_MS = 30_000;
+/** Decision D2. */
+const OPEN_LIMIT_MS = 10_000;
+const POLL_MS = 300;
+/** The first event right after Messages came up may be lost. */
+const SETTLE_MS = 1000;
+
+const SEND_SCRIPT = fileURLToPath(new URL('./send.applescript', import.meta.url));
+const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.url));
+
+/**
+ * The whole environment of a run but for its data. Foundation reads it as UTF-8 in any case; osascript writes its errors
+ * in the locale's encoding. HOME is not needed, and the session that Apple Events need is inherited through Mach.
+ */
+const ENVIRONMENT = { LANG: 'en_US.UTF-8' };
+
+export interface OsascriptOptions {
+  /** Absolute. `open` is looked for in the same folder. */
+  readonly path: string;
+  readonly clock: Clock;
+}
+
+/** Messages, driven by constant scripts, each run a process of its own (decisions D1 to D3). */
+export function osascript({ path, clock }: OsascriptOptions): MessagesApp {
+  const run = commandRunner(ENVIRONMENT, clock);
+  const runScript = (script: string, signal: AbortSignal, env: Record<string, string> = {}): Promise<CommandResult> =>
+    run(path, [script], { timeoutMs: RUN_LIMIT_MS, hasOwnGroup: true, signal, env });
+  const pause = (ms: number, signal: AbortSignal): Promise<void> => wait(clock, ms, signal);
+
+  return {
+    run: async (part, signal) => outcomeOf(await runScript(SEND_SCRIPT, signal, environment(part))),
+
+    async open(signal) {
+      const endMs = clock.monotonic() + OPEN_LIMIT_MS;
+      const limits = { timeoutMs: OPEN_LIMIT_MS, hasOwnGroup: true, signal };
+      const opened = await run(join(dirname(path), 'open'), ['-gjb', 'com.apple.MobileSMS'], limits);
+      if (opened.code !== 0) return;
+      // Without anything to send the script only says whether Messages is up.
+      while (isNotRunning(await runScript(SEND_SCRIPT, signal))) {
+        if (signal.aborted || clock.monotonic() + POLL_MS > endMs) return;
+        await pause(POLL_MS, signal);
+      }
+      await pause(SETTLE_MS, signal);
+    },
+
+    async liveChatIds(signal) {
+      const { code, stdout } = await runScript(CHATS_SCRIPT, signal);
+      return code === 0 ? stdout.split('\n').filter((line) => line !== '') : [];
+    },
+  };
+}
+
+function environment({ recipient, chatId, service, content }: SendPart): Record<string, string> {
+  return {
+    POSTERN_RECIPIENT: recipient,
+    POSTERN_CHAT_IDS: chatId ?? '',
+    POSTERN_SERVICE: service ?? '',
+    ...('body' in content ? { POSTERN_BODY: content.body } : { POSTERN_ATTACHMENT: content.attachment }),
+  };
+}
+
+function outcomeOf({ code, stderr, startError }: CommandResult): RunOutcome {
+  if (startError !== undefined) return { kind: 'not_started', message: startError };
+  if (code === 0) return { kind: 'done' };
+  if (code === null) return { kind: 'killed' };
+  return { kind: 'failed', number: scriptErrorNumber(stderr), message: stderr.trimEnd().split('\n').at(-1) ?? '' };
+}
+
+function isNotRunning(result: CommandResult): boolean {
+  const outcome = outcomeOf(result);
+  return outcome.kind === 'failed' && outcome.number === NOT_RUNNING;
+}
+
+function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, end);
+    signal.addEventListener('abort', end);
+    function end(): void {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    }
+    if (signal.aborted) end();
+  });
+}

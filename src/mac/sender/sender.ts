@@ -1,0 +1,228 @@
+import type { Mistake } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type {
+  IdempotencyStore,
+  MessageSender,
+  MessagesApp,
+  SendLookup,
+  SendRequest,
+  SendResult,
+} from '../../domain/ports/sending.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts.ts';
+import { problem } from '../../domain/problems.ts';
+import { type AttachmentRules, checkAttachments } from './attachments.ts';
+import { Confirmations, type Expectation } from './confirm.ts';
+import { type CheckedRequest, Delivery } from './delivery.ts';
+import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
+import { TolerantLookup } from './lookup.ts';
+import { Origins } from './origins.ts';
+import { SerialQueue } from './queue.ts';
+import { Staging } from './staging.ts';
+
+/** Decision A7. */
+const SHUTDOWN_LIMIT_MS = 8000;
+/** Provisional answers whose row may still be found for a repeat of the same key. */
+const LATE_KEPT = 1000;
+/** The identifier of a group, without a service. */
+const BARE_GROUP = /^chat\d+$/i;
+
+export interface SenderOptions {
+  readonly messages: MessagesApp;
+  readonly lookup: SendLookup;
+  readonly idempotency: IdempotencyStore;
+  readonly sentParts: SentPartStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** `send.confirm_ms` (decision D5). */
+  readonly confirmMs: number;
+  readonly attachments: AttachmentRules;
+  /** True while macOS is asking the person whether Messages may be controlled. */
+  readonly isAsking?: () => Promise<boolean>;
+  /** Folder for copies of attachments; absent where Messages reads every path (decision D8). */
+  readonly stagingFolder?: string;
+  /** Resolves when the event of this row is published, or after a short time (decision S4). */
+  readonly published?: (rowId: number) => Promise<void>;
+  /** Calls back when chat.db may have changed. */
+  readonly onChange?: (look: () => void) => Cancel;
+}
+
+/** Sends messages, one at a time, and finds each in chat.db (decision D). */
+export class Sender implements MessageSender {
+  readonly origins: Origins;
+  readonly #options: SenderOptions;
+  readonly #queue = new SerialQueue();
+  readonly #lookup: TolerantLookup;
+  readonly #confirmations: Confirmations;
+  readonly #idempotency: Idempotency;
+  readonly #delivery: Delivery;
+  readonly #staging: Staging | undefined;
+  readonly #stop = new AbortController();
+  /** By key: the expectation behind a provisional answer. */
+  readonly #late = new Map<string, Expectation>();
+
+  constructor(options: SenderOptions) {
+    const { messages, clock, log, confirmMs, onChange, stagingFolder: folder } = options;
+    this.#options = options;
+    this.#lookup = new TolerantLookup(options.lookup, log);
+    this.#confirmations = new Confirmations({
+      lookup: this.#lookup,
+      store: options.sentParts,
+      clock,
+      log,
+      confirmMs,
+      ...(onChange === undefined ? {} : { onChange }),
+    });
+    this.origins = new Origins({
+      store: options.sentParts,
+      confirmations: this.#confirmations,
+      lookup: this.#lookup,
+      log,
+    });
+    this.#idempotency = new Idempotency(options.idempotency, clock, log);
+    this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
+    this.#delivery = new Delivery({
+      messages,
+      lookup: this.#lookup,
+      confirmations: this.#confirmations,
+      clock,
+      log,
+      staging: this.#staging,
+      signal: this.#stop.signal,
+    });
+  }
+
+  /** Takes over what an earlier process left: rows that were still to come, copies of attachments. */
+  async start(): Promise<void> {
+    this.origins.start();
+    this.#confirmations.start();
+    await this.#staging?.start();
+  }
+
+  /** Decision A7: what waits is refused at once, what runs has 8 s. Resolves when nothing runs any more. */
+  async close(): Promise<void> {
+    const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
+    await this.#queue.close();
+    cancel();
+    this.#confirmations.close();
+    this.#staging?.close();
+  }
+
+  async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
+    return (await checkAttachments({ attachments: paths }, this.#options.attachments)).mistakes;
+  }
+
+  async send(request: SendRequest): Promise<SendResult> {
+    const result = await this.#send(request);
+    // Outside its turn, so that the next send does not wait for it.
+    if (result.confirmed) await this.#options.published?.(Number(result.message.id));
+    return result;
+  }
+
+  async #send(request: SendRequest): Promise<SendResult> {
+    const key = request.idempotencyKey;
+    if (key === undefined) return this.#inTurn(request, (checked) => this.#sendNow(checked));
+    const hash = requestHash(request);
+    const leave = this.#idempotency.enter(key, hash);
+    try {
+      // A repeat needs no turn, and its attachments may be gone by now.
+      const earlier = this.#idempotency.find(key, hash);
+      if (earlier !== undefined) return this.#replay(request, key, earlier);
+      return await this.#inTurn(request, (checked) => this.#sendOnce(checked, key, hash));
+    } finally {
+      leave();
+    }
+  }
+
+  /** Takes its place in the queue at once; a refusal of the attachments need not wait for its turn. */
+  async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
+    const checked = this.#check(request);
+    const sent = this.#queue.add(async () => {
+      const ready = await checked;
+      if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
+      return work(ready);
+    });
+    // Whichever fails first is the answer; the other one's failure is the same or no longer of interest.
+    const [, result] = await Promise.all([checked, sent]);
+    return result;
+  }
+
+  async #check(request: SendRequest): Promise<CheckedRequest> {
+    const { recipient, body, attachments, uploads = [] } = request;
+    // Messages would take it for a person, and make a conversation with nobody (decision U8).
+    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
+      throw problem('unknown_conversation');
+    }
+    if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+    const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
+    const { mistakes, files } = isEmpty
+      ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
+      : await checkAttachments(request, this.#options.attachments);
+    if (mistakes.length === 0) return { ...request, files };
+    throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+  }
+
+  async #sendOnce(request: CheckedRequest, key: string, hash: string): Promise<SendResult> {
+    // Durable before the run, and the outcome before the answer: whenever a crash comes, one send at most.
+    const earlier = this.#idempotency.claim(key, hash);
+    if (earlier !== undefined) return this.#replay(request, key, earlier);
+    let expectation: Expectation | undefined;
+    try {
+      expectation = await this.#delivery.deliver(request);
+    } catch (error) {
+      this.#idempotency.keepFailure(key, error);
+      throw error;
+    }
+    this.#idempotency.keep(key, this.#outcome(key, expectation));
+    return this.#answer(request, expectation?.rowId, false);
+  }
+
+  async #sendNow(request: CheckedRequest): Promise<SendResult> {
+    const expectation = await this.#delivery.deliver(request);
+    return this.#answer(request, expectation?.rowId, false);
+  }
+
+  #outcome(key: string, expectation: Expectation | undefined): EarlierSend {
+    if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
+    if (expectation !== undefined) this.#late.set(key, expectation);
+    for (const oldest of this.#late.keys()) {
+      if (this.#late.size <= LATE_KEPT) break;
+      this.#late.delete(oldest);
+    }
+    return { state: 'provisional' };
+  }
+
+  #replay(request: SendRequest, key: string, earlier: EarlierSend): SendResult {
+    if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
+    const late = this.#late.get(key);
+    const rowId = late === undefined ? undefined : this.#confirmations.find(late);
+    if (rowId !== undefined) {
+      this.#late.delete(key);
+      this.#idempotency.keep(key, { state: 'confirmed', rowId });
+    }
+    return this.#answer(request, rowId, true);
+  }
+
+  #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
+    const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
+    return { confirmed: message !== undefined, message: message ?? this.#provisional(request), replayed };
+  }
+
+  /** Decision D6. */
+  #provisional({ body, attachments }: SendRequest): Message {
+    const timestamp = isoSecond(this.#options.clock.now());
+    return {
+      id: '',
+      guid: '',
+      conversation_id: '',
+      // What decision B3 falls back to: the own address is only known from the row.
+      sender: 'me',
+      body,
+      attachments,
+      timestamp,
+      is_from_me: true,
+      status: 'pending',
+    };
+  }
+}

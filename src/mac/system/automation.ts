@@ -1,0 +1,97 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { PermissionReason, PermissionReport } from '../../domain/ports/permissions.ts';
+import { type CommandResult, commandRunner } from '../../runtime/command.ts';
+import { scriptErrorNumber } from '../../runtime/script-error.ts';
+
+/** Longer than the 600 s of the script: macOS takes its dialog away when the question ends. */
+const ASK_LIMIT_MS = 610_000;
+/** Decision D2. */
+const OPEN_LIMIT_MS = 10_000;
+const POLL_MS = 300;
+/** Nobody answers a dialog in less. */
+const DIALOG_TAKES_MS = 300;
+const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
+
+const NOT_RUNNING = -600;
+const REFUSED = -1743;
+
+export interface AutomationOptions {
+  /** Absolute. `open` is looked for in the same folder. */
+  readonly osascriptPath: string;
+  readonly clock: Clock;
+  /** Ends the question. */
+  readonly signal: AbortSignal;
+  /** True when the person has answered a dialog before: then a refusal at once is theirs. */
+  readonly wasAsked?: boolean;
+}
+
+/**
+ * Asks Messages something harmless, in this process's own name, and opens Messages before if it is not running. Where
+ * macOS asks the person, this waits for the answer.
+ */
+export async function askAutomation(options: AutomationOptions): Promise<PermissionReport> {
+  const { osascriptPath, clock, signal } = options;
+  const run = commandRunner({ LANG: 'en_US.UTF-8' }, clock);
+  let startedMs = clock.monotonic();
+  const ask = (): Promise<CommandResult> => {
+    startedMs = clock.monotonic();
+    return run(osascriptPath, [SCRIPT], { timeoutMs: ASK_LIMIT_MS, signal });
+  };
+  let result = await ask();
+  if (errorOf(result) === NOT_RUNNING) {
+    const endMs = clock.monotonic() + OPEN_LIMIT_MS;
+    await run(join(dirname(osascriptPath), 'open'), ['-gjb', 'com.apple.MobileSMS'], {
+      timeoutMs: OPEN_LIMIT_MS,
+      signal,
+    });
+    while (errorOf(result) === NOT_RUNNING && clock.monotonic() + POLL_MS <= endMs && !signal.aborted) {
+      await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+      result = await ask();
+    }
+  }
+  const isAtOnce = clock.monotonic() - startedMs < DIALOG_TAKES_MS && options.wasAsked !== true;
+  return report(result, isAtOnce);
+}
+
+/** What is known while the question is still open. */
+export function asking(): PermissionReport {
+  return automation(
+    'unknown',
+    'Messages has not answered yet. macOS is asking on the screen whether Postern may control Messages: click Allow (or OK).',
+    'asking',
+  );
+}
+
+function report(result: CommandResult, isAtOnce: boolean): PermissionReport {
+  if (result.code === 0) return automation('granted', 'Messages may be controlled.');
+  if (result.startError !== undefined) {
+    return automation('unknown', `osascript could not be run (${result.startError}).`, 'failed');
+  }
+  const number = errorOf(result);
+  if (number === REFUSED && !isAtOnce) return automation('denied', REFUSAL, 'refused');
+  if (number === REFUSED || number === -1744) return automation('denied', NO_DIALOG, 'no_dialog');
+  if (number === NOT_RUNNING) {
+    const detail =
+      'Messages is not running and could not be opened. Log in at the Mac and open Messages, then ask again.';
+    return automation('unknown', detail, 'messages_closed');
+  }
+  if (result.code === null || number === -1712) return automation('unknown', NO_ANSWER, 'failed');
+  return automation('unknown', `Messages could not be asked${number === null ? '' : ` (error ${number})`}.`, 'failed');
+}
+
+const REFUSAL =
+  'Messages may not be controlled. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern.';
+const NO_DIALOG =
+  'macOS refused at once: nobody was asked now. In System Settings, under Privacy & Security > Automation, switch on Messages below Postern; if Postern is not in that list, run `make install` at the Mac itself, which lets macOS ask again.';
+const NO_ANSWER =
+  'Messages did not answer in time. If macOS asked on the screen whether Postern may control Messages, its question is gone: ask again.';
+
+function errorOf({ code, stderr }: CommandResult): number | null {
+  return code === 0 || code === null ? null : scriptErrorNumber(stderr);
+}
+
+function automation(state: PermissionReport['state'], detail: string, reason?: PermissionReason): PermissionReport {
+  return { name: 'automation', state, detail, ...(reason !== undefined && { reason }) };
+}

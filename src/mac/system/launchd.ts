@@ -1,0 +1,172 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/ports/host.ts';
+import type { CommandResult, RunCommand } from '../../runtime/command.ts';
+
+/** What `launchctl print` says about the agent. */
+export type JobState =
+  | { readonly kind: 'running'; readonly pid: number }
+  /** launchd knows it, but it is not running now. */
+  | { readonly kind: 'loaded'; readonly lastExitCode: number | null }
+  /** Not loaded: never, booted out, or switched off under Login Items. */
+  | { readonly kind: 'absent' }
+  /** There is no login session at the screen, so nobody can tell. */
+  | { readonly kind: 'no_session' }
+  | { readonly kind: 'unknown'; readonly detail: string };
+
+/** EEXIST, EINPROGRESS and EALREADY of Darwin: launchd has the order, and the state will show whether it was carried out. */
+const IN_PROGRESS = new Set([17, 36, 37]);
+const IO_ERROR = 5;
+const NO_SUCH_PROCESS = 3;
+const NOT_FOUND = 113;
+/** No domain `gui/UID` (112), or a domain that cannot do this (125): both are what a Mac without a login session says. */
+const NO_SESSION = new Set([112, 125]);
+
+const NO_SESSION_TEXT = {
+  message: 'Nobody is logged in at the screen of this Mac, so there is no session the agent could run in.',
+  hint: 'Log in at the screen (or by screen sharing, not by ssh alone) and run the installation again.',
+};
+
+const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; readonly hint: string }>> = {
+  112: NO_SESSION_TEXT,
+  125: NO_SESSION_TEXT,
+  119: {
+    message: 'The agent is switched off for this user, and macOS refuses to start it.',
+    hint: 'Open System Settings, General, Login Items & Extensions, switch Postern on, and run the installation again.',
+  },
+  122: {
+    message: "The agent's property list has the wrong owner or mode.",
+    hint: 'It must belong to you and be writable by you alone: run the installation as yourself, without sudo.',
+  },
+  134: {
+    message: 'macOS does not allow this agent in the present kind of session.',
+    hint: 'Log in at the screen and run the installation again.',
+  },
+  155: {
+    message: 'macOS keeps the program in quarantine, as it does with downloads.',
+    hint: 'Run: xattr -dr com.apple.quarantine ~/Applications/Postern.app — then run the installation again.',
+  },
+};
+
+const POLL_MS = 250;
+/** launchd kills after ExitTimeOut (20 s); a little longer and it is stuck. */
+const BOOTOUT_LIMIT_MS = 25_000;
+/** How long a job that launchd says it is loading may take to be listed. */
+const LOADING_LIMIT_MS = 5_000;
+const BOOTSTRAP_ATTEMPTS = 5;
+
+/** The agent as launchd sees it, by way of launchctl, in the person's own login session. */
+export class Launchd {
+  readonly #run: RunCommand;
+  readonly #clock: Clock;
+  readonly #domain: string;
+  readonly #label: string;
+
+  constructor(run: RunCommand, clock: Clock, uid: number, label: string) {
+    this.#run = run;
+    this.#clock = clock;
+    this.#domain = `gui/${uid}`;
+    this.#label = label;
+  }
+
+  get target(): string {
+    return `${this.#domain}/${this.#label}`;
+  }
+
+  async state(): Promise<JobState> {
+    const result = await this.#launchctl('print', this.target);
+    if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return { kind: 'absent' };
+    if (NO_SESSION.has(result.code ?? 0)) return { kind: 'no_session' };
+    if (result.code !== 0) return { kind: 'unknown', detail: described('print', result) };
+    const pid = /^[ \t]*pid = (\d+)/m.exec(result.stdout)?.[1];
+    if (pid !== undefined) return { kind: 'running', pid: Number(pid) };
+    const code = /^[ \t]*last exit code = (\d+)/m.exec(result.stdout)?.[1];
+    return { kind: 'loaded', lastExitCode: code === undefined ? null : Number(code) };
+  }
+
+  /** True when the person (or `launchctl disable`) switched the agent off; undefined when launchctl cannot tell. */
+  async isDisabled(): Promise<boolean | undefined> {
+    const result = await this.#launchctl('print-disabled', this.#domain);
+    if (result.code !== 0) return undefined;
+    const line = result.stdout.split('\n').find((text) => text.includes(`"${this.#label}"`));
+    return line !== undefined && /=> (?:disabled|true)/.test(line);
+  }
+
+  /** Lets it be started, whatever was said before. The override is kept outside the property list and outlives it. */
+  async enable(): Promise<void> {
+    const result = await this.#launchctl('enable', this.target);
+    if (result.code !== 0) throw failure('enable', result);
+  }
+
+  /** False when nobody is logged in at the screen: nothing can be loaded then. True also when launchctl cannot tell. */
+  async hasSession(): Promise<boolean> {
+    const result = await this.#launchctl('print', this.#domain);
+    return !NO_SESSION.has(result.code ?? 0) && result.code !== NOT_FOUND;
+  }
+
+  /** Loads the property list, which starts the agent. Fine when it is loaded already. */
+  async bootstrap(plist: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const result = await this.#launchctl('bootstrap', this.#domain, plist);
+      if (result.code === 0) return;
+      // 5 is what it says while an earlier bootout has not ended, and also when the job is loaded already.
+      const mayBeLoaded = IN_PROGRESS.has(result.code ?? 0) || result.code === IO_ERROR;
+      if (mayBeLoaded && (await this.#isReached(isLoaded, LOADING_LIMIT_MS))) return;
+      if (!mayBeLoaded || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
+    }
+  }
+
+  /** Stops and unloads it, and waits until it is really gone: bootout comes back before that. */
+  async bootout(): Promise<void> {
+    const result = await this.#launchctl('bootout', this.target);
+    if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
+    // Also after an error: an old job that goes away later would look like the new one until then.
+    const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
+    if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
+    if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);
+    throw new AppError('agent_does_not_stop', 'The running agent does not stop.', {
+      hint: `Look at it with: launchctl print ${this.target}`,
+    });
+  }
+
+  async #isReached(isWanted: (job: JobState) => boolean, limitMs: number): Promise<boolean> {
+    const end = this.#clock.monotonic() + limitMs;
+    while (!isWanted(await this.state())) {
+      if (this.#clock.monotonic() >= end) return false;
+      await this.#pause(POLL_MS);
+    }
+    return true;
+  }
+
+  #launchctl(...args: readonly string[]): Promise<CommandResult> {
+    return this.#run('launchctl', args);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
+  }
+}
+
+function isLoaded({ kind }: JobState): boolean {
+  return kind === 'running' || kind === 'loaded';
+}
+
+/** What to say when nobody is logged in at the screen: nothing of the agent can be done then. */
+export function noSession(): AppError {
+  return failure('print', { code: 112, stdout: '', stderr: '', trouble: null });
+}
+
+function failure(verb: string, result: CommandResult): AppError {
+  const known = BOOTSTRAP_FAILURES[result.code ?? -1];
+  return new AppError('launchctl_failed', known?.message ?? described(verb, result), {
+    hint:
+      known?.hint ??
+      'What launchd thought is told by: log show --last 10m --predicate \'process == "launchd" OR process == "xpcproxy"\'',
+  });
+}
+
+function described(verb: string, result: CommandResult): string {
+  if (result.trouble === 'missing') return 'There is no launchctl on this machine.';
+  if (result.trouble === 'time_limit') return `launchctl ${verb} did not answer in time.`;
+  const said = result.stderr.trim().split('\n')[0] ?? '';
+  return `launchctl ${verb} ended with ${result.code ?? 'a signal'}${said === '' ? '' : `: ${said}`}.`;
+}

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import { commandRunner } from '../../runtime/command.ts';
+
+/** Between two looks of a fresh process: each starts a Node and asks tccd. */
+const LOOK_EVERY_MS = 5000;
+/** After so long nobody is at the Mac who would notice the difference. */
+const SLOW_AFTER_MS = 600_000;
+const LOOK_SLOWLY_EVERY_MS = 60_000;
+const LOOK_LIMIT_MS = 10_000;
+
+export interface PermissionWatcherOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onGranted: () => void;
+  /** Whether a process that starts now can read the database. */
+  readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
+  /** The folder of `open-once`, compiled or not; default beside this module. */
+  readonly moduleFolder?: URL;
+}
+
+/**
+ * Full Disk Access is read when a process starts: one that was refused stays refused. While chat.db cannot be
+ * opened, a fresh process tries now and then; when it can and we cannot, only a restart is missing (decision C6).
+ */
+export class PermissionWatcher {
+  readonly #options: PermissionWatcherOptions;
+  #isAway = false;
+  #awaySinceMs = 0;
+  #isClosed = false;
+  #cancel: Cancel | undefined;
+
+  constructor(options: PermissionWatcherOptions) {
+    this.#options = options;
+  }
+
+  set({ isAway }: { readonly isAway: boolean }): void {
+    if (isAway === this.#isAway || this.#isClosed) return;
+    this.#isAway = isAway;
+    this.#cancel?.();
+    this.#awaySinceMs = this.#options.clock.monotonic();
+    if (isAway) this.#again();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#isAway = false;
+    this.#cancel?.();
+  }
+
+  #again(): void {
+    const { clock } = this.#options;
+    const isSlow = clock.monotonic() - this.#awaySinceMs >= SLOW_AFTER_MS;
+    this.#cancel = clock.after(isSlow ? LOOK_SLOWLY_EVERY_MS : LOOK_EVERY_MS, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const { path, log, onGranted, moduleFolder = new URL('.', import.meta.url) } = this.#options;
+    const { freshProcessCanOpen = (wanted: string) => canOpen(wanted, moduleFolder) } = this.#options;
+    const can = await freshProcessCanOpen(path);
+    if (!this.#isAway) return;
+    if (!can) return this.#again();
+    // Once: the next process decides for itself.
+    this.close();
+    log.warn('a fresh process can read chat.db and this one cannot: starting again');
+    onGranted();
+  }
+}
+
+async function canOpen(path: string, moduleFolder: URL): Promise<boolean> {
+  const compiled = fileURLToPath(new URL('open-once.js', moduleFolder));
+  const script = existsSync(compiled) ? compiled : fileURLToPath(new URL('open-once.ts', moduleFolder));
+  const { code } = await commandRunner({})(process.execPath, [script, path], { timeoutMs: LOOK_LIMIT_MS });
+  return code === 0;
+}

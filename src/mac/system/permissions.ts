@@ -1,0 +1,122 @@
+import type { Clock } from '../../domain/ports/host.ts';
+import type { PermissionReport, Permissions } from '../../domain/ports/permissions.ts';
+import { askAutomation, asking } from './automation.ts';
+
+/** Shorter than the 30 s a request may take (decision E7). */
+const ANSWER_WITHIN_MS = 20_000;
+
+/** What is used of node-mac-permissions. */
+export interface NativePermissions {
+  getAuthStatus(type: 'full-disk-access'): string;
+}
+
+export interface PermissionOptions {
+  /** The name Node gives this platform: `darwin` on a Mac. */
+  readonly platform: string;
+  readonly osascriptPath: string;
+  readonly clock: Clock;
+  /** What SQLite said of chat.db when last asked; undefined when it says nothing about the permission. */
+  readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
+  /** node-mac-permissions, which is installed on macOS only. */
+  readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
+}
+
+/** The two permissions the service needs on macOS, asked about in this process's own name. */
+export class MacPermissions implements Permissions {
+  readonly #options: PermissionOptions;
+  readonly #stop = new AbortController();
+  readonly #known = new Map<PermissionReport['name'], PermissionReport>();
+  /** The one question that is open: a second one would have a dialog of its own. */
+  #question: Promise<PermissionReport> | undefined;
+  /** The person has answered a dialog of this process. */
+  #wasAsked = false;
+
+  constructor(options: PermissionOptions) {
+    this.#options = options;
+  }
+
+  get known(): readonly PermissionReport[] {
+    // Always in this order, whichever was asked about first.
+    return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
+  }
+
+  /** Opening chat.db is the truth; a native probe reads other files, and is only a hint (decision T5). */
+  async fullDiskAccess(): Promise<PermissionReport> {
+    const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
+    return this.#keep(diskReport(state));
+  }
+
+  /** Starts the question or joins it, and says what is known after 20 s. */
+  async automation(): Promise<PermissionReport> {
+    this.#question ??= this.#ask();
+    const { clock } = this.#options;
+    let cancel = (): void => {};
+    const inTime = new Promise<PermissionReport>((resolve) => {
+      cancel = clock.after(ANSWER_WITHIN_MS, () => resolve(this.#keep(asking())));
+    });
+    const report = await Promise.race([this.#question, inTime]);
+    cancel();
+    return report;
+  }
+
+  /**
+   * True while macOS is asking the person, so that nothing can be sent yet. Asks first, once: an event of the send
+   * script would have a dialog that is gone after 25 s.
+   */
+  async isAsking(): Promise<boolean> {
+    const known = this.#known.get('automation');
+    if (known?.state === 'granted') return false;
+    if (this.#question !== undefined && known?.reason === 'asking') return true;
+    const { state, reason } = await this.automation();
+    return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
+  }
+
+  /** Ends the question that is open; macOS takes its dialog away. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#question;
+  }
+
+  async #ask(): Promise<PermissionReport> {
+    const { osascriptPath, clock } = this.#options;
+    const report = await askAutomation({
+      osascriptPath,
+      clock,
+      signal: this.#stop.signal,
+      wasAsked: this.#wasAsked,
+    });
+    this.#question = undefined;
+    if (report.reason === 'refused') this.#wasAsked = true;
+    return this.#keep(report);
+  }
+
+  #keep(report: PermissionReport): PermissionReport {
+    this.#known.set(report.name, report);
+    return report;
+  }
+}
+
+async function nativeState({
+  platform,
+  loadNative = () => import('node-mac-permissions'),
+}: PermissionOptions): Promise<PermissionReport['state'] | undefined> {
+  if (platform !== 'darwin') return undefined;
+  try {
+    const status = (await loadNative()).default.getAuthStatus('full-disk-access');
+    if (status === 'authorized') return 'granted';
+    return status === 'denied' || status === 'restricted' ? 'denied' : undefined;
+  } catch {
+    // Optional: not installed, or built for another Node.
+    return undefined;
+  }
+}
+
+function diskReport(state: PermissionReport['state']): PermissionReport {
+  const details = {
+    granted: 'The messages database may be read.',
+    denied:
+      'The messages database may not be read. In System Settings, under Privacy & Security > Full Disk Access, switch on Postern.',
+    unknown: 'It cannot be told whether the messages database may be read.',
+  } as const;
+  return { name: 'full_disk_access', state, detail: details[state] };
+}

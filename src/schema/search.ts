@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { type Highlight, MAX_SEARCH_CHARACTERS, type SearchHit } from '../domain/search.ts';
+import { includeParameter } from './include.ts';
+import { messageSchema } from './message-schema.ts';
+import { limit } from './query.ts';
+import { shapeOf } from './shape.ts';
+
+const highlightSchema = shapeOf<Highlight>()(z.tuple([z.int(), z.int()]).readonly());
+
+/** One message found by `GET /search` (decision J1). */
+export const searchHitSchema = shapeOf<SearchHit>()(
+  z
+    .object({
+      message: messageSchema,
+      highlights: z.array(highlightSchema).readonly().meta({
+        description: 'Where in `body`, in UTF-16 units: start, and end behind the last. Empty for the name of a file.',
+      }),
+    })
+    .meta({ id: 'SearchHit' }),
+);
+
+/** Parameters of `GET /search` (decisions J1, J2). */
+export const searchParameters = z.object({
+  q: z.string({ error: 'The parameter q is required: what to search for.' }).meta({
+    description: 'Words, `"a phrase"`, `begin*`, `-without`, `from:`, `in:`, `has:attachment`, `after:`, `before:`.',
+    maxLength: MAX_SEARCH_CHARACTERS,
+    examples: ['from:me "see you" after:2026-01-31'],
+  }),
+  conversation_id: z.string().optional().meta({ description: 'Only this conversation: chat guid, in any variant.' }),
+  limit: limit(50, 200),
+  cursor: z.string().optional().meta({ description: 'From a Link header.' }),
+  include: includeParameter,
+});

@@ -1,0 +1,131 @@
+import type { Cursor } from '../../domain/cursor.ts';
+import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
+
+/** An offset and the generation of the change log that it belongs to. */
+export interface Position extends Offset {
+  readonly generation: number;
+}
+
+/** How far the walk from the newest message to the oldest has come. */
+export interface Progress {
+  /** Where it goes on; null: at the newest. */
+  readonly next: string | null;
+  /** The second up to which it once was; null before the first block. */
+  readonly reached: number | null;
+  /** It was at the end once: everything is there. */
+  readonly isComplete: boolean;
+  /** When it was at the end last, Unix milliseconds. */
+  readonly checkedAtMs: number;
+  /** Rows that are indexed again though they are there; null for none. */
+  readonly again: { readonly first: number; readonly last: number } | null;
+  /** Documents. */
+  readonly docs: number;
+  /** Documents removed or replaced whose words may still be in the file; one more when it was just made, of many pieces. */
+  readonly removed: number;
+}
+
+/** What the index says of itself: its one row of `about`. */
+export class About {
+  readonly #select: Statement;
+  readonly #selectCursor: Statement;
+  readonly #insert: Statement;
+  readonly #seen: Statement;
+  readonly #walked: Statement;
+  readonly #rewrite: Statement;
+  readonly #merged: Statement;
+  readonly #checked: Statement;
+
+  constructor(sqlite: Sqlite) {
+    this.#select = sqlite.prepare(
+      'SELECT next, reached, is_complete, checked_at, again_first, again_last, docs, removed FROM about',
+    );
+    this.#selectCursor = sqlite.prepare('SELECT row_id, change, generation, seen_row, seen_guid, inode FROM about');
+    this.#insert = sqlite.prepare(
+      `INSERT OR REPLACE INTO about (one, row_id, change, generation, seen_row, seen_guid, inode)
+       VALUES (1, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#seen = sqlite.prepare(
+      'UPDATE about SET row_id = ?, change = ?, generation = ?, seen_row = ?, seen_guid = ?, inode = ?',
+    );
+    this.#walked = sqlite.prepare(
+      `UPDATE about SET next = ?, reached = min(ifnull(reached, ?), ?), removed = removed + (? > is_complete),
+         is_complete = max(is_complete, ?), checked_at = ?, again_first = ?, again_last = ?`,
+    );
+    this.#rewrite = sqlite.prepare(
+      `UPDATE about SET next = NULL, checked_at = 0, again_first = min(ifnull(again_first, ?), ?),
+         again_last = max(ifnull(again_last, ?), ?)`,
+    );
+    this.#checked = sqlite.prepare('UPDATE about SET checked_at = ? WHERE next IS NULL AND again_first IS NULL');
+    this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
+  }
+
+  /** For an index without any. */
+  begin(position: Position, newest: Cursor): void {
+    this.#insert.run(...columnsOf(position, newest));
+  }
+
+  /** How far the log of events has been taken. */
+  position(): Position {
+    const [rowId, change, generation] = this.#selectCursor.get() ?? [];
+    return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
+  }
+
+  /** The newest row seen, by which a replaced chat.db is known. */
+  seen(): Cursor {
+    const [, , , rowId, guid, inode] = this.#selectCursor.get() ?? [];
+    return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
+  }
+
+  see(position: Position, newest: Cursor): void {
+    this.#seen.run(...columnsOf(position, newest));
+  }
+
+  progress(): Progress {
+    const [next, reached, isComplete, checkedAt, first, last, docs, removed] = this.#select.get() ?? [];
+    return {
+      next: typeof next === 'string' ? next : null,
+      reached: typeof reached === 'number' ? reached : null,
+      isComplete: isComplete === 1,
+      checkedAtMs: Number(checkedAt),
+      again: typeof first === 'number' && typeof last === 'number' ? { first, last } : null,
+      docs: Number(docs),
+      removed: Number(removed),
+    };
+  }
+
+  /** A block is done, down to this second. */
+  walked(next: string, reached: number): void {
+    const { checkedAtMs, again } = this.progress();
+    this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
+  }
+
+  /** The last one is done. What follows is `checked`; a crash before it means another walk. */
+  walkedAll(): void {
+    this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
+  }
+
+  /** Nothing more is to be done today, unless it was told to begin again. */
+  checked(nowMs: number): void {
+    this.#checked.run(nowMs);
+  }
+
+  /** The walk begins at the newest again and indexes these rows again. */
+  indexAgain(first: number, last: number): void {
+    this.#rewrite.run(first, first, last, last);
+  }
+
+  /** The words of so many removed documents are no longer in the file. */
+  merged(removed: number): void {
+    this.#merged.run(removed);
+  }
+}
+
+function columnsOf({ rowId, change, generation }: Position, { offset, guid, inode }: Cursor): SqlValue[] {
+  return [exact(rowId), change, generation, exact(offset.rowId), guid, inode];
+}
+
+/** A hostile chat.db may number its rows beyond what a number holds exactly; such rows are not indexed. */
+function exact(rowId: number): number {
+  return Math.min(rowId, Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,111 @@
+import type { AssociatedRows } from '../../domain/associated-rows.ts';
+import { claimPrivateFile } from '../../runtime/private-file.ts';
+import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
+import { deleteIndex } from './files.ts';
+
+/** Another version makes another index: the file is deleted, since nothing in it is worth converting. */
+const VERSION = 2;
+/** Added to the version of an index that has the messages of apps too (U5). */
+const BY_KIND = 1000;
+
+/**
+ * `doc` says which row a document is; NULL for one that was removed (`documents.ts`). `ft` keeps no text: only where
+ * each word stands. Its words are made by `tokens.ts`, and the tokenizer of SQLite but separates them.
+ */
+const SCHEMA = `
+  CREATE TABLE about (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    row_id INTEGER NOT NULL,
+    change INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    seen_row INTEGER NOT NULL,
+    seen_guid TEXT,
+    inode TEXT NOT NULL,
+    docs INTEGER NOT NULL DEFAULT 0,
+    shift INTEGER NOT NULL DEFAULT 0,
+    next TEXT,
+    reached INTEGER,
+    is_complete INTEGER NOT NULL DEFAULT 0,
+    checked_at INTEGER NOT NULL DEFAULT 0,
+    again_first INTEGER,
+    again_last INTEGER,
+    removed INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE TABLE doc (id INTEGER PRIMARY KEY, row INTEGER) STRICT;
+  ${fullTextTable('ft')}
+  INSERT INTO ft(ft, rank) VALUES ('pgsz', 1000), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8);
+`;
+
+function fullTextTable(name: string): string {
+  return `CREATE VIRTUAL TABLE ${name} USING fts5(body, content='', contentless_delete=1, detail=full, tokenize='ascii');`;
+}
+
+/** Why this SQLite cannot make the index; undefined when it can. */
+export function missingFullText(open = () => openSqlite(':memory:')): string | undefined {
+  const probe = open();
+  try {
+    probe.exec(fullTextTable('probe'));
+    return undefined;
+  } catch {
+    const version = String(probe.prepare('SELECT sqlite_version()').get()?.[0]);
+    return `SQLite ${version} here has no full-text index that rows can be deleted from (FTS5, 3.43 or newer); with Node it works`;
+  } finally {
+    probe.close();
+  }
+}
+
+/**
+ * Opens the index, and makes it again when it is of another version or counts other rows as messages. `isNew`: there is
+ * nothing in it yet.
+ */
+export function openIndex(
+  path: string,
+  associatedRows: AssociatedRows = 'reactions',
+): { readonly sqlite: Sqlite; readonly isNew: boolean } {
+  const wanted = associatedRows === 'by_kind' ? VERSION + BY_KIND : VERSION;
+  const sqlite = open(path);
+  const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
+  if (version === wanted) return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
+  sqlite.close();
+  deleteIndex(path);
+  const made = open(path);
+  made.transaction(() => {
+    made.exec(SCHEMA);
+    made.exec(`PRAGMA user_version = ${wanted}`);
+  });
+  return { sqlite: made, isNew: true };
+}
+
+/** What changes all the time is written through this connection. */
+function open(path: string): Sqlite {
+  claimPrivateFile(path);
+  return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);
+}
+
+/** Another connection for what is long, to an index that `openIndex` has made. */
+export function openIndexForWriting(path: string): Sqlite {
+  return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -2048`);
+}
+
+const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
+
+/** For a program or thread that only asks; `words` has each word at each of its places. */
+export function openIndexForReading(path: string): Sqlite {
+  return opened(
+    path,
+    { readonly: true },
+    `PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2048;
+     CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, ft, instance); PRAGMA query_only = 1`,
+  );
+}
+
+function opened(path: string, options: OpenOptions, sql: string): Sqlite {
+  const sqlite = openSqlite(path, options);
+  try {
+    sqlite.exec(sql);
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+import { basename } from 'node:path';
+import type { Message } from '../../domain/message.ts';
+import { remembering } from '../../domain/remembering.ts';
+import type { SearchSender } from '../../domain/search.ts';
+import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
+
+/** More of a text is not indexed: three times what Messages can send. */
+export const MAX_UNITS = 65_536;
+
+/** Begins what no text has: `tokensOf` takes it for a blank. */
+const PRIVATE = '\uE000';
+export const BY_ME = `${PRIVATE}me`;
+export const HAS_ATTACHMENT = `${PRIVATE}att`;
+/** No message has it. */
+export const NO_TAG = `${PRIVATE}none`;
+/** So that no phrase begins in one text and ends in the next. */
+const GAP = ` ${PRIVATE} `;
+
+const BEYOND_ASCII = /[^\0-\x7f]/g;
+/** A word of ASCII longer than a token, which SQLite's tokenizer would take whole. */
+const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
+/** The same words, people and conversations come again and again. */
+const segmented = remembering(segment);
+const conversationTags = remembering((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
+const addressTags = remembering((address) => `${PRIVATE}h${hash(addressKey(address))}`);
+
+/** What the index has of a message: tags, the text, and the names of its files. */
+export function documentOf(message: Message): string {
+  const { body, attachments } = message;
+  const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
+  const names = attachments.map((path) => GAP + textOf(nameOf(path))).join('');
+  return `${tagsOf(message).join(' ')} ${text}${names}`;
+}
+
+/** Text from which SQLite's tokenizer makes the tokens of `tokensOf`: ASCII it takes as it is, which saves most of the work. */
+function textOf(text: string): string {
+  let made = '';
+  let from = 0;
+  for (;;) {
+    BEYOND_ASCII.lastIndex = from;
+    const found = BEYOND_ASCII.exec(text)?.index;
+    if (found === undefined) return made + cutWords(text.slice(from));
+    const start = Math.max(from, text.lastIndexOf(' ', found) + 1);
+    const blank = text.indexOf(' ', found);
+    const end = blank === -1 ? text.length : blank;
+    made += cutWords(text.slice(from, start)) + segmented(text.slice(start, end));
+    from = end;
+  }
+}
+
+function cutWords(ascii: string): string {
+  return ascii.length > MAX_TOKEN ? ascii.replace(LONG_WORD, '$1') : ascii;
+}
+
+/** Units that indexing the message reads. */
+export function unitsOf({ body, attachments }: Message): number {
+  return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length);
+}
+
+/** Units of ASCII that are indexed in some milliseconds. Other letters take twice the time and more. */
+const LONG = 8192;
+
+/** True for a message whose words the reader thread reads, because they would hold the event loop. */
+export function isLong(message: Message): boolean {
+  const units = unitsOf(message);
+  const isPlain = units <= LONG / 2 || (isAscii(message.body) && message.attachments.every(isAscii));
+  return units > (isPlain ? LONG : LONG / 2);
+}
+
+export function nameOf(path: string): string {
+  return basename(path).slice(0, MAX_UNITS);
+}
+
+export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Message): readonly string[] {
+  const tags = [conversationTag(conversation_id), addressTag(sender)];
+  if (is_from_me) tags.push(BY_ME);
+  if (attachments.length > 0) tags.push(HAS_ATTACHMENT);
+  return tags;
+}
+
+/** The same for every prefix of a chat guid: macOS 26 changed those of existing chats. */
+export function conversationTag(id: string): string {
+  return conversationTags(id);
+}
+
+export function addressTag(address: string): string {
+  return addressTags(address);
+}
+
+export function senderTags(sender: SearchSender): readonly string[] {
+  return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
+}
+
+/** Equal for spellings of one address: case, and how the digits of a number are grouped. */
+export function addressKey(address: string): string {
+  const text = address.trim().toLowerCase();
+  return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
+}
+
+/** Short; that two texts may have the same is seen when the message itself is read. FNV-1a, 32 bits. */
+function hash(text: string): string {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  return (value >>> 0).toString(36);
+}
+
+const APPLE_EPOCH_S = 978_307_200;
+
+/** Seconds from 2001 to the date of a message. */
+export function secondOf(message: Message): number {
+  return Date.parse(message.timestamp) / 1000 - APPLE_EPOCH_S;
+}
+
+export function secondOfMs(unixMs: number): number {
+  return Math.ceil(unixMs / 1000) - APPLE_EPOCH_S;
+}
+
+/** `YYYY-MM-DDTHH:MM:SSZ`. */
+export function isoOfSecond(second: number): string {
+  return new Date((second + APPLE_EPOCH_S) * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,173 @@
+import type { Message } from '../../domain/message.ts';
+import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
+import { documentOf, secondOf } from './document.ts';
+
+/** Documents of one second that stand next to each other; further ones are spread over half a year. */
+const NEAR = 32;
+const SPREAD = 2 ** 24;
+/** Then a message is left out. */
+const MAX_TRIES = 10_000;
+/** Behind every document. */
+export const LAST_ID = 2 ** 40;
+/** How much of the merging is done in one go. */
+const MERGED_PAGES = 48;
+
+/** Where the document of a row is. */
+export interface Place {
+  readonly id: number;
+  readonly row: number;
+}
+
+/**
+ * The documents of the index. The id of one is the second of its message since 2001, so that "newest first" and ranges
+ * of dates need no sorting. Where that is taken the next ones are tried in a fixed order, and a removed document leaves
+ * its place marked: the place of a message is found by its row id and its date alone, as in a hash table.
+ */
+export class Documents {
+  readonly #rowAt: Statement;
+  readonly #setRow: Statement;
+  readonly #insertText: Statement;
+  readonly #replaceText: Statement;
+  readonly #deleteText: Statement;
+  readonly #count: Statement;
+  readonly #merge: Statement;
+  readonly #totalChanges: Statement;
+  readonly #between: Statement;
+  readonly #skip: Statement;
+  readonly #ofRows: Statement;
+  /** Since the last `finish`. */
+  #added = 0;
+  #removed = 0;
+  #shift = 0;
+
+  constructor(sqlite: Sqlite) {
+    this.#rowAt = sqlite.prepare('SELECT row FROM doc WHERE id = ?');
+    this.#setRow = sqlite.prepare('INSERT OR REPLACE INTO doc (id, row) VALUES (?, ?)');
+    this.#insertText = sqlite.prepare('INSERT INTO ft (rowid, body) VALUES (?, ?)');
+    this.#replaceText = sqlite.prepare('INSERT OR REPLACE INTO ft (rowid, body) VALUES (?, ?)');
+    this.#deleteText = sqlite.prepare('DELETE FROM ft WHERE rowid = ?');
+    this.#count = sqlite.prepare('UPDATE about SET docs = docs + ?, removed = removed + ?, shift = max(shift, ?)');
+    this.#merge = sqlite.prepare("INSERT INTO ft (ft, rank) VALUES ('merge', ?)");
+    this.#totalChanges = sqlite.prepare('SELECT total_changes()');
+    this.#between = sqlite.prepare(
+      'SELECT id, row FROM doc WHERE id >= ? AND id < ? AND row IS NOT NULL ORDER BY id LIMIT ?',
+    );
+    this.#skip = sqlite.prepare('SELECT id FROM doc WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?');
+    this.#ofRows = sqlite.prepare(
+      'SELECT id, row FROM doc WHERE id < ? AND id >= ? AND row IN (SELECT value FROM json_each(?))',
+    );
+  }
+
+  /** Whether the row is there with this date. */
+  has(row: number, second: number): boolean {
+    return this.#place(row, second).isTaken;
+  }
+
+  /** Whether no document stands where messages of this time usually do. */
+  isFree(fromSecond: number, toSecond: number): boolean {
+    return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
+  }
+
+  /** Adds the message, or replaces what the index has of it. */
+  put(message: Message): void {
+    const row = Number(message.id);
+    const second = secondOf(message);
+    const { id, isTaken } = this.#place(row, second);
+    if (id === undefined) return;
+    if (isTaken) {
+      this.#replaceText.run(BigInt(id), documentOf(message));
+      this.#removed += 1;
+      return;
+    }
+    this.#setRow.run(id, row);
+    // Nothing stands there: a removed document left no text behind.
+    this.#insertText.run(BigInt(id), documentOf(message));
+    this.#added += 1;
+    this.#shift = Math.max(this.#shift, id - clamped(second));
+  }
+
+  /** Removes a document if it is of this row. */
+  remove(id: number, row: number): void {
+    if (this.#rowAt.get(BigInt(id))?.[0] !== row) return;
+    this.#setRow.run(BigInt(id), null);
+    this.#deleteText.run(BigInt(id));
+    this.#added -= 1;
+    this.#removed += 1;
+  }
+
+  /** Whether the document of a message may stand there. */
+  static isPlaceOf(id: number, row: number, message: Message): boolean {
+    const start = clamped(secondOf(message));
+    if (id >= start && id < start + NEAR) return true;
+    for (let at = NEAR; at < MAX_TRIES; at += 1) if (placeAt(at, row, start) === id) return true;
+    return false;
+  }
+
+  /** Documents from an id on and before another, in order, at most `limit`. */
+  between(from: number, before: number, limit: number): readonly Place[] {
+    return this.#between.all(BigInt(from), BigInt(before), limit).map(placeOf);
+  }
+
+  /** Which of the next `limit` documents, newest first, are of these rows; `end`: before which to go on, absent at the end. */
+  ofRows(
+    rows: readonly number[],
+    before: number,
+    limit: number,
+  ): { readonly found: readonly Place[]; readonly end?: number } {
+    const end = this.#skip.get(BigInt(before), limit)?.[0] as number | undefined;
+    const found = this.#ofRows.all(BigInt(before), BigInt(end ?? 0), JSON.stringify(rows)).map(placeOf);
+    return end === undefined ? { found } : { found, end };
+  }
+
+  /**
+   * Ends a transaction that changed something, with one step of merging: SQLite's own would come when it likes, and take
+   * half a second.
+   */
+  finish(mergedPages = MERGED_PAGES): void {
+    if (this.#added === 0 && this.#removed === 0) return;
+    this.#count.run(this.#added, this.#removed, this.#shift);
+    this.#added = 0;
+    this.#removed = 0;
+    this.#merge.run(mergedPages);
+  }
+
+  /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
+  mergeAll(isFirst: boolean, pages = MERGED_PAGES): boolean {
+    const before = this.#changes();
+    this.#merge.run(isFirst ? -pages : pages);
+    return this.#changes() - before >= 2;
+  }
+
+  #changes(): number {
+    return Number(this.#totalChanges.get()?.[0]);
+  }
+
+  #place(row: number, second: number): { readonly id: number | undefined; readonly isTaken: boolean } {
+    const start = clamped(second);
+    let free: number | undefined;
+    for (let at = 0; at < MAX_TRIES; at += 1) {
+      const id = placeAt(at, row, start);
+      const found = this.#rowAt.get(id);
+      if (found?.[0] === row) return { id, isTaken: true };
+      if (found === undefined) return { id: free ?? id, isTaken: false };
+      if (found[0] === null) free ??= id;
+    }
+    return { id: free, isTaken: false };
+  }
+}
+
+function placeOf([id, row]: Row): Place {
+  return { id: id as number, row: row as number };
+}
+
+/** Before 2001 there were no messages. */
+function clamped(second: number): number {
+  return Math.max(0, second);
+}
+
+function placeAt(at: number, row: number, start: number): number {
+  if (at < NEAR) return start + at;
+  let mixed = Math.imul(row ^ (row / 2 ** 32) ^ Math.imul(at, 0x9e3779b1), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return start + NEAR + (((mixed ^ (mixed >>> 16)) >>> 0) % SPREAD);
+}

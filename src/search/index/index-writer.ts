@@ -1,0 +1,113 @@
+import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import { About, type Progress } from './about.ts';
+import { openIndexForWriting } from './database.ts';
+import { Documents } from './documents.ts';
+import { IndexFile } from './index-file.ts';
+
+/** What is added in one transaction. A message of the usual length has 100 bytes. */
+const ADDED_BYTES = 131_072;
+/** The text of a row with more than this is nobody's message; it is left out. */
+const MAX_BYTES = 4_194_304;
+/** Of which so many are read at once: what more of them hold outlives V8's first look at it. */
+const READ = 50;
+/** How much is merged after it, and in one step of merging everything. */
+const MERGED_PAGES = 160;
+
+/** Row ids that are indexed again though they are there; null for none. */
+export type RowRange = { readonly first: number; readonly last: number } | null;
+
+/** Where a block of the walk begins, and what it indexes again. */
+export type WalkPlace = Pick<Progress, 'next' | 'again'>;
+
+/**
+ * What is long in keeping the index, on a connection of its own. It runs in the reader thread where there is one, and
+ * only while the other connection writes nothing.
+ */
+export class IndexWriter {
+  readonly #source: Pick<IndexSource, 'messages'>;
+  readonly #file = new IndexFile((path) => new WritableIndex(path));
+
+  constructor(source: Pick<IndexSource, 'messages'>) {
+    this.#source = source;
+  }
+
+  /** Adds what the index lacks of the first of these rows, oldest first, and says how many those are. */
+  add(path: string, rows: readonly ListedRow[], again: RowRange): number {
+    const { sqlite, documents } = this.#file.open(path);
+    const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
+    const wanted: number[] = [];
+    let bytes = 0;
+    let taken = 0;
+    for (const { rowId, second, bytes: length } of rows) {
+      if (bytes >= ADDED_BYTES) break;
+      taken += 1;
+      if (length > MAX_BYTES) continue;
+      const isAgain = again !== null && rowId >= again.first && rowId <= again.last;
+      if (!isFree && !isAgain && documents.has(rowId, second)) continue;
+      wanted.push(rowId);
+      bytes += length;
+    }
+    if (wanted.length === 0) return taken;
+    sqlite.transaction(() => {
+      for (let at = 0; at < wanted.length; at += READ) {
+        const messages = this.#source.messages(wanted.slice(at, at + READ));
+        for (const message of messages) if (message !== undefined) documents.put(message);
+      }
+      documents.finish(MERGED_PAGES);
+    });
+    return taken;
+  }
+
+  /** Adds this row or replaces what the index has of it. Returns false when chat.db no longer has it. */
+  put(path: string, row: number): boolean {
+    const { sqlite, documents } = this.#file.open(path);
+    const [message] = this.#source.messages([row]);
+    if (message === undefined) return false;
+    sqlite.transaction(() => {
+      documents.put(message);
+      documents.finish(MERGED_PAGES);
+    });
+    return true;
+  }
+
+  /** Stores that a block of the walk is done; false when the walk was told meanwhile to begin again. */
+  advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
+    const { sqlite, about } = this.#file.open(path);
+    return sqlite.transaction(() => {
+      const { next, again } = about.progress();
+      if (next !== from.next || again?.first !== from.again?.first || again?.last !== from.again?.last) return false;
+      if (to.next === null) about.walkedAll();
+      else about.walked(to.next, to.reached ?? 0);
+      return true;
+    });
+  }
+
+  /** One step of merging everything into one piece, which leaves removed words behind; false when that is done. */
+  merge(path: string, isFirst: boolean): boolean {
+    const { sqlite, documents } = this.#file.open(path);
+    const isMore = sqlite.transaction(() => documents.mergeAll(isFirst, MERGED_PAGES));
+    if (!isMore) this.close(); // what it keeps in memory is not needed until tomorrow
+    return isMore;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+class WritableIndex {
+  readonly sqlite: Sqlite;
+  readonly documents: Documents;
+  readonly about: About;
+
+  constructor(path: string) {
+    this.sqlite = openIndexForWriting(path);
+    this.documents = new Documents(this.sqlite);
+    this.about = new About(this.sqlite);
+  }
+
+  close(): void {
+    this.sqlite.close();
+  }
+}

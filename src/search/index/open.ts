@@ -1,0 +1,51 @@
+import type { SearchIndex } from '../../domain/ports/search.ts';
+import { problem } from '../../domain/problems.ts';
+import type { SearchStatus } from '../../domain/search.ts';
+import type { SearchParts } from '../query/search.ts';
+import { deleteIndex } from './files.ts';
+
+/** Search as the service runs it. */
+export interface RunningSearch extends SearchIndex {
+  start(): void;
+  close(): Promise<void>;
+}
+
+const OFF: SearchStatus = { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 };
+
+const disabled: RunningSearch = {
+  status: () => OFF,
+  search: () => Promise.reject(problem('search_disabled')),
+  start: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/** What is long is done in the reader thread where there is one. Switched off, nothing is loaded, and the index is deleted. */
+export async function openSearch(
+  isEnabled: boolean,
+  { thread, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly thread: LongWork | undefined },
+): Promise<RunningSearch> {
+  if (!isEnabled) {
+    deleteIndex(parts.path);
+    return disabled;
+  }
+  const { Search } = await import('../query/search.ts');
+  return new Search({ ...parts, ...(thread ?? (await here(parts.source))) });
+}
+
+type LongWork = Pick<SearchParts, 'find' | 'writer'>;
+
+async function here(source: SearchParts['source']): Promise<LongWork> {
+  const { Finder } = await import('../query/finder.ts');
+  const { IndexWriter } = await import('./index-writer.ts');
+  const finder = new Finder(source);
+  const writer = new IndexWriter(source);
+  return {
+    find: async (...args) => finder.find(...args),
+    writer: {
+      add: async (...args) => writer.add(...args),
+      put: async (...args) => writer.put(...args),
+      advance: async (...args) => writer.advance(...args),
+      merge: async (...args) => writer.merge(...args),
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Clock } from '../../domain/ports/host.ts';
+
+/** Between two slices of long work, as a multiple of the slice: it takes a quarter of one core. */
+const REST = 3;
+
+/** Divides long work into slices, so that the event loop is never held. */
+export class Pace {
+  readonly #clock: Clock;
+  readonly #sleepers = new Set<() => void>();
+  #isStopped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** Lets everything else run. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => void setImmediate(resolve));
+  }
+
+  /** Runs a slice of long work, and rests as befits its length. */
+  async rest<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    const startMs = this.#clock.monotonic();
+    const result = await work();
+    await this.sleep(Math.max(1, REST * (this.#clock.monotonic() - startMs)));
+    return result;
+  }
+
+  /** Until `ms` have passed, or `stop` or `wake` is called. */
+  async sleep(ms: number): Promise<void> {
+    if (this.#isStopped) return;
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        cancel();
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const cancel = this.#clock.after(ms, wake);
+      this.#sleepers.add(wake);
+    });
+  }
+
+  /** Ends every sleep. */
+  wake(): void {
+    for (const wake of [...this.#sleepers]) wake();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.wake();
+  }
+}

@@ -1,0 +1,61 @@
+import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
+import { openIndexForReading } from './database.ts';
+import type { Place } from './documents.ts';
+
+/** Words with one prefix that are asked for one by one; of more, or of longer ones, SQLite merges the lists. */
+const MAX_WORDS = 1000;
+const MAX_UNITS = 65_536;
+
+/** The index as a search reads it. Bounds are bound as BigInt: FTS5 passes over everything newer when it is given a double. */
+export class SearchableIndex {
+  readonly #sqlite: Sqlite;
+  readonly #shift: Statement;
+  readonly #all: Statement;
+  readonly #matching: Statement;
+  readonly #words: Statement;
+
+  constructor(path: string) {
+    const sqlite = openIndexForReading(path);
+    this.#sqlite = sqlite;
+    this.#shift = sqlite.prepare('SELECT shift FROM about');
+    this.#all = sqlite.prepare(
+      'SELECT id, row FROM doc WHERE id < ? AND id >= ? AND row IS NOT NULL ORDER BY id DESC LIMIT ?',
+    );
+    this.#matching = sqlite.prepare(
+      `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
+       WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
+    );
+    // From one word straight to the next: listing them would read every place where each of them stands.
+    this.#words = sqlite.prepare(
+      `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
+         SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
+         UNION ALL
+         SELECT (SELECT w.term FROM words w WHERE w.term >= found.term || char(1) ORDER BY w.term LIMIT 1)
+           FROM found, asked WHERE found.term < last)
+       SELECT term FROM found, asked WHERE term < last LIMIT ?`,
+    );
+  }
+
+  /** By how much a document may stand behind its second. */
+  shift(): number {
+    return Number(this.#shift.get()?.[0] ?? 0);
+  }
+
+  /** Documents from an id on and before another, newest first; without an expression all of them. */
+  places(expression: string | undefined, from: number, before: number, limit: number): readonly Place[] {
+    const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
+    const rows = expression === undefined ? this.#all.all(...bounds) : this.#matching.all(expression, ...bounds);
+    return rows.map(([id, row]) => ({ id: id as number, row: row as number }));
+  }
+
+  /** The words that begin so; undefined when there are too many to be asked for. */
+  wordsWith(prefix: string): readonly string[] | undefined {
+    const words = this.#words.all(prefix, `${prefix}\u{10FFFF}`, MAX_WORDS + 1).map(([word]) => word as string);
+    const units = words.reduce((sum, word) => sum + word.length, 0);
+    return words.length > MAX_WORDS || units > MAX_UNITS ? undefined : words;
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+}

@@ -1,0 +1,169 @@
+import type { AssociatedRows } from '../../domain/associated-rows.ts';
+import { isReplaced } from '../../domain/cursor.ts';
+import { isAppError } from '../../domain/errors.ts';
+import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { EventConsumer, EventFeed, MessageLog } from '../../domain/ports/feed.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import { About, type Position, type Progress } from './about.ts';
+import { openIndex } from './database.ts';
+import { Documents, type Place } from './documents.ts';
+import { deleteIndex } from './files.ts';
+import type { RowRange, WalkPlace } from './index-writer.ts';
+import { Pace } from './pace.ts';
+import { Updates } from './updates.ts';
+import { Walk } from './walk.ts';
+import { WriteLock } from './write-lock.ts';
+
+export interface SessionParts {
+  /** Of search.db. */
+  readonly path: string;
+  readonly source: IndexSource;
+  /** What counts as a message; another index is made for each. */
+  readonly associatedRows?: AssociatedRows;
+  readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
+  readonly messages: MessageLog;
+  /** `IndexWriter`, wherever it runs. */
+  readonly writer: {
+    add(path: string, rows: readonly ListedRow[], again: RowRange): Promise<number>;
+    put(path: string, row: number): Promise<boolean>;
+    advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
+    merge(path: string, isFirst: boolean): Promise<boolean>;
+  };
+  /** Called with the path whenever the index was opened, which may have made a new file. */
+  readonly onOpened?: ((path: string) => void) | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Why a session ends when chat.db was replaced by another one. */
+export const REPLACED = new Error('chat.db is another one');
+
+/** The open index, kept up to date until something fails. What is stored is enough to begin the next session. */
+export class Session {
+  readonly #parts: SessionParts;
+  readonly #sqlite: Sqlite;
+  readonly #about: About;
+  readonly #pace: Pace;
+  readonly #updates: Updates;
+  readonly #walk: Walk;
+  #consumer: EventConsumer | undefined;
+  #fail: (error: unknown) => void = () => undefined;
+
+  /** Throws SQLite's error, or AppError `chat_db_unavailable`. */
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    const sqlite = openCurrent(parts);
+    this.#sqlite = sqlite;
+    const { path, source, writer, clock } = parts;
+    parts.onOpened?.(path);
+    this.#about = new About(sqlite);
+    this.#pace = new Pace(clock);
+    const documents = documentsOf(sqlite);
+    const lock = new WriteLock();
+    const shared = { sqlite, source, documents, about: this.#about, pace: this.#pace };
+    this.#updates = new Updates({
+      ...{ ...shared, lock },
+      putLong: (row) => lock.run(() => writer.put(path, row)),
+      onReplaced: () => {
+        this.#fail(REPLACED);
+        return parts.feed.lastPublished({ changes: true });
+      },
+      onAgain: () => this.#pace.wake(),
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#walk = new Walk({
+      ...{ ...shared, clock },
+      write: {
+        add: (rows, again) => lock.run(() => writer.add(path, rows, again)),
+        advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
+        merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
+      },
+      repair: (places) => this.#updates.repair(places),
+    });
+  }
+
+  /** Rejects with whatever went wrong; resolves after `close`. */
+  run(): Promise<void> {
+    const failed = new Promise<never>((_resolve, reject) => {
+      this.#fail = reject;
+    });
+    this.#consumer = this.#parts.feed.consume(this.#updates, { changes: true });
+    this.#consumer.start();
+    return Promise.race([failed, this.#walk.run()]);
+  }
+
+  progress(): Progress {
+    return this.#about.progress();
+  }
+
+  repair(places: readonly Place[]): void {
+    this.#updates.repair(places);
+  }
+
+  /** Twice is fine. `ended` is what `run` gave. */
+  async close(ended: Promise<unknown>): Promise<void> {
+    this.#consumer?.stop();
+    this.#pace.stop();
+    await this.#updates.close();
+    await Promise.allSettled([ended, this.#consumer?.ended]);
+    this.#sqlite.close();
+  }
+}
+
+function documentsOf(sqlite: Sqlite): Documents {
+  try {
+    return new Documents(sqlite);
+  } catch (error) {
+    sqlite.close(); // a table is missing
+    throw error;
+  }
+}
+
+/** The index of this chat.db, made if need be. */
+function openCurrent(parts: SessionParts): Sqlite {
+  const { path, messages, feed, log } = parts;
+  const newest = messages.newest();
+  const first = openIndex(path, parts.associatedRows);
+  try {
+    if (first.isNew) {
+      new About(first.sqlite).begin(newestPosition(feed), newest);
+      return first.sqlite;
+    }
+    const about = new About(first.sqlite);
+    const seen = about.seen();
+    const identity = messages.identity(seen.offset);
+    if (!isReplaced(seen, identity)) {
+      about.see(positionToGoOnFrom(about, parts), { ...seen, inode: identity.inode });
+      return first.sqlite;
+    }
+  } catch (error) {
+    first.sqlite.close();
+    throw error;
+  }
+  log.warn('the Messages database was replaced: the search index is made again');
+  first.sqlite.close();
+  deleteIndex(path);
+  return openCurrent(parts);
+}
+
+function newestPosition(feed: SessionParts['feed']): Position {
+  return { ...feed.lastPublished({ changes: true }), generation: feed.changeGeneration() };
+}
+
+/** The stored position, if the log of changes still goes back to it. Otherwise everything is indexed again, in the background. */
+function positionToGoOnFrom(about: About, { feed, log }: SessionParts): Position {
+  const position = about.position();
+  try {
+    const { rowId, change }: Offset = feed.resolve(position, { changes: true });
+    return { rowId, change, generation: position.generation };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    if (error.code === 'changes_disabled') return { ...rowOffset(position.rowId), generation: position.generation };
+    if (error.code !== 'offset_expired') throw error;
+    log.warn('the log of changes does not go back far enough: the search index is made again beside the old one');
+    about.indexAgain(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    return newestPosition(feed);
+  }
+}

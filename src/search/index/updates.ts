@@ -1,0 +1,212 @@
+import type { Cursor } from '../../domain/cursor.ts';
+import type { LogEntry } from '../../domain/event.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Offset } from '../../domain/offset.ts';
+import type { ConsumerTask, Handled } from '../../domain/ports/feed.ts';
+import type { IndexSource } from '../../domain/ports/search.ts';
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import type { About, Position } from './about.ts';
+import { isLong, unitsOf } from './document.ts';
+import { type Documents, LAST_ID, type Place } from './documents.ts';
+import type { Pace } from './pace.ts';
+import type { WriteLock } from './write-lock.ts';
+
+/** Entries of the log that are written together; fewer where they are long. */
+const MAX_WAITING = 64;
+const MAX_UNITS = 65_536;
+const MAX_REPAIRS = 1000;
+/** Documents looked through for removed rows in one go. */
+const SCANNED = 20_000;
+
+export interface UpdatesParts {
+  readonly sqlite: Sqlite;
+  readonly about: About;
+  readonly documents: Documents;
+  readonly source: Pick<IndexSource, 'messages'>;
+  readonly pace: Pace;
+  readonly lock: WriteLock;
+  /** `IndexWriter.put`, while nothing else writes. */
+  readonly putLong: (row: number) => Promise<boolean>;
+  /** The log of events was started over: chat.db is another one. */
+  onReplaced(): Offset;
+  /** The walk is to begin again. */
+  onAgain(): void;
+  /** Nothing more is taken then. */
+  onFailure(error: unknown): void;
+}
+
+type Update =
+  | { readonly kind: 'put'; readonly message: Message }
+  /** As chat.db has it when it is written. */
+  | { readonly kind: 'row'; readonly row: number }
+  | { readonly kind: 'place'; readonly place: Place };
+
+/**
+ * What the log of events and the searches bring, written a moment later and together. The stored offset follows when
+ * everything before it is written, so that a crash repeats and loses nothing.
+ */
+export class Updates implements ConsumerTask<undefined> {
+  readonly name = 'search';
+  readonly #parts: UpdatesParts;
+  readonly #waiting: Update[] = [];
+  /** Rows that are gone, whose documents nobody has looked for yet. */
+  readonly #gone = new Set<number>();
+  /** Those that are looked for, and before which document. */
+  #scan: { readonly rows: Set<number>; readonly before: number } | undefined;
+  #position: Position;
+  #seen: Cursor;
+  #isJoined = false;
+  #isClosed = false;
+  #isRequested = false;
+  #writing: Promise<void> | undefined;
+
+  constructor(parts: UpdatesParts) {
+    this.#parts = parts;
+    this.#position = parts.about.position();
+    this.#seen = parts.about.seen();
+  }
+
+  storedOffset(): Offset {
+    if (this.#isJoined) return this.#parts.onReplaced();
+    this.#isJoined = true;
+    return this.#position;
+  }
+
+  async handle({ rowId, guid, event }: LogEntry): Promise<Handled<undefined>> {
+    switch (event.type) {
+      case 'message.received':
+      case 'message.sent':
+        this.#waiting.push({ kind: 'put', message: event.data });
+        if (rowId > this.#seen.offset.rowId) this.#seen = { ...this.#seen, offset: { rowId, change: 0 }, guid };
+        break;
+      case 'message.updated':
+        this.#waiting.push({ kind: 'row', row: rowId });
+        break;
+      case 'message.removed':
+        this.#gone.add(rowId);
+        break;
+      case 'messages.changed':
+        this.#parts.about.indexAgain(Number(event.data.first_id), Number(event.data.last_id));
+        this.#parts.onAgain();
+        break;
+      default: // reactions are not indexed
+    }
+    if (this.#waiting.length >= MAX_WAITING) await this.#write();
+    return { isDone: !this.#isClosed };
+  }
+
+  gone(): undefined {
+    return undefined;
+  }
+
+  progress(offset: Offset): void {
+    this.#position = { ...offset, generation: this.#position.generation };
+    void this.#write();
+  }
+
+  /** Indexes again what a search or the walk found to be wrong. What is too much is found again. */
+  repair(places: readonly Place[]): void {
+    for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
+      this.#waiting.push({ kind: 'place', place });
+    }
+    if (places.length > 0) void this.#write();
+  }
+
+  /** Takes nothing more; resolves when nothing is written any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#isRequested = false;
+    await this.#writing;
+  }
+
+  /** Resolves when what waits now is written. Never rejects. */
+  #write(): Promise<void> {
+    this.#isRequested = true;
+    this.#writing ??= this.#writeAll()
+      .catch((error: unknown) => {
+        this.#isClosed = true;
+        this.#parts.onFailure(error);
+      })
+      .finally(() => {
+        this.#writing = undefined;
+        if (this.#isRequested && !this.#isClosed) void this.#write();
+      });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { pace, lock, putLong } = this.#parts;
+    while (!this.#isClosed && (this.#isRequested || this.#waiting.length > 0 || this.#hasGone)) {
+      this.#isRequested = false;
+      await pace.turn();
+      let long: number | undefined;
+      await lock.run(() => {
+        if (!this.#isClosed) long = this.#writeSlice();
+      });
+      if (this.#isClosed) return;
+      if (long !== undefined) {
+        if (!(await putLong(long))) this.#gone.add(long);
+        this.#isRequested = true; // so that the offset is stored
+        continue;
+      }
+      if (!this.#hasGone) continue;
+      await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
+      this.#isRequested = true; // so that the offset is stored
+    }
+  }
+
+  get #hasGone(): boolean {
+    return this.#gone.size > 0 || this.#scan !== undefined;
+  }
+
+  /** Writes what waits, up to a long message, whose row it returns. */
+  #writeSlice(): number | undefined {
+    const { sqlite, about, documents } = this.#parts;
+    let written = 0;
+    let long: number | undefined;
+    sqlite.transaction(() => {
+      for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < MAX_UNITS; written += 1) {
+        const message = this.#messageOf(this.#waiting[written]);
+        if (message === undefined) continue;
+        if (isLong(message)) {
+          long = Number(message.id);
+          written += 1;
+          break;
+        }
+        documents.put(message);
+        units += unitsOf(message);
+      }
+      documents.finish();
+      if (written === this.#waiting.length && long === undefined && !this.#hasGone) {
+        about.see(this.#position, this.#seen);
+      }
+    });
+    this.#waiting.splice(0, written);
+    return long;
+  }
+
+  /** The message to index; undefined if it is gone. Removes the document that it replaces elsewhere. */
+  #messageOf(update: Update | undefined): Message | undefined {
+    const { documents, source } = this.#parts;
+    if (update === undefined || update.kind === 'put') return update?.message;
+    if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
+    const row = update.kind === 'place' ? update.place.row : update.row;
+    const [message] = source.messages([row]);
+    if (message === undefined && update.kind === 'row') this.#gone.add(update.row);
+    return message;
+  }
+
+  /** Looks through the next documents, newest first, for rows that are gone. */
+  #scanSlice(): void {
+    const { sqlite, documents } = this.#parts;
+    const { rows, before } = this.#scan ?? { rows: new Set(this.#gone), before: LAST_ID };
+    if (this.#scan === undefined) this.#gone.clear();
+    const { found, end } = documents.ofRows([...rows], before, SCANNED);
+    sqlite.transaction(() => {
+      for (const { id, row } of found) documents.remove(id, row);
+      documents.finish();
+    });
+    for (const { row } of found) rows.delete(row);
+    this.#scan = end === undefined || rows.size === 0 ? undefined : { rows, before: end };
+  }
+}

@@ -1,0 +1,123 @@
+import type { Clock } from '../../domain/ports/host.ts';
+import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
+import { withSmallNewSpace } from '../../runtime/memory.ts';
+import type { About, Progress } from './about.ts';
+import { Documents, LAST_ID, type Place } from './documents.ts';
+import type { RowRange, WalkPlace } from './index-writer.ts';
+import type { Pace } from './pace.ts';
+
+/** Rows that are listed at once, and how many of these lists make a block. */
+const LISTED = 500;
+const LISTS = 4;
+/** What is given to the writer at once: it takes some 15 ms. */
+const GIVEN = 500;
+const DAY_MS = 86_400_000;
+const SOON_MS = 60_000;
+
+/** `IndexWriter` on the file of this index, wherever it runs, while nobody else writes. */
+export interface IndexWriting {
+  add(rows: readonly ListedRow[], again: RowRange): Promise<number>;
+  advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
+  merge(isFirst: boolean): Promise<boolean>;
+}
+
+export interface WalkParts {
+  readonly about: About;
+  readonly documents: Documents;
+  readonly source: IndexSource;
+  readonly pace: Pace;
+  readonly clock: Clock;
+  readonly write: IndexWriting;
+  /** What is in the index and not in chat.db, or not there. */
+  repair(places: readonly Place[]): void;
+}
+
+/**
+ * Goes from the newest message to the oldest and indexes what the index lacks: this makes the index, and once a day
+ * compares it with chat.db. Blocks come newest first, and within a block the oldest is added first, which fills
+ * SQLite's pages. How far it came is stored with each block; what a crash left of one is passed over the next time.
+ */
+export class Walk {
+  readonly #parts: WalkParts;
+
+  constructor(parts: WalkParts) {
+    this.#parts = parts;
+  }
+
+  /** Until the pace is stopped. Rejects with whatever went wrong. */
+  async run(): Promise<void> {
+    const { about, clock, pace } = this.#parts;
+    while (!pace.isStopped) {
+      const { next, isComplete, checkedAtMs } = about.progress();
+      // A clock that was set back does not put it off.
+      const ageMs = Math.abs(clock.now() - checkedAtMs);
+      if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
+      else await withSmallNewSpace(() => this.#block(next));
+    }
+  }
+
+  async #block(from: string | null): Promise<void> {
+    const { about, pace, clock, write } = this.#parts;
+    const { rows, next } = await this.#list(from);
+    const { reached, again } = about.progress();
+    const oldestFirst = rows.toReversed();
+    for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
+      at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
+    }
+    const oldest = rows.at(-1)?.second ?? 0;
+    await this.#compare(rows, from === null, next === undefined);
+    if (pace.isStopped) return;
+    const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
+    const isStored = await write.advance({ next: from, again }, to);
+    if (!isStored || next !== undefined) return;
+    const walkedAtMs = clock.now();
+    if (about.progress().removed > 0) await this.#merge();
+    if (!pace.isStopped) about.checked(walkedAtMs);
+  }
+
+  async #list(
+    from: string | null,
+  ): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
+    const { source, pace } = this.#parts;
+    const rows: ListedRow[] = [];
+    let next = from ?? undefined;
+    for (let list = 0; list < LISTS; list += 1) {
+      const found = await pace.rest(() => source.listed(next, LISTED));
+      rows.push(...found.rows);
+      next = found.next;
+      if (next === undefined) break;
+    }
+    return { rows, next };
+  }
+
+  /** What the index has in the time of these rows, beside the rows. */
+  async #compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
+    const { documents, source, pace } = this.#parts;
+    const known = new Set(rows.map(({ rowId }) => rowId));
+    const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
+    for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
+      const places = documents.between(from, before, LISTED);
+      const others = places.filter(({ row }) => !known.has(row));
+      const messages = source.messages(others.map(({ row }) => row));
+      this.#parts.repair(
+        others.filter(({ id, row }, index) => {
+          const message = messages[index];
+          return message === undefined || !Documents.isPlaceOf(id, row, message);
+        }),
+      );
+      if (places.length < LISTED) return;
+      from = (places.at(-1)?.id ?? before) + 1;
+      await pace.sleep(1);
+    }
+  }
+
+  /** Takes the words of removed documents out of the file; of one piece, it is also asked faster. */
+  async #merge(): Promise<void> {
+    const { about, pace, write } = this.#parts;
+    const { removed } = about.progress();
+    for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
+      isMore = await pace.rest(() => write.merge(isFirst));
+    }
+    if (!pace.isStopped) about.merged(removed);
+  }
+}

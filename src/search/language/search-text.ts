@@ -1,0 +1,187 @@
+import type { Mistake } from '../../domain/errors.ts';
+import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../domain/search.ts';
+import { trimmedEnd } from '../../domain/trimmed-end.ts';
+import { parseInstant } from '../../schema/instant.ts';
+
+/** A value of `from:` or `in:`, as it was typed. What it means is looked up elsewhere. */
+export interface TypedName {
+  readonly text: string;
+  /** Where it is in the query: the number of its first character, from 1. */
+  readonly at: number;
+}
+
+/** A search as it was typed, taken apart (decision J2). */
+export interface TypedSearch {
+  readonly terms: readonly SearchTerm[];
+  readonly excluded: readonly string[];
+  readonly from: readonly TypedName[];
+  readonly in: readonly TypedName[];
+  readonly hasAttachment: boolean;
+  /** From this instant on and before that one, in nanoseconds since the Unix epoch. */
+  readonly afterNs: bigint | undefined;
+  readonly beforeNs: bigint | undefined;
+  /** Everything that is wrong with it, in the order of the text. */
+  readonly mistakes: readonly Mistake[];
+}
+
+const MAX_PARTS = 16;
+const MIN_PREFIX_LETTERS = 3;
+/** A quotation mark as typed, or as a phone replaces it. */
+const QUOTE = '"\u201c\u201d\u201e';
+const PART = new RegExp(
+  `(?<minus>-?)(?:(?<key>from|in|has|before|after):)?(?:[${QUOTE}](?<quoted>[^${QUOTE}]*)(?<end>[${QUOTE}]?)|(?<bare>\\S*))`,
+  'iuy',
+);
+/** What the index has: letters, digits, and symbols that are characters of their own, such as emoji. */
+const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
+/** Ends with a script that writes no spaces: a word there is found wherever its characters are. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
+const LETTERS = /[\p{L}\p{N}]/gu;
+/** Nothing that a text can be searched for. */
+const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
+
+/**
+ * Takes the text of a search apart. Nothing in it can fail: what is wrong is named in `mistakes`. `isScoped`: it is
+ * about one conversation already, so that it may have nothing but exclusions.
+ */
+export function parseSearch(text: string, isScoped = false): TypedSearch {
+  const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '));
+  const length = [...text].length;
+  if (length > MAX_SEARCH_CHARACTERS) {
+    parser.refuse(`The query has ${length} characters; at most ${MAX_SEARCH_CHARACTERS} are allowed.`);
+  } else {
+    parser.parse(isScoped);
+  }
+  return parser;
+}
+
+class SearchParser implements TypedSearch {
+  readonly terms: SearchTerm[] = [];
+  readonly excluded: string[] = [];
+  readonly from: TypedName[] = [];
+  readonly in: TypedName[] = [];
+  readonly mistakes: Mistake[] = [];
+  hasAttachment = false;
+  afterNs: bigint | undefined;
+  beforeNs: bigint | undefined;
+  readonly #text: string;
+  #parts = 0;
+  /** Where a filter was given, by its key. */
+  readonly #filters = new Map<string, number>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  refuse(message: string, at?: number): void {
+    this.mistakes.push({ pointer: '?q', message: at === undefined ? message : `At character ${at}: ${message}` });
+  }
+
+  parse(isScoped: boolean): void {
+    const text = this.#text;
+    for (let index = skipSpace(text, 0); index < text.length; index = skipSpace(text, PART.lastIndex)) {
+      PART.lastIndex = index;
+      const { minus = '', key, quoted, end, bare = '' } = PART.exec(text)?.groups ?? {};
+      const at = [...text.slice(0, index)].length + 1;
+      const given = text.slice(index, PART.lastIndex);
+      if (quoted !== undefined && end === '') this.refuse('the quotation mark is not closed.', at);
+      else if (minus !== '' && (key !== undefined || quoted !== undefined)) {
+        this.refuse(`only single words can be excluded, not ${shown(given)}.`, at);
+      } else if (key !== undefined) this.#filter(key.toLowerCase(), (quoted ?? bare).trim(), at, given);
+      else if (quoted !== undefined) this.#phrase(quoted);
+      else if (minus !== '') this.#exclude(bare, at, given);
+      else this.#word(bare, at);
+    }
+    if (this.#parts > MAX_PARTS) {
+      this.refuse(`The query has ${this.#parts} words and filters; at most ${MAX_PARTS} are allowed.`);
+    }
+    if (this.mistakes.length === 0) this.#checkThatSomethingIsWanted(isScoped);
+  }
+
+  #word(text: string, at: number): void {
+    const word = trimmedEnd(text, /\*/);
+    if (word === text || UNSPACED.test(word)) {
+      if (SEARCHABLE.test(word)) this.#add({ kind: 'word', text: word });
+    } else if ((word.match(LETTERS)?.length ?? 0) < MIN_PREFIX_LETTERS) {
+      this.refuse(`${shown(text)} is too short: at least ${MIN_PREFIX_LETTERS} letters must precede the *.`, at);
+    } else {
+      this.#add({ kind: 'prefix', text: word });
+    }
+  }
+
+  #phrase(quoted: string): void {
+    const words = quoted.split(/\s+/u).filter((word) => SEARCHABLE.test(word));
+    if (words.length > 0) this.#add({ kind: 'phrase', text: words.join(' ') }, words.length);
+  }
+
+  #add(term: SearchTerm, parts = 1): void {
+    this.#parts += parts;
+    this.terms.push(term);
+  }
+
+  #exclude(word: string, at: number, given: string): void {
+    if (!SEARCHABLE.test(word)) return;
+    if (word.endsWith('*')) this.refuse(`only whole words can be excluded, not ${shown(given)}.`, at);
+    this.#parts += 1;
+    this.excluded.push(word);
+  }
+
+  #filter(key: string, value: string, at: number, given: string): void {
+    this.#parts += 1;
+    if (value === '') {
+      this.refuse(`${key}: has no value. Write it without a space, as in ${EXAMPLES[key]}.`, at);
+    } else if (key === 'from' || key === 'in') {
+      this[key].push({ text: value, at });
+    } else if (key === 'has') {
+      if (value.toLowerCase() === 'attachment') this.hasAttachment = true;
+      else this.refuse(`${shown(given)} is not known; the only one is has:attachment.`, at);
+    } else {
+      this.#date(key as 'after' | 'before', value, at, given);
+    }
+  }
+
+  #date(key: 'after' | 'before', value: string, at: number, given: string): void {
+    const ns = /^\d{4}-\d{2}-\d{2}$/u.test(value) ? parseInstant(value) : undefined;
+    const isSecond = this.#filters.has(key);
+    this.#filters.set(key, at);
+    if (ns === undefined) this.refuse(`${shown(given)} has no valid date; write it as in ${EXAMPLES[key]}.`, at);
+    else if (isSecond) this.refuse(`${key}: is given twice.`, at);
+    else {
+      this[`${key}Ns`] = ns;
+      const { afterNs, beforeNs } = this;
+      if (afterNs !== undefined && beforeNs !== undefined && beforeNs <= afterNs) {
+        this.refuse('the date of before: must be later than that of after:.', at);
+      }
+    }
+  }
+
+  #checkThatSomethingIsWanted(isScoped: boolean): void {
+    const hasDates = this.afterNs !== undefined || this.beforeNs !== undefined;
+    if (this.terms.length + this.from.length + this.in.length > 0 || this.hasAttachment) return;
+    if (this.excluded.length > 0) {
+      if (!isScoped) this.refuse('The query has nothing but exclusions: add a word, from:, in: or has:attachment.');
+    } else if (!hasDates) {
+      this.refuse('The query is empty: there is no word, number or symbol in it to search for.');
+    }
+  }
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  from: 'from:me',
+  in: 'in:"Book club"',
+  has: 'has:attachment',
+  after: 'after:2026-01-31',
+  before: 'before:2026-01-31',
+};
+
+function skipSpace(text: string, from: number): number {
+  let index = from;
+  while (/\s/u.test(text.charAt(index))) index += 1;
+  return index;
+}
+
+/** What was typed, as a sentence can hold it. */
+function shown(text: string): string {
+  const characters = [...text];
+  return characters.length > 40 ? `${characters.slice(0, 40).join('')}…` : text;
+}

@@ -1,0 +1,68 @@
+import type { SearchQuery, SearchTerm } from '../../domain/search.ts';
+import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
+import { isUnspaced, tokensOf } from '../index/tokens.ts';
+
+/** Of more alternatives each costs FTS5 a list of its own: 3,000 took 0.2 s. Then the hits are looked through instead. */
+const MAX_ALTERNATIVES = 300;
+
+/** Whether the index is asked for a list of conversations. */
+export function isAsked(conversations: readonly string[]): boolean {
+  return conversations.length <= MAX_ALTERNATIVES;
+}
+
+/** A term as the tokens that must follow each other, the last one perhaps only begun. */
+export interface Sequence {
+  readonly tokens: readonly string[];
+  readonly isBegun: boolean;
+}
+
+/** undefined for a term of signs alone, which every text contains. */
+export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
+  const tokens = tokensOf(text).map((token) => token.text);
+  const last = tokens.at(-1);
+  if (last === undefined) return undefined;
+  return { tokens, isBegun: kind === 'prefix' && !isUnspaced(last) };
+}
+
+export function sequencesOf(terms: readonly Pick<SearchTerm, 'kind' | 'text'>[]): readonly Sequence[] {
+  return terms.map(sequenceOf).filter((sequence) => sequence !== undefined);
+}
+
+export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
+  return sequencesOf(excluded.map((text) => ({ kind: 'word', text })));
+}
+
+/**
+ * The query in the language of FTS5, undefined when it has nothing to be asked for. Every token is a quoted
+ * string of letters and digits, so nothing that a person wrote is ever an operator. `wordsWith` gives the words of the
+ * index that begin so: FTS5 itself reads everything that each of them has before it gives the first hit.
+ */
+export function expressionOf(
+  query: SearchQuery,
+  wordsWith: (prefix: string) => readonly string[] | undefined = () => undefined,
+): string | undefined {
+  const sequence = ({ tokens, isBegun }: Sequence): string => {
+    const [only = '', ...others] = tokens;
+    const words = isBegun && others.length === 0 ? wordsWith(only) : undefined;
+    return words === undefined ? quoted({ tokens, isBegun }) : anyOf(words);
+  };
+  const wanted = [
+    ...sequencesOf(query.terms).map(sequence),
+    ...query.conversations.filter(isAsked).map((ids) => anyOf(ids.map(conversationTag))),
+    ...(query.senders.length > 0 ? [anyOf(query.senders.flatMap(senderTags))] : []),
+    ...(query.hasAttachment ? [anyOf([HAS_ATTACHMENT])] : []),
+  ];
+  if (wanted.length === 0) return undefined;
+  const excluded = excludedOf(query).map(quoted);
+  const all = wanted.join(' AND ');
+  return excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`;
+}
+
+function quoted({ tokens, isBegun }: Sequence): string {
+  return `"${tokens.join(' ')}"${isBegun ? ' *' : ''}`;
+}
+
+function anyOf(tags: readonly string[]): string {
+  const alternatives = tags.length === 0 ? [NO_TAG] : new Set(tags);
+  return `(${[...alternatives].map((tag) => `"${tag}"`).join(' OR ')})`;
+}

@@ -1,0 +1,172 @@
+import { errorCode, isAppError } from '../../domain/errors.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { SearchPage } from '../../domain/ports/search.ts';
+import { problem } from '../../domain/problems.ts';
+import type { HitsPage, SearchQuery, SearchStatus } from '../../domain/search.ts';
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import { missingFullText } from '../index/database.ts';
+import { isoOfSecond } from '../index/document.ts';
+import { deleteIndex } from '../index/files.ts';
+import type { RunningSearch } from '../index/open.ts';
+import { Pace } from '../index/pace.ts';
+import { REPLACED, Session, type SessionParts } from '../index/session.ts';
+import type { Found } from './finder.ts';
+
+const RETRY_MS = 1000;
+/** Until the disk is asked again whether it has room. */
+const SLOW_RETRY_MS = 60_000;
+
+export interface SearchParts extends SessionParts {
+  /** `Finder.find`, wherever it runs. */
+  readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
+  /** An empty database to see in whether SQLite can make an index; SQLite's own where absent. */
+  readonly openProbe?: () => Sqlite;
+}
+
+/** Why a session ends when its file is not there any more. */
+const LOST = new Error('search.db was deleted');
+
+/** What a failure means: whether the file is of no use, how long to wait, and what to tell a person. */
+interface Failure {
+  readonly isDamaged: boolean;
+  readonly retryMs: number;
+  readonly problem?: string;
+}
+
+/** Search that is switched on: keeps the index up to date for as long as the service runs, whatever happens to it. */
+export class Search implements RunningSearch {
+  readonly #parts: SearchParts;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #pace: Pace;
+  #session: Session | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #problem: string | undefined;
+  #totalRows = 0;
+  #madeAgainAtMs = Number.NEGATIVE_INFINITY;
+  /** Ends the session because its file is of no use. */
+  #discard: (error: unknown) => void = () => undefined;
+
+  constructor(parts: SearchParts) {
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#pace = new Pace(parts.clock);
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#pace.stop();
+    this.#discard(undefined);
+    await this.#ended;
+  }
+
+  status(): SearchStatus {
+    const progress = this.#progress();
+    const { reached = null, isComplete = false, docs = 0 } = progress ?? {};
+    return {
+      isEnabled: true,
+      isComplete,
+      ...(!isComplete && reached !== null && { indexedFrom: isoOfSecond(reached) }),
+      indexedRows: docs,
+      totalRows: Math.max(docs, this.#totalRows),
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+    };
+  }
+
+  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
+    const { path, find } = this.#parts;
+    try {
+      const { stale, ...found } = await find(path, query, page);
+      this.#session?.repair(stale);
+      return found;
+    } catch (error) {
+      if (isAppError(error)) throw error;
+      const isLost = errorCode(error) === 'ENOENT';
+      if (this.#session !== undefined && (isLost || failureOf(error).isDamaged)) this.#discard(isLost ? LOST : error);
+      const reason = this.#problem ?? 'the index is being made';
+      throw problem('search_unavailable', { reason }, { cause: error });
+    }
+  }
+
+  #progress() {
+    try {
+      return this.#session?.progress();
+    } catch {
+      return undefined; // the next write finds out what is wrong
+    }
+  }
+
+  async #run(): Promise<void> {
+    const missing = missingFullText(this.#parts.openProbe);
+    if (missing !== undefined) {
+      this.#problem = missing;
+      this.#log.warn('search does not work here', { reason: missing });
+      return;
+    }
+    while (!this.#pace.isStopped) {
+      try {
+        await this.#runSession();
+      } catch (error) {
+        if (!this.#pace.isStopped) await this.#recover(error);
+      }
+    }
+  }
+
+  async #runSession(): Promise<void> {
+    const session = new Session(this.#parts);
+    const discarded = new Promise<never>((_resolve, reject) => {
+      this.#discard = reject;
+    });
+    const ended = session.run();
+    this.#session = session;
+    this.#problem = undefined;
+    try {
+      const isOver = Promise.race([ended, discarded]);
+      const counted = this.#parts.source.count().then((rows) => {
+        this.#totalRows = rows;
+      });
+      await Promise.all([isOver, counted]);
+    } finally {
+      this.#session = undefined;
+      await session.close(ended);
+    }
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const { isDamaged, retryMs, problem: told } = failureOf(error);
+    const { path } = this.#parts;
+    if (told !== this.#problem && told !== undefined)
+      this.#log.warn('the search index is not kept up to date', { reason: told, error });
+    this.#problem = told;
+    if (isDamaged) {
+      if (error !== REPLACED) this.#log.warn('the search index is made again', { error });
+      const sinceMs = this.#clock.monotonic() - this.#madeAgainAtMs;
+      if (sinceMs < SLOW_RETRY_MS) await this.#pace.sleep(SLOW_RETRY_MS - sinceMs);
+      this.#madeAgainAtMs = this.#clock.monotonic();
+      deleteIndex(path);
+    } else await this.#pace.sleep(retryMs);
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error === REPLACED || error === LOST) return { isDamaged: true, retryMs: 0 };
+  if (isAppError(error) && error.code === 'chat_db_unavailable') return { isDamaged: false, retryMs: RETRY_MS };
+  const code = errorCode(error) ?? '';
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return { isDamaged: false, retryMs: RETRY_MS };
+  if (/^(SQLITE_FULL|ENOSPC|EDQUOT)/.test(code)) {
+    return { isDamaged: false, retryMs: SLOW_RETRY_MS, problem: 'the disk is full, and the index cannot grow' };
+  }
+  if (/^SQLITE_(IOERR|READONLY|CANTOPEN|PERM)|^E[A-Z]+$/.test(code)) {
+    return { isDamaged: false, retryMs: SLOW_RETRY_MS, problem: `search.db cannot be written (${code})` };
+  }
+  if (code.startsWith('SQLITE_')) return { isDamaged: true, retryMs: 0 };
+  return {
+    isDamaged: false,
+    retryMs: SLOW_RETRY_MS,
+    problem: 'the index cannot be kept up to date; the log has the cause',
+  };
+}

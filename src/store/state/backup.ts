@@ -1,0 +1,206 @@
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cursor } from '../../domain/cursor.ts';
+import { AppError, isAppError } from '../../domain/errors.ts';
+import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
+import { expireOffsets } from './changes.ts';
+import { cursorStore } from './cursor.ts';
+import { openStateDatabase } from './database.ts';
+
+/** `Post`: tells a backup from any other database. */
+const APPLICATION_ID = 0x506f7374;
+const FORMAT = 1;
+const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
+/** Exists while the files of a folder are being replaced. */
+const UNFINISHED = 'restore.unfinished';
+
+/** What a backup says of itself. */
+export interface Backup {
+  /** Of the Postern that made it. */
+  readonly version: string;
+  readonly createdAt: string;
+  /** The text of config.toml. */
+  readonly config: string;
+}
+
+export interface RestoredState {
+  readonly cursor: Cursor | undefined;
+  /** Where each webhook posts to. */
+  readonly webhooks: readonly string[];
+  /** Limited keys that are not revoked. */
+  readonly keys: number;
+}
+
+/** Copies the state at one commit, also while a service writes to it, and adds the rest. `target` is an empty file. */
+export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
+  try {
+    if (!lstatSync(statePath).isFile()) throw new Error('it is not a file');
+    using(openSqlite(statePath, { readonly: true }), (state) => {
+      assertUndamaged(state);
+      state.prepare('VACUUM INTO ?').run(target);
+    });
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw new AppError('state_db_unusable', `The state database ${statePath} cannot be copied: ${reasonOf(error)}.`, {
+      cause: error,
+    });
+  }
+  using(openSqlite(target), (backup) => {
+    backup.exec(`CREATE TABLE postern_backup (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      format INTEGER NOT NULL,
+      note TEXT NOT NULL,
+      version TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      config TEXT NOT NULL
+    ) STRICT`);
+    backup
+      .prepare('INSERT INTO postern_backup (one, format, note, version, created_at, config) VALUES (1, ?, ?, ?, ?, ?)')
+      .run(FORMAT, NOTE, version, createdAt, config);
+    endHeldSends(backup);
+    backup.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  });
+  flush(target);
+}
+
+/** Throws AppError `backup_unusable` with what is wrong. */
+export function readBackup(path: string): Backup {
+  return fromBackup(path, (backup) => {
+    const row = backup.prepare('SELECT format, version, created_at, config FROM postern_backup').get();
+    const [format, version, createdAt, config] = row ?? [];
+    if (Number(format) > FORMAT) throw new Error(`it was made by a newer version of Postern (${String(version)})`);
+    if (typeof version !== 'string' || typeof createdAt !== 'string' || typeof config !== 'string') {
+      throw new Error('it holds no configuration');
+    }
+    return { version, createdAt, config };
+  });
+}
+
+/**
+ * Writes the state of a backup to `target`, an empty file, brought up to date and checked as at a start. Throws
+ * AppError `backup_unusable` with what is wrong.
+ */
+export function extractState(path: string, target: string): RestoredState {
+  fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
+  try {
+    using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
+    const restored = using(openStateDatabase(target), (state) => {
+      const webhooks = state.prepare('SELECT url FROM webhook ORDER BY url').all().map(String);
+      const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
+      const cursor = cursorStore(state).load();
+      expireOffsets(state);
+      // What was sent after the backup is not recorded in it.
+      state.exec('DELETE FROM sent_since');
+      // `writeBackup` ended them; a file that something else made must not send at the first start either.
+      endHeldSends(state);
+      // One file, which a rename can put in place.
+      state.exec('PRAGMA journal_mode = DELETE');
+      return { cursor, webhooks, keys };
+    });
+    flush(target);
+    return restored;
+  } catch (error) {
+    const cause = isAppError(error) ? error.cause : error;
+    throw new AppError('backup_unusable', `The state in ${path} cannot be used: ${reasonOf(cause)}.`, { cause });
+  }
+}
+
+/**
+ * Puts both files in place of what `folder` has. The folder is locked. A crash in between is noticed by
+ * `assertRestored`, and another restore completes it.
+ */
+export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
+  const state = join(folder, 'state.db');
+  const marker = join(folder, UNFINISHED);
+  foldLog(state);
+  writeFileSync(marker, '', { mode: 0o600 });
+  flush(folder);
+  for (const side of ['-wal', '-shm', '-journal']) rmSync(state + side, { force: true });
+  renameSync(drafts.state, state);
+  renameSync(drafts.config, join(folder, 'config.toml'));
+  flush(folder);
+  rmSync(marker);
+}
+
+/** Throws AppError `restore_unfinished` when only one of the files may have been replaced. */
+export function assertRestored(folder: string): void {
+  if (!existsSync(join(folder, UNFINISHED))) return;
+  throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
+    hint: 'Run it again: postern restore FILE --force',
+  });
+}
+
+/** What is committed in the write-ahead log goes into the file: removing the log then loses nothing. */
+function foldLog(state: string): void {
+  if (lstatSync(state, { throwIfNoEntry: false })?.isFile() !== true) return;
+  try {
+    using(openSqlite(state), (old) => old.exec('PRAGMA journal_mode = DELETE'));
+  } catch {
+    // It is damaged, and about to be replaced.
+  }
+}
+
+function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Result {
+  try {
+    // A pipe would keep the open waiting.
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) throw new Error('there is no such file');
+    if (!found.isFile()) throw new Error('it is not a file');
+    return using(openSqlite(path, { readonly: true }), (backup) => {
+      if (Number(backup.prepare('PRAGMA application_id').get()?.[0]) !== APPLICATION_ID) {
+        throw new Error('it is a database of something else');
+      }
+      assertUndamaged(backup);
+      // A view in place of a table could take very long to read.
+      const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
+      if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
+      return use(backup);
+    });
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    throw new AppError('backup_unusable', `${path} is not a usable backup of Postern: ${reasonOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+function assertUndamaged(database: Sqlite): void {
+  const [found] = database.prepare('PRAGMA integrity_check(1)').get() ?? [];
+  if (found !== 'ok') throw new Error(`it is damaged (${String(found)})`);
+}
+
+function using<Result>(database: Sqlite, use: (database: Sqlite) => Result): Result {
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error);
+  return message.replace(/\s+/g, ' ').replace(/\.$/, '');
+}
+
+/**
+ * What waits for a decision may be decided before the backup is restored, and must not be sent again. No text of it is
+ * in the backup.
+ */
+function endHeldSends(backup: Sqlite): void {
+  // A state database of an earlier version has none.
+  if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
+  backup.exec(`PRAGMA secure_delete = ON;
+    UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
+}
+
+/** Down to the disk. */
+function flush(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } catch {
+    // Some file systems refuse for folders.
+  } finally {
+    closeSync(file);
+  }
+}

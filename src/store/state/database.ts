@@ -1,0 +1,154 @@
+import { AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../../domain/event.ts';
+import { claimPrivateFile } from '../../runtime/private-file.ts';
+import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
+import { MIGRATIONS } from './migrations.ts';
+
+/** What the start relies on besides the schema. */
+const CONTENT = [
+  {
+    sql: `SELECT count(*) FROM webhook WHERE NOT CASE
+      WHEN json_valid(events) AND json_valid(include) AND json_valid(headers)
+        AND (filter IS NULL OR json_valid(filter)) AND (held IS NULL OR json_valid(held))
+      THEN json_type(events) = 'array' AND json_type(include) = 'array' AND json_type(headers) = 'object'
+        AND ifnull(json_type(filter), 'object') = 'object' AND ifnull(json_type(held), 'object') = 'object'
+      ELSE 0 END`,
+    trouble: 'a webhook in it is damaged',
+  },
+  {
+    sql: "SELECT count(*) FROM webhook LEFT JOIN consumer ON consumer.name = 'webhook/' || id WHERE consumer.name IS NULL",
+    trouble: 'the position of a webhook is missing in it',
+  },
+  {
+    sql: "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')",
+    trouble: 'it holds a trigger or a view, which Postern never makes',
+  },
+];
+
+const RESTORE =
+  'Stop the service and move the file away, or restore a backup of it: registered webhooks are kept in it.';
+const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
+  { codes: /^(SQLITE_(FULL|IOERR)|ENOSPC|EDQUOT|EIO)/, hint: 'Check the disk: it may be full or failing.' },
+  { codes: /^(SQLITE_(BUSY|LOCKED))/, hint: 'Another program has it open: close that one and start Postern again.' },
+  {
+    codes: /^(SQLITE_(READONLY|CANTOPEN|PERM)|EACCES|EPERM|EROFS)/,
+    hint: 'Postern must be able to write to it and to its folder: check who owns them.',
+  },
+];
+
+/**
+ * Opens the service's own database (decision A5), mode 0600, and brings its schema up to date. Throws AppError
+ * `state_db_unusable` with what is wrong, whatever it is: what is returned can be read and written.
+ */
+export function openStateDatabase(path: string): Sqlite {
+  let database: Sqlite | undefined;
+  try {
+    claimPrivateFile(path);
+    database = openSqlite(path);
+    assertUndamaged(database);
+    // Nothing is written before it is known to be ours.
+    const version = versionOf(database);
+    database.exec('PRAGMA journal_mode = WAL');
+    // A commit survives a crash of the process; what must survive a power cut asks for FULL itself.
+    database.exec('PRAGMA synchronous = NORMAL');
+    // A checkpoint waits for the disk: one in 16 MiB instead of one in 4.
+    database.exec('PRAGMA wal_autocheckpoint = 4000');
+    database.exec('PRAGMA foreign_keys = ON');
+    migrate(database, version);
+    assertComplete(database);
+    return database;
+  } catch (error) {
+    close(database);
+    if (isAppError(error)) throw error;
+    throw unusable(path, error);
+  }
+}
+
+/** One transaction that survives a power failure too. */
+export function durably<Result>(database: Sqlite, work: () => Result): Result {
+  database.exec('PRAGMA synchronous = FULL');
+  try {
+    return database.transaction(work);
+  } finally {
+    database.exec('PRAGMA synchronous = NORMAL');
+  }
+}
+
+function unusable(path: string, cause: unknown): AppError {
+  const code = errorCode(cause) ?? '';
+  const hint = HINTS.find(({ codes }) => codes.test(code))?.hint ?? RESTORE;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AppError(
+    'state_db_unusable',
+    `The state database ${path} cannot be used: ${reason.replace(/\s+/g, ' ').replace(/\.$/, '')}.`,
+    {
+      hint,
+      cause,
+    },
+  );
+}
+
+function close(database: Sqlite | undefined): void {
+  try {
+    database?.close();
+  } catch {
+    // What is wrong with it is being told.
+  }
+}
+
+/** A few milliseconds: the database is small. */
+function assertUndamaged(database: Sqlite): void {
+  const [found] = database.prepare('PRAGMA quick_check(1)').get() ?? [];
+  if (found !== 'ok') throw new Error(`it is damaged (${String(found)})`);
+}
+
+function versionOf(database: Sqlite): number {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0);
+  if (version < 0) throw new Error(`its version is ${version}`);
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `it was written by a newer version of Postern (version ${version} instead of ${MIGRATIONS.length})`,
+    );
+  }
+  if (version === 0 && database.prepare('SELECT name FROM sqlite_master').get() !== undefined) {
+    throw new Error('it belongs to another program');
+  }
+  return version;
+}
+
+function migrate(database: Sqlite, version: number): void {
+  database.transaction(() => {
+    for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+/** Every table and column of the schema is there, and what is read at the start can be read. */
+function assertComplete(database: Sqlite): void {
+  const model = openSqlite(':memory:');
+  try {
+    for (const migration of MIGRATIONS) model.exec(migration);
+    const found = new Set(columnsOf(database));
+    const missing = columnsOf(model).find((column) => !found.has(column));
+    if (missing !== undefined) throw new Error(`it has no column ${missing}`);
+  } finally {
+    model.close();
+  }
+  for (const { sql, trouble } of CONTENT) {
+    if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);
+  }
+  for (const [url, events] of database.prepare('SELECT url, events FROM webhook').all()) {
+    if (!URL.canParse(String(url)) || !(JSON.parse(String(events)) as unknown[]).every(isEventType)) {
+      throw new Error('a webhook in it is damaged');
+    }
+  }
+}
+
+function isEventType(name: unknown): boolean {
+  return ([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as readonly unknown[]).includes(name);
+}
+
+function columnsOf(database: Sqlite): readonly string[] {
+  const sql = `SELECT t.name || '.' || c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'`;
+  return database.prepare(sql).all().map(String);
+}

@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import { AppError } from '../../domain/errors.ts';
+import { lockFile } from '../../runtime/file-lock.ts';
+
+/**
+ * Locks a configuration folder for this process alone, and returns the function that unlocks it: two services on one
+ * state would deliver everything twice. Throws `already_running`, or `state_db_unusable` with what is wrong.
+ */
+export function lockFolder(folder: string): () => void {
+  return lockFile(
+    join(folder, 'lock.db'),
+    (cause) =>
+      new AppError('already_running', `another Postern runs with ${folder}.`, {
+        hint: 'Stop that one first, or give this one a folder of its own with --config-dir DIR.',
+        cause,
+      }),
+  );
+}

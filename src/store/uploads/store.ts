@@ -1,0 +1,239 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OWNER } from '../../domain/audit.ts';
+import { errorCode, isAppError } from '../../domain/errors.ts';
+import { safeFileName } from '../../domain/file-name.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { IncomingFile, UploadedFile, Uploads } from '../../domain/ports/uploads.ts';
+import { problem } from '../../domain/problems.ts';
+import type { Upload } from '../../domain/upload.ts';
+import { readRecord, recordPath, removeRecord, type UploadRecord, writeRecord } from './records.ts';
+
+// Bounds of decision R1.
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const MAX_FILE_BYTES = 100_000_000;
+const MAX_BYTES = 1_000_000_000;
+const MAX_FILES = 1000;
+/** Uploads at the same time with one key. */
+const MAX_ARRIVING = 10;
+/** Records of what was sent, which tell its repeat: the oldest go first. */
+const MAX_GONE = 2000;
+/** Limited keys together leave the owner this part of the room. */
+const OWNER_PART = 0.5;
+const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+
+export interface UploadStoreParts {
+  /** Of this service alone. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Bytes of the files of held sends, which share the room. */
+  readonly heldBytes: () => number;
+}
+
+/** A file on its way, or one that is there. */
+interface Taken {
+  readonly keyId: string;
+  bytes: number;
+}
+
+/** Uploaded files, a folder each, so that they keep their names (decision R1). A file without a record never was complete. */
+export class UploadStore {
+  readonly #parts: UploadStoreParts;
+  readonly #records = new Map<string, UploadRecord>();
+  readonly #arriving = new Set<Taken>();
+  #cancel: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(parts: UploadStoreParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes over what an earlier process left, and removes what it had not finished. */
+  async start(): Promise<void> {
+    const { folder } = this.#parts;
+    const names = new Set(await readdir(folder).catch(() => []));
+    for (const name of names) {
+      if (!name.endsWith('.json')) continue;
+      const record = await readRecord(join(folder, name));
+      if (record !== undefined && recordPath(folder, record.id) === join(folder, name)) {
+        this.#records.set(record.id, { ...record, isGone: record.isGone || !names.has(record.id) });
+      } else await this.#remove(join(folder, name));
+    }
+    for (const name of names) {
+      const record = this.#records.get(name);
+      if (!name.endsWith('.json') && (record === undefined || record.isGone)) await this.#remove(join(folder, name));
+    }
+    await this.#expire();
+  }
+
+  /** What is still there expires after the next start. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  /** Of all uploads together, those on their way included. */
+  get bytes(): number {
+    return this.#bytesOf(() => true);
+  }
+
+  of(keyId: string): Uploads {
+    return {
+      add: (file) => this.#add(keyId, file),
+      files: (ids) => this.#files(keyId, ids),
+      discard: (ids) => this.#discard(this.#ownAmong(keyId, ids)),
+      remove: async (ids) => {
+        for (const { id } of this.#ownAmong(keyId, ids)) await this.#forget(id);
+      },
+    };
+  }
+
+  /** Removes everything of a key that ended. */
+  async removeOf(keyId: string): Promise<void> {
+    for (const { id } of [...this.#records.values()].filter((record) => record.keyId === keyId)) await this.#forget(id);
+  }
+
+  async #add(keyId: string, { name: given, mimeType, content }: IncomingFile): Promise<Upload> {
+    const { folder, clock } = this.#parts;
+    if ([...this.#arriving].filter((one) => one.keyId === keyId).length >= MAX_ARRIVING) {
+      throw problem('too_many_uploads', { max: MAX_ARRIVING }, { headers: { 'Retry-After': '10' } });
+    }
+    const id = randomUUID();
+    const name = safeFileName(given);
+    const taken: Taken = { keyId, bytes: 0 };
+    this.#arriving.add(taken);
+    try {
+      this.#assertRoom(keyId);
+      await mkdir(join(folder, id), { recursive: true, mode: 0o700 });
+      const sha256 = await this.#receive(join(folder, id, name), content, taken);
+      const type = mimeType !== undefined && MEDIA_TYPE.test(mimeType) ? mimeType : 'application/octet-stream';
+      const expiresMs = clock.now() + KEPT_MS;
+      const record = { id, keyId, name, mimeType: type, bytes: taken.bytes, sha256, expiresMs, isGone: false };
+      await writeRecord(folder, record);
+      this.#records.set(id, record);
+      this.#schedule();
+      return { id, name, mime_type: type, bytes: taken.bytes, expires_at: isoSecond(expiresMs) };
+    } catch (error) {
+      await this.#forget(id);
+      if (!isAppError(error) && ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) {
+        throw problem('no_room_for_upload', {}, { cause: error });
+      }
+      throw error;
+    } finally {
+      this.#arriving.delete(taken);
+    }
+  }
+
+  /** Writes what arrives, as it arrives. Gives back its hash. */
+  async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
+    const hash = createHash('sha256');
+    // The folder is new, so nothing can be in the way and no link is followed.
+    const file: FileHandle = await open(path, 'wx', 0o600);
+    try {
+      for await (const chunk of content) {
+        taken.bytes += chunk.byteLength;
+        if (taken.bytes > MAX_FILE_BYTES) throw problem('upload_too_large');
+        this.#assertRoom(taken.keyId);
+        hash.update(chunk);
+        await file.appendFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+    return hash.digest('hex');
+  }
+
+  #assertRoom(keyId: string): void {
+    const part = keyId === OWNER ? 1 : OWNER_PART;
+    const shares = (one: string): boolean => keyId === OWNER || one !== OWNER;
+    const bytes = this.#bytesOf(shares) + this.#parts.heldBytes();
+    if (bytes > MAX_BYTES * part || this.#kept(shares).length > MAX_FILES * part) throw problem('no_room_for_upload');
+  }
+
+  #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {
+    const there = [...this.#records.values()].filter(({ isGone }) => !isGone);
+    return [...there, ...this.#arriving].filter(({ keyId }) => isMeant(keyId));
+  }
+
+  #bytesOf(isMeant: (keyId: string) => boolean): number {
+    return this.#kept(isMeant).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  #files(keyId: string, ids: readonly string[]): readonly UploadedFile[] {
+    const found = ids.map((id) => this.#own(keyId, id));
+    const mistakes = found.flatMap((record, index) =>
+      record === undefined
+        ? [{ pointer: `/attachment_ids/${index}`, message: 'There is no upload with this id.' }]
+        : [],
+    );
+    if (mistakes.length > 0) throw problem('upload_not_found', {}, { mistakes });
+    return found.flatMap((record) => {
+      if (record === undefined) return [];
+      const { id, name, bytes, sha256, isGone } = record;
+      return [{ id, name, bytes, sha256, isGone, path: join(this.#parts.folder, id, name) }];
+    });
+  }
+
+  #own(keyId: string, id: string): UploadRecord | undefined {
+    const record = this.#records.get(id);
+    return record?.keyId === keyId && record.expiresMs > this.#parts.clock.now() ? record : undefined;
+  }
+
+  #ownAmong(keyId: string, ids: readonly string[]): readonly UploadRecord[] {
+    return ids.flatMap((id) => this.#own(keyId, id) ?? []);
+  }
+
+  async #discard(records: readonly UploadRecord[]): Promise<void> {
+    const { folder, clock } = this.#parts;
+    for (const record of records) {
+      if (record.isGone) continue;
+      const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
+      // Behind those that were sent before it.
+      this.#records.delete(record.id);
+      this.#records.set(record.id, gone);
+      await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));
+      await this.#remove(join(folder, record.id));
+    }
+    const old = [...this.#records.values()].filter(({ isGone }) => isGone).slice(0, -MAX_GONE);
+    for (const { id } of old) await this.#forget(id);
+  }
+
+  async #expire(): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    const due = [...this.#records.values()].filter(
+      ({ expiresMs }) => expiresMs <= nowMs || expiresMs > nowMs + KEPT_MS,
+    );
+    for (const { id } of due) await this.#forget(id);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#isClosed || this.#records.size === 0) return;
+    const { clock } = this.#parts;
+    const dueMs = [...this.#records.values()].reduce(
+      (soonest, { expiresMs }) => Math.min(soonest, expiresMs),
+      Infinity,
+    );
+    this.#cancel = clock.after(Math.max(dueMs - clock.now(), 0), () => void this.#expire());
+  }
+
+  async #forget(id: string): Promise<void> {
+    this.#records.delete(id);
+    const { folder } = this.#parts;
+    await this.#remove(join(folder, id));
+    await removeRecord(folder, id).catch((error: unknown) => this.#warn(error));
+  }
+
+  async #remove(path: string): Promise<void> {
+    await rm(path, { recursive: true, force: true }).catch((error: unknown) => this.#warn(error));
+  }
+
+  #warn(error: unknown): void {
+    this.#parts.log.warn('an uploaded file could not be removed', { code: errorCode(error) });
+  }
+}

@@ -107,7 +107,7 @@ function relativeTo({ output }, to) {
 }
 
 function layout(page, html, headings) {
-  const at = (to) => relativeTo(page, to) || './/';
+  const at = (to) => relativeTo(page, to) || './';
   const base = '../'.repeat(page.output.split('/').length - 1);
   const menu = sections.map(
     ({ name, pages }) =>

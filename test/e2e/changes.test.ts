@@ -268,9 +268,8 @@ test('a client that resumes by offset misses nothing and gets nothing twice, how
     .map(({ data }) => Number((data as Event['data']).id));
   expect(received).toEqual(rows);
   expect(new Set(seen.map((event) => event.offset)).size).toBe(seen.length);
-  await waitFor(
-    () => [...bodies].every(([id, body]) => last(hook.deliveries.map(({ event }) => event)).get(id) === body),
-    30_000,
+  await waitFor(() =>
+    [...bodies].every(([id, body]) => last(hook.deliveries.map(({ event }) => event)).get(id) === body),
   );
   ended.abort();
   await listening;

@@ -10,7 +10,7 @@ import { systemClock } from '../../dist/src/runtime/clock.js';
 const program = new URL('../../dist/program/', import.meta.url);
 const { startApp } = await import(
   new URL(
-    readdirSync(program).find((name) => /^app-.*\.mjs$/.test(name)),
+    readdirSync(program).find((name) => /^service-.*\.mjs$/.test(name)),
     program,
   )
 );

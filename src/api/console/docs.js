@@ -1,7 +1,7 @@
 // The reference page: Swagger UI over the document of this very service. Nothing is asked of anybody else.
 
+import { keptKey } from '../console/kept-key.js';
 import { foldedOperation } from './docs-operation.js';
-import { keptKey } from './kept-key.js';
 
 // Its dark colours hang on a class.
 const darkness = matchMedia('(prefers-color-scheme: dark)');

@@ -41,11 +41,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
   const own = servers[index];
   if (own === undefined) throw new RangeError(`There is no server ${index}.`);
   const files = serverFiles(index, servers.length);
-  const tls = [
-    `cert_file: ".//${files.certificate}"`,
-    `key_file: ".//${files.key}"`,
-    `ca_file: ".//${AUTHORITY_FILE}"`,
-  ];
+  const tls = [`cert_file: "./${files.certificate}"`, `key_file: "./${files.key}"`, `ca_file: "./${AUTHORITY_FILE}"`];
   const timeout = `timeout: ${HANDSHAKE_SECONDS}`;
   return [
     '# A nats-server for a fleet of Postern, to start from: change what you like.',
@@ -54,7 +50,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
     `listen: "${own.isLoopback ? bracketed(own.host) : '0.0.0.0'}:${own.port}"`,
     '',
     'jetstream {',
-    `  store_dir: ".//${files.data}"`,
+    `  store_dir: "./${files.data}"`,
     ...syncLines(serverVersion),
     '}',
     '',
@@ -64,7 +60,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
     `authorization { ${timeout} }`,
     '',
     '# Who may do what. postern fleet add, revoke and adopt write it again; this server reads it again at SIGHUP.',
-    `include ".//${USERS_FILE}"`,
+    `include "./${USERS_FILE}"`,
     '',
   ].join('\n');
 }

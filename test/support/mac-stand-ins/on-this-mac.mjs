@@ -6,7 +6,7 @@ import { isSignedNode } from './codesign.mjs';
 import { isStandIn, nameOf } from './programs.mjs';
 
 export function onThisMac(command) {
-  if (isStandIn(command)) return fileURLToPath(new URL(`.//${nameOf(command)}`, import.meta.url));
+  if (isStandIn(command)) return fileURLToPath(new URL(`./${nameOf(command)}`, import.meta.url));
   return command.startsWith('/') && !command.includes('Postern.app') && isMachO(command) ? process.argv[0] : command;
 }
 

@@ -15,11 +15,11 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   schema: ['domain'],
   config: ['domain', 'runtime'],
   mac: ['domain', 'runtime'],
-  access: ['domain'],
+  access: ['domain', 'runtime'],
   store: ['domain', 'runtime'],
   client: ['domain', 'runtime'],
   simulator: ['domain', 'runtime'],
-  events: ['domain', 'schema'],
+  events: ['domain', 'runtime', 'schema'],
   search: ['domain', 'runtime', 'schema'],
   fleet: ['domain', 'runtime', 'schema'],
   // search: a query is parsed where it comes in.

@@ -4,10 +4,10 @@ import { isoSecond } from '../domain/iso-second.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
 import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
 import type { Destination } from './policy.ts';
-import { Waiters } from './waiters.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
@@ -39,7 +39,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
 /** Held sends (decision L3). One is decided once, by one statement. */
 export class ApprovalDesk {
   readonly #parts: ApprovalDeskParts;
-  readonly #waiters: Waiters;
+  readonly #waiters: Wakeup;
   /** Holds that are being made, by their ask. */
   readonly #making = new Map<string, Promise<StoredApproval>>();
   readonly #sends: ApprovedSends;
@@ -47,7 +47,7 @@ export class ApprovalDesk {
 
   constructor(parts: ApprovalDeskParts) {
     this.#parts = parts;
-    this.#waiters = new Waiters(parts.clock);
+    this.#waiters = new Wakeup(parts.clock);
     this.#sends = new ApprovedSends(parts, (approval, state) => {
       this.#note(approval, approval.key_id, state);
       this.#waiters.wake();

@@ -12,6 +12,7 @@ import type {
 } from '../../domain/ports/changes.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import { summary } from './compare.ts';
 import { Passes, type PassLimits } from './passes.ts';
 import { Sweep, type SweepLimits } from './sweep.ts';
@@ -65,7 +66,7 @@ export class ChangeDetection implements ChangeControl {
   #cancelPass: Cancel | undefined;
   #cancelHour: Cancel | undefined;
   #cancelSweep: Cancel | undefined;
-  #endPause: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
   #lastPassAtMs = Number.NEGATIVE_INFINITY;
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
@@ -79,6 +80,7 @@ export class ChangeDetection implements ChangeControl {
 
   constructor(parts: DetectionParts) {
     this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
     this.#limits = parts.limits ?? LIMITS;
     this.#passes = new Passes({ ...parts, record: (changes, prints) => this.#record(changes, prints) }, this.#limits);
   }
@@ -128,7 +130,7 @@ export class ChangeDetection implements ChangeControl {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const cancel of [this.#cancelPass, this.#cancelHour, this.#cancelSweep]) cancel?.();
-    this.#endPause?.();
+    this.#wakeup.close();
     await this.#swept;
   }
 
@@ -246,14 +248,7 @@ export class ChangeDetection implements ChangeControl {
 
   /** False when the service ends. */
   async #pause(ms: number): Promise<boolean> {
-    if (this.#isClosed) return false;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.clock.after(ms, resolve);
-      this.#endPause = () => {
-        cancel();
-        resolve();
-      };
-    });
+    await this.#wakeup.wait(ms);
     return !this.#isClosed;
   }
 

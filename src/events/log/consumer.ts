@@ -2,7 +2,8 @@ import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { isAfter, type Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, FeedReader, ResumeOptions } from '../../domain/ports/feed.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Entries taken from the feed at a time. */
 const BATCH_SIZE = 64;
@@ -16,7 +17,6 @@ export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;
   readonly #task: ConsumerTask<Outcome>;
   #options: ResumeOptions;
-  readonly #clock: Clock;
   readonly #log: Log;
   #reader: FeedReader;
   #generation: number;
@@ -27,7 +27,7 @@ export class Consumer<Outcome> implements EventConsumer {
   #takenUpTo: Offset;
   #isStopped = false;
   #mayHaveMore = true;
-  #wake: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(
@@ -39,7 +39,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#feed = feed;
     this.#task = task;
     this.#options = options;
-    this.#clock = host.clock;
+    this.#wakeup = new Wakeup(host.clock);
     this.#log = host.log;
     this.#offset = task.storedOffset();
     this.#takenUpTo = this.#offset;
@@ -61,7 +61,7 @@ export class Consumer<Outcome> implements EventConsumer {
 
   stop(): void {
     this.#isStopped = true;
-    this.#wake?.();
+    this.#wakeup.wake();
   }
 
   wake(): void {
@@ -92,7 +92,7 @@ export class Consumer<Outcome> implements EventConsumer {
 
   #noteMore(): void {
     this.#mayHaveMore = true;
-    this.#wake?.();
+    this.#wakeup.wake();
   }
 
   async #run(): Promise<void> {
@@ -128,13 +128,7 @@ export class Consumer<Outcome> implements EventConsumer {
   /** Waits until the feed may have more, or for `atMostMs`. */
   async #more(atMostMs?: number): Promise<void> {
     if (this.#isStopped || (this.#mayHaveMore && atMostMs === undefined)) return;
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (atMostMs !== undefined) cancel = this.#clock.after(atMostMs, resolve);
-    });
-    cancel?.();
-    this.#wake = undefined;
+    await this.#wakeup.wait(atMostMs);
   }
 
   async #handle(entry: LogEntry): Promise<void> {

@@ -3,10 +3,11 @@ import type { LogEntry, RowEntry } from '../../domain/event.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../domain/ports/feed.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { DroppedEvent, EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
 import { problem } from '../../domain/problems.ts';
 import { type HeldDelivery, type StoredWebhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import type { EventJson } from '../../schema/event-json.ts';
 import type { PostResult } from './delivery-attempts.ts';
 import { deliveryId, deliveryName, goneRecord, heldDelivery, postRecord } from './delivery-record.ts';
@@ -49,7 +50,7 @@ export class DeliveryWorker {
   #held: HeldDelivery | null = null;
   /** Whether there may be dropped events to deliver again. */
   #isReplaying = false;
-  #endWait: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
   /** Counts what makes a running delivery outdated: other settings, or another position. */
   #revision = 0;
   #isStopped = false;
@@ -61,6 +62,7 @@ export class DeliveryWorker {
     this.#matches = eventFilter(webhook.filter);
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
+    this.#wakeup = new Wakeup(clock);
     const task: ConsumerTask<EndedDelivery> = {
       name: `webhook/${id}`,
       storedOffset: () => {
@@ -101,7 +103,7 @@ export class DeliveryWorker {
   cancel(): void {
     this.#isStopped = true;
     this.#consumer.stop();
-    this.#endWait?.();
+    this.#wakeup.wake();
     this.#sending?.attempts.cancel();
   }
 
@@ -144,7 +146,7 @@ export class DeliveryWorker {
   replayDropped(): void {
     this.#isReplaying = true;
     // Not after what is being held just now.
-    this.#endWait?.();
+    this.#wakeup.wake();
     this.#consumer.wake();
   }
 
@@ -271,20 +273,13 @@ export class DeliveryWorker {
   /** The running attempt is the last one of its delivery, which is handled again. */
   #outdate(): void {
     this.#revision += 1;
-    this.#endWait?.();
+    this.#wakeup.wake();
     this.#sending?.attempts.finish();
   }
 
   /** Until something changes, or for `atMostMs`. */
   async #wait(atMostMs?: number): Promise<void> {
-    if (this.#isStopped) return;
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#endWait = resolve;
-      if (atMostMs !== undefined) cancel = this.#parts.clock.after(atMostMs, resolve);
-    });
-    this.#endWait = undefined;
-    cancel?.();
+    if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
   }
 
   /** The limited key that the webhook belongs to; undefined for the owner's. Without a valid key it stands still. */

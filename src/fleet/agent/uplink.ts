@@ -7,6 +7,7 @@ import type { ConsumerTask, EventConsumer, EventFeed, Handled, MessageLog } from
 import type { FleetStore } from '../../domain/ports/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { MessageReader } from '../../domain/ports/reading.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { encodeEvent, eventId, readEventHeaders } from '../protocol/event-message.ts';
@@ -62,10 +63,11 @@ export class Uplink implements ConsumerTask<undefined> {
   #failures = 0;
   #trouble: string | undefined;
   #isClosed = false;
-  #stopWaiting: Cancel | undefined;
+  readonly #wakeup: Wakeup;
 
   constructor(parts: UplinkParts) {
     this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
     this.#consumer = parts.feed.consume(this);
   }
 
@@ -86,7 +88,7 @@ export class Uplink implements ConsumerTask<undefined> {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#consumer.stop();
-    this.#stopWaiting?.();
+    this.#wakeup.close();
     await this.#consumer.ended;
   }
 
@@ -143,7 +145,10 @@ export class Uplink implements ConsumerTask<undefined> {
     const { membership } = this.#parts;
     if (!membership.isJoined) {
       this.#chain = undefined;
-      return this.#wait((done) => membership.onChange(done));
+      const cancel = membership.onChange(() => this.#wakeup.wake());
+      await this.#wakeup.wait();
+      cancel();
+      return;
     }
     if (this.#failures > 1) await this.#pause();
     if (this.#isClosed || !membership.isJoined) return;
@@ -250,18 +255,7 @@ export class Uplink implements ConsumerTask<undefined> {
   #pause(): Promise<void> {
     const { shortest, longest } = PAUSE_MS;
     const ms = Math.min(longest, shortest * 2 ** Math.min(this.#failures, 10));
-    return this.#wait((done) => this.#parts.clock.after(ms, done));
-  }
-
-  /** Until it is time, or this is closed. */
-  async #wait(until: (done: () => void) => Cancel): Promise<void> {
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#stopWaiting = resolve;
-      cancel = until(resolve);
-    });
-    cancel?.();
-    this.#stopWaiting = undefined;
+    return this.#wakeup.wait(ms);
   }
 }
 

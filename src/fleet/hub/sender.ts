@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { JetStreamApiError } from '@nats-io/jetstream';
 import { isAppError, type Mistake } from '../../domain/errors.ts';
 import { qualify } from '../../domain/fleet.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { CallerSender, DryRun, SendAnswer, SendRequest, SendResult } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import { sendAnswer } from '../../schema/mac-answers.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -161,11 +162,12 @@ class Outcomes {
   readonly #parts: HubSenderParts;
   readonly #claims: SendClaims;
   #heard: SendOutcome | undefined;
-  #wake: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
 
   constructor(order: Order, parts: HubSenderParts, claims: SendClaims) {
     this.#order = order;
     this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
     this.#claims = claims;
   }
 
@@ -173,7 +175,7 @@ class Outcomes {
     const { mac, key } = this.#order;
     try {
       this.#heard = unpackOutcome(this.#parts.envelope, mac, key, data);
-      this.#wake?.();
+      this.#wakeup.wake();
     } catch (error) {
       this.#parts.log.warn('what a Mac says of a send cannot be read', { mac, reason: (error as Error).message });
     }
@@ -201,12 +203,6 @@ class Outcomes {
   }
 
   async #said(withinMs: number): Promise<void> {
-    if (this.#heard !== undefined) return;
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      cancel = this.#parts.clock.after(withinMs, resolve);
-    });
-    cancel?.();
+    if (this.#heard === undefined) await this.#wakeup.wait(withinMs);
   }
 }

@@ -2,6 +2,7 @@ import type { ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from '@nat
 import { isAppError } from '../../domain/errors.ts';
 import type { Event } from '../../domain/event.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
@@ -54,7 +55,7 @@ export class StreamCopy {
   #isClosed = false;
   #isCurrent = false;
   #isFilled: boolean;
-  #wake: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
   #cancelConnect: Cancel | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -63,6 +64,7 @@ export class StreamCopy {
 
   constructor(parts: StreamCopyParts) {
     this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
     this.#isFilled = parts.store.position !== undefined;
   }
 
@@ -72,7 +74,7 @@ export class StreamCopy {
   }
 
   start(): void {
-    this.#cancelConnect = this.#parts.connection.onConnect(() => this.#wake?.());
+    this.#cancelConnect = this.#parts.connection.onConnect(() => this.#wakeup.wake());
     this.#running = this.#run();
   }
 
@@ -122,7 +124,7 @@ export class StreamCopy {
     this.#isClosed = true;
     this.#cancelConnect?.();
     this.#stopConsumer();
-    this.#wake?.();
+    this.#wakeup.close();
     await this.#running;
   }
 
@@ -138,7 +140,7 @@ export class StreamCopy {
         this.#trouble = reason;
       }
       this.#stopConsumer();
-      if (!this.#isClosed) await this.#pause(this.#trouble === undefined ? 0 : RETRY_MS);
+      if (!this.#isClosed) await this.#wakeup.wait(this.#trouble === undefined ? 0 : RETRY_MS);
     }
   }
 
@@ -271,15 +273,6 @@ export class StreamCopy {
     this.#cancelCheck = undefined;
     this.#messages?.stop();
     this.#messages = undefined;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      cancel = this.#parts.clock.after(ms, resolve);
-    });
-    cancel?.();
   }
 }
 

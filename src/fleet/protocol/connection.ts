@@ -7,6 +7,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { FleetSettings } from '../../domain/fleet.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
 import { tlsOptions } from './tls.ts';
 
@@ -53,11 +54,12 @@ export class FleetConnection {
   /** How long the present attempt waits: the client asks several times. */
   #wait = 0;
   #lastProblem = 'it was not tried yet';
-  #wake: (() => void) | undefined;
+  readonly #wakeup: Wakeup;
   readonly #ended: Promise<void>;
 
   constructor(settings: ConnectionUse, host: ConnectionHost) {
     this.#settings = settings;
+    this.#wakeup = new Wakeup(host.clock);
     this.#host = host;
     this.#ended = this.#run();
   }
@@ -105,7 +107,7 @@ export class FleetConnection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake?.();
+    this.#wakeup.close();
     await this.#nc?.close();
     await this.#ended;
   }
@@ -123,7 +125,7 @@ export class FleetConnection {
         this.#note(error);
       }
       if (this.#isConnected) this.#disconnected();
-      if (!this.#isClosed) await this.#pause(this.#nextWait());
+      if (!this.#isClosed) await this.#wakeup.wait(this.#nextWait());
     }
   }
 
@@ -169,15 +171,6 @@ export class FleetConnection {
     this.#attempts += 1;
     this.#wait = Math.random() * upTo;
     return this.#wait;
-  }
-
-  async #pause(ms: number): Promise<void> {
-    let cancel: Cancel | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      cancel = this.#host.clock.after(ms, resolve);
-    });
-    cancel?.();
   }
 
   /** Read again for every first connection, so that a file may be put right without a restart. */

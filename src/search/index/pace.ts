@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/ports/host.ts';
+import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Between two slices of long work, as a multiple of the slice: it takes a quarter of one core. */
 const REST = 3;
@@ -6,11 +7,12 @@ const REST = 3;
 /** Divides long work into slices, so that the event loop is never held. */
 export class Pace {
   readonly #clock: Clock;
-  readonly #sleepers = new Set<() => void>();
+  readonly #wakeup: Wakeup;
   #isStopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#wakeup = new Wakeup(clock);
   }
 
   get isStopped(): boolean {
@@ -32,25 +34,16 @@ export class Pace {
 
   /** Until `ms` have passed, or `stop` or `wake` is called. */
   async sleep(ms: number): Promise<void> {
-    if (this.#isStopped) return;
-    await new Promise<void>((resolve) => {
-      const wake = (): void => {
-        cancel();
-        this.#sleepers.delete(wake);
-        resolve();
-      };
-      const cancel = this.#clock.after(ms, wake);
-      this.#sleepers.add(wake);
-    });
+    await this.#wakeup.wait(ms);
   }
 
   /** Ends every sleep. */
   wake(): void {
-    for (const wake of [...this.#sleepers]) wake();
+    this.#wakeup.wake();
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.wake();
+    this.#wakeup.close();
   }
 }

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 
-/** Requests that wait for something to change. */
-export class Waiters {
+/** Lets one or many wait until something happens. */
+export class Wakeup {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
@@ -10,16 +10,17 @@ export class Waiters {
     this.#clock = clock;
   }
 
-  /** Resolves at the next `wake`, after `ms`, or when it is closed. */
-  wait(ms: number): Promise<void> {
+  /** Resolves at the next `wake`, after `ms` where it is given, or once this is closed. */
+  wait(ms?: number): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {
+      let cancel: Cancel | undefined;
       const end = (): void => {
-        cancel();
+        cancel?.();
         this.#waiting.delete(end);
         resolve();
       };
-      const cancel: Cancel = this.#clock.after(ms, end);
+      if (ms !== undefined) cancel = this.#clock.after(ms, end);
       this.#waiting.add(end);
     });
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Attempt, KnownChat, RunOutcome } from '../../src/domain/ports/sending.ts';
 import { plan } from '../../src/mac/sender/attempts.ts';
-import { attemptInTurn } from '../../src/mac/sender/attempts-in-turn.ts';
+import { attemptInTurn } from '../../src/mac/sender/delivery.ts';
 import { failed, InMemoryMessages } from '../support/in-memory-messages.ts';
 
 const ANA = '+15550100';

@@ -1,9 +1,14 @@
-import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server';
+import type * as z from 'zod';
 import { type Caller, isAllowed } from '../../domain/caller.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
-import { describedOnce } from './json-schema-cache.ts';
 import { addPrompts } from './prompts.ts';
 import { addConversationResource } from './resources.ts';
 import type { McpParts } from './service.ts';
@@ -183,4 +188,30 @@ function sentenceOf(error: unknown, tool: string, log: Log): string {
   }
   const mistakes = error.mistakes.length > 1 ? error.mistakes.map(({ message }) => message) : [];
   return [error.message, ...mistakes, ...(error.hint === undefined ? [] : [error.hint])].join(' ');
+}
+
+const made = new WeakMap<z.ZodObject, StandardSchemaWithJSON>();
+
+/** The schema as the protocol's package takes it, its JSON form made once: the package asks for it at every call. */
+function describedOnce(schema: z.ZodObject): StandardSchemaWithJSON {
+  const known = made.get(schema);
+  if (known !== undefined) return known;
+  const standard = schema['~standard'];
+  const { input, output } = standard.jsonSchema;
+  const described = {
+    '~standard': { ...standard, jsonSchema: { input: remembered(input), output: remembered(output) } },
+  };
+  made.set(schema, described);
+  return described;
+}
+
+type Convert = StandardSchemaWithJSON['~standard']['jsonSchema']['input'];
+
+function remembered(convert: Convert): Convert {
+  const results = new Map<string, ReturnType<Convert>>();
+  return (options) => {
+    const result = results.get(options.target) ?? convert(options);
+    results.set(options.target, result);
+    return result;
+  };
 }

@@ -3,7 +3,6 @@ import type { Print } from '../../domain/fingerprint.ts';
 import type { BackgroundPrintReader, Change, ChangeStore, PrintReader } from '../../domain/ports/changes.ts';
 import { compare, StoredPrints } from './compare.ts';
 import { RecentOrigins } from './recent-origins.ts';
-import { WatchedSets } from './watched-sets.ts';
 
 export interface PassParts {
   readonly store: ChangeStore;
@@ -73,4 +72,38 @@ export class Passes {
     this.#origins.forget();
     this.#deletions = undefined;
   }
+}
+
+type RowIds = readonly number[];
+
+/** What the sets held that chat.db has an index of: a row that joins or leaves one has changed. */
+class WatchedSets {
+  #known: readonly RowIds[] | undefined;
+
+  /** Rows that joined or left one of the sets since they were kept. */
+  moved(now: readonly RowIds[]): readonly number[] {
+    const before = this.#known;
+    if (before === undefined) return [];
+    const moved = new Set<number>();
+    for (const [at, rowIds] of now.entries()) {
+      const then = before[at] ?? rowIds;
+      if (then === rowIds) continue;
+      for (const rowId of without(rowIds, then)) moved.add(rowId);
+      for (const rowId of without(then, rowIds)) moved.add(rowId);
+    }
+    return [...moved];
+  }
+
+  keep(now: readonly RowIds[]): void {
+    this.#known = now;
+  }
+
+  forget(): void {
+    this.#known = undefined;
+  }
+}
+
+function without(rowIds: RowIds, others: RowIds): number[] {
+  const known = new Set(others);
+  return rowIds.filter((rowId) => !known.has(rowId));
 }

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { AxiosAdapter, AxiosError } from 'axios';
 import type { IAxiosRetryConfig } from 'axios-retry';
+import { errorCode } from '../../domain/errors.ts';
+import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import { failureSentence, refusalSentence } from './delivery-failure.ts';
-import { readResponseBody } from './response-body.ts';
 
 /** How a delivery ended. `interrupted`: it was cancelled, or the shutdown forbade another attempt; not done. */
 export interface PostResult {
@@ -136,4 +136,71 @@ export class DeliveryAttempts {
     this.#body = readResponseBody(response.data as Readable, this.#parts.clock);
     return refusalSentence(response.status);
   }
+}
+
+/** Decision F2: at most this much of an answer is read. */
+const MAX_BYTES = 64 * 1024;
+/** The head has decided; a body that takes longer would only delay the next delivery. */
+const MAX_MS = 1000;
+/** As much of it is kept to show what the receiver said. */
+const KEPT_BYTES = 4 * 1024;
+
+/**
+ * Reads the body of an answer so that its connection can be used again; one that is too large or too slow
+ * has its connection destroyed. Returns the beginning of it. Never throws: the head alone decides (decision F2).
+ */
+function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
+  if (body.closed) return Promise.resolve(Buffer.alloc(0));
+  return new Promise((resolve) => {
+    const kept: Buffer[] = [];
+    let bytes = 0;
+    const cancel = clock.after(MAX_MS, () => body.destroy());
+    body.on('data', (chunk: Buffer) => {
+      if (bytes < KEPT_BYTES) kept.push(chunk.subarray(0, KEPT_BYTES - bytes));
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) body.destroy();
+    });
+    const finish = (): void => {
+      cancel();
+      resolve(Buffer.concat(kept));
+    };
+    body.on('error', finish);
+    body.on('end', finish);
+    body.on('close', finish);
+  });
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The receiver refused the connection.',
+  ECONNRESET: 'The receiver closed the connection without an answer.',
+  EPIPE: 'The receiver closed the connection without an answer.',
+  ETIMEDOUT: 'The receiver did not accept the connection in time.',
+  ENOTFOUND: 'The host name of the receiver is unknown.',
+  EAI_AGAIN: 'The host name of the receiver could not be looked up.',
+  EHOSTUNREACH: 'The receiver cannot be reached.',
+  ENETUNREACH: 'The network of the receiver cannot be reached.',
+};
+
+/**
+ * What went wrong with a try that got no answer, as one sentence. Never holds the url: its path may be a secret
+ * (decision A6). Names Local Network where macOS may be the one that refused.
+ */
+export function failureSentence(error: unknown, url = ''): string {
+  const code = errorCode(error) ?? 'unknown';
+  const advice = localNetworkAdvice(code, [url]);
+  return advice === undefined ? sentenceFor(code) : `${sentenceFor(code)} ${advice}`;
+}
+
+function sentenceFor(code: string): string {
+  const sentence = SENTENCES[code];
+  if (sentence !== undefined) return sentence;
+  if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
+  if (/CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return `The TLS connection failed (${code}).`;
+  return `The request failed (${code}).`;
+}
+
+/** What an answer outside 2xx means, as one sentence. */
+export function refusalSentence(status: number): string {
+  const what = `The receiver answered ${status}`;
+  return status >= 300 && status < 400 ? `${what}; redirects are not followed.` : `${what}.`;
 }

@@ -1,11 +1,11 @@
+import { type LookupAddress, lookup } from 'node:dns';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { AxiosAdapter, AxiosInstance } from 'axios';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
-import { type AllowedHosts, hostRefusal, mayPostTo } from './allowed-hosts.ts';
 import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
-import { HostLookup } from './host-lookup.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 import { transport, transportWith } from './transport.ts';
 
@@ -164,4 +164,60 @@ export class Poster {
     axiosRetry(client);
     return { axios: client, http: axios.getAdapter('http') };
   }
+}
+
+type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
+
+/**
+ * The addresses of receivers, as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be ended and
+ * holds one of a limited number of threads (Node, `dns.lookup`), so there is at most one lookup of a name at a time.
+ */
+class HostLookup {
+  readonly #asking = new Map<string, Callback[]>();
+
+  /** For the `lookup` of a connection. */
+  readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
+    this.#ask(name, options, (error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) callback(error, '', 0);
+      else if (all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+  #ask(name: string, options: Parameters<LookupFunction>[1], callback: Callback): void {
+    const key = JSON.stringify([name, options]);
+    const waiting = this.#asking.get(key);
+    if (waiting !== undefined) {
+      waiting.push(callback);
+      return;
+    }
+    const all = [callback];
+    this.#asking.set(key, all);
+    lookup(name, { ...options, all: true }, (error, addresses) => {
+      this.#asking.delete(key);
+      for (const answer of all) answer(error, addresses ?? []);
+    });
+  }
+}
+
+/** Hosts as URLs spell them; `*.example.net` matches every name below example.net. Empty: all. */
+export type AllowedHosts = readonly string[];
+
+function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
+  if (allowedHosts.length === 0) return true;
+  const host = hostOf(url);
+  return allowedHosts.some((allowed) =>
+    allowed.startsWith('*.') ? host.endsWith(allowed.slice(1)) : host === allowed,
+  );
+}
+
+/** Why it may not, for the registration and the list of deliveries. */
+function hostRefusal(url: string): string {
+  return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
+}
+
+/** A name with the root's dot at its end is the same name. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/\.$/, '');
 }

@@ -1,5 +1,14 @@
-import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createUser } from '@nats-io/nkeys';
 import { AppError, errorCode } from '../../domain/errors.ts';
@@ -8,7 +17,6 @@ import type { RunCommand } from '../../runtime/command.ts';
 import { Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../protocol/envelope.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
-import { privateFolder, writePrivate } from './private-files.ts';
 import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
 import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
 
@@ -211,4 +219,17 @@ function newKey(path: string): string {
   const pair = createUser();
   writePrivate(path, `${new TextDecoder().decode(pair.getSeed())}\n`);
   return pair.getPublicKey();
+}
+
+/** A folder for its owner alone. */
+function privateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Writes a file for its owner alone, whole or not at all. */
+function writePrivate(path: string, text: string | Uint8Array): void {
+  const draft = `${path}.${randomUUID()}`;
+  writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
 }

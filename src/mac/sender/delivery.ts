@@ -1,14 +1,14 @@
-import { isAppError } from '../../domain/errors.ts';
+import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { Content, MessagesApp, SendRequest } from '../../domain/ports/sending.ts';
+import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../../domain/ports/sending.ts';
 import type { ExpectedChat } from '../../domain/ports/sent-parts.ts';
+import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
-import { type Plan, plan } from './attempts.ts';
-import { attemptInTurn } from './attempts-in-turn.ts';
+import { leadsToNext, liveAttempt, type Plan, plan } from './attempts.ts';
 import type { Confirmations, Expectation } from './confirm.ts';
-import { sendFailure } from './failure.ts';
+import { contentHashes } from './content.ts';
+import { NOT_RUNNING, sendFailure } from './failure.ts';
 import type { TolerantLookup } from './lookup.ts';
-import { misdirected } from './misdirected.ts';
 import type { Staging } from './staging.ts';
 
 /** A request whose attachments may be sent. */
@@ -117,4 +117,71 @@ export class Delivery {
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
     throw failure;
   }
+}
+
+export interface AttemptsOptions {
+  readonly messages: MessagesApp;
+  readonly plan: Plan;
+  readonly content: Content;
+  readonly signal: AbortSignal;
+  /** Called just before each run of osascript; what it throws ends the attempts. */
+  readonly onAttempt: (attempt: Attempt) => void;
+}
+
+const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
+
+/** Makes the attempts of a plan one after the other, until one ends otherwise than with "nothing was sent" (decision T1). */
+export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
+  const { messages, plan, content, signal, onAttempt } = options;
+  let isOpened = false;
+  const run = async (attempt: Attempt): Promise<RunOutcome> => {
+    if (signal.aborted) return { kind: 'killed' };
+    onAttempt(attempt);
+    const outcome = await messages.run({ ...attempt, content }, signal);
+    if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
+    // Certainly nothing was sent: once more, when Messages is up (decision D2).
+    isOpened = true;
+    await messages.open(signal);
+    if (signal.aborted) return outcome;
+    onAttempt(attempt);
+    return messages.run({ ...attempt, content }, signal);
+  };
+
+  let outcome: RunOutcome = NO_WAY;
+  for (const attempt of plan.attempts) {
+    outcome = await run(attempt);
+    if (!leadsToNext(outcome)) return outcome;
+  }
+  if (plan.liveChat === null || signal.aborted) return outcome;
+  const last = liveAttempt(plan, await messages.liveChatIds(signal));
+  return last === undefined ? outcome : run(last);
+}
+
+/**
+ * Returns the error for a part of a send to a group whose row Messages put into a conversation that it made for it:
+ * on macOS 26 a group can end up as a new one-to-one conversation with the group's identifier for a person
+ * (openclaw/imsg #90). Nobody in the group got the message. Returns undefined for every other send. The row is
+ * recorded as this send's, so that its origin is known.
+ */
+function misdirected(
+  expectation: Expectation,
+  { lookup, confirmations }: { readonly lookup: TolerantLookup; readonly confirmations: Confirmations },
+): AppError | undefined {
+  const { rowId, afterRowId, chat, content } = expectation;
+  if (rowId !== undefined || afterRowId === undefined || typeof chat === 'string') return undefined;
+  if (!chat.address.startsWith('+;')) return undefined;
+  const stray = lookup
+    .ownRowsAbove(afterRowId)
+    .find(
+      (row) =>
+        row.address !== null &&
+        row.address !== chat.address &&
+        contentHashes(row.body, row.attachmentNames).includes(content) &&
+        lookup.isNewChat(row.rowId, afterRowId),
+    );
+  if (stray === undefined || stray.address === null) return undefined;
+  confirmations.expectIn(expectation, { address: stray.address });
+  confirmations.find(expectation);
+  const conversationId = lookup.message(stray.rowId)?.conversation_id ?? '';
+  return problem('misdirected', {}, { extra: { message_id: String(stray.rowId), conversation_id: conversationId } });
 }

@@ -14,8 +14,8 @@ import {
 } from '../../domain/webhook.ts';
 import { newStoredWebhook } from '../../domain/webhook-settings.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
+import { auditStore } from './audit.ts';
 import { droppedEvents } from './dropped.ts';
-import { removeUserInfoOfKeys } from './webhook-user-info.ts';
 
 /** Section H: records kept for each webhook. Trimmed in steps, so there may be a few more for a while. */
 const KEPT_RECORDS = 100;
@@ -244,4 +244,25 @@ function toRecord(row: Row): DeliveryRecord {
     error: row[7] === null ? null : String(row[7]),
     duration_ms: Number(row[8]),
   };
+}
+
+/**
+ * Removes user names and passwords from the addresses of webhooks that limited keys registered before these were
+ * refused (decision M1), with a line in the audit log for each. Called at each start, because a backup may hold one.
+ */
+function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
+  const found = database.prepare("SELECT id, url, key_id FROM webhook WHERE key_id IS NOT NULL AND url LIKE '%@%'");
+  const update = database.prepare('UPDATE webhook SET url = ? WHERE id = ?');
+  const audit = auditStore(database);
+  database.transaction(() => {
+    for (const [id, url, keyId] of found.all()) {
+      const address = new URL(String(url));
+      if (address.username === '' && address.password === '') continue;
+      address.username = '';
+      address.password = '';
+      update.run(address.href, String(id));
+      const line = { keyId: String(keyId), target: String(id), outcome: 'user_info_removed' };
+      audit.add({ ...line, action: 'webhook' }, clock.now());
+    }
+  });
 }

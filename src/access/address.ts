@@ -1,4 +1,4 @@
-import { canonicalAddress, chatIdentity } from '../domain/address.ts';
+import { chatIdentity, rightsAddress } from '../domain/address.ts';
 
 const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 
@@ -12,6 +12,6 @@ export function isSameGroup(one: string, other: string): boolean {
 export function personId(id: string): { readonly address: string; readonly id: string } | undefined {
   const parts = chatIdentity(id);
   if (parts === undefined || parts.style !== '-' || !KNOWN_SERVICE.test(parts.service)) return undefined;
-  const address = canonicalAddress(parts.identifier);
+  const address = rightsAddress(parts.identifier);
   return address === undefined ? undefined : { address, id: `${parts.service};-;${address}` };
 }

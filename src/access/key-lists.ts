@@ -1,4 +1,4 @@
-import { canonicalAddress, memberKey } from '../domain/address.ts';
+import { memberKey, rightsAddress } from '../domain/address.ts';
 import type { Mistake } from '../domain/errors.ts';
 import type { AccessList, ListEntry } from '../domain/key.ts';
 import type { ChatDirectory, KeyChanges } from '../domain/ports/access.ts';
@@ -29,7 +29,7 @@ export function readLists(
 
 /** The person or the group, or what is wrong with the text. A one-to-one chat stands for its one member. */
 function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
-  const address = canonicalAddress(text);
+  const address = rightsAddress(text);
   if (address !== undefined) return { address };
   const [best, ...others] = text.includes(';') ? directory.meant(text) : [];
   if (best === undefined) {
@@ -38,7 +38,7 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
   if (members.length === 0) return 'The members of this conversation cannot be read, so it cannot be listed.';
   if (best.isGroup) return { group: best.guid, members };
-  const [only, ...more] = members.map(canonicalAddress);
+  const [only, ...more] = members.map(rightsAddress);
   if (only !== undefined && more.length === 0) return { address: only };
   return 'This conversation is not with one person of a complete number or an e-mail address.';
 }

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../domain/address.ts';
+import { rightsAddress } from '../domain/address.ts';
 import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts.ts';
@@ -60,7 +60,7 @@ export class LimitedContacts implements Contacts {
 
 function isListed({ read, send }: Key, address: string): boolean {
   if (read === '*' || send === '*') return true;
-  const canonical = canonicalAddress(address);
+  const canonical = rightsAddress(address);
   return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);
 }
 

@@ -1,4 +1,4 @@
-import { canonicalAddress, chatIdentity, memberKey } from '../domain/address.ts';
+import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../domain/key.ts';
 import type { ChatMembers } from '../domain/ports/access.ts';
 import { isSameGroup, personId } from './address.ts';
@@ -82,11 +82,11 @@ function joinedSince(entry: ListEntry, members: readonly string[]): readonly str
 function onlyMember({ isGroup, members }: ChatMembers): string | undefined {
   const keys = new Set(members.map(memberKey));
   const [address] = keys;
-  return isGroup || keys.size !== 1 || address === undefined ? undefined : canonicalAddress(address);
+  return isGroup || keys.size !== 1 || address === undefined ? undefined : rightsAddress(address);
 }
 
 function unknownPerson(recipient: string): Destination | undefined {
-  const typed = canonicalAddress(recipient);
+  const typed = rightsAddress(recipient);
   const person = typed === undefined ? personId(recipient) : { address: typed, id: typed };
   if (person === undefined) return undefined;
   return { to: person.id, address: person.address, chats: [], members: [person.address] };

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../domain/address.ts';
+import { rightsAddress } from '../domain/address.ts';
 import type { Key, SendRight } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
@@ -8,7 +8,7 @@ import { areSameMembers, type Destination, destinationOf, maySend } from './poli
 
 /** Where a recipient leads now. undefined when nobody can say for certain who would read it. */
 export function resolve(directory: ChatDirectory, recipient: string): Destination | undefined {
-  const typed = canonicalAddress(recipient) ?? recipient;
+  const typed = rightsAddress(recipient) ?? recipient;
   return destinationOf(typed, directory.meant(typed));
 }
 

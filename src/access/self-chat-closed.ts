@@ -1,4 +1,4 @@
-import { canonicalAddress, chatIdentity, memberKey } from '../domain/address.ts';
+import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import type { ChatDirectory, ChatMembers } from '../domain/ports/access.ts';
 import { personId } from './address.ts';
 
@@ -17,7 +17,7 @@ export class SelfChatClosed implements ChatDirectory {
   }
 
   meant(recipient: string): readonly ChatMembers[] {
-    const isSelf = (canonicalAddress(recipient) ?? personId(recipient)?.address) === this.#address;
+    const isSelf = (rightsAddress(recipient) ?? personId(recipient)?.address) === this.#address;
     const chats = this.#directory.meant(recipient).map((chat) => this.#marked(chat));
     // Before its first message there is no chat, and nothing may make one.
     return isSelf ? [{ guid: recipient, isGroup: false, members: [], isClosed: true }, ...chats] : chats;

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
 import { AddressBook } from '../mac/contacts/address-book.ts';
-import { callingCodeOf } from '../mac/contacts/canonical-address.ts';
+import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { canonicalAddress } from '../domain/address.ts';
+import { rightsAddress } from '../domain/address.ts';
 import { ASSOCIATED_ROWS } from '../domain/associated-rows.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
@@ -199,7 +199,7 @@ function isExecutable(path: string): boolean {
 
 /** A complete number or an e-mail address, spelled as addresses are compared. */
 function isCanonical(written: unknown): boolean {
-  return typeof written === 'string' && canonicalAddress(written) === written;
+  return typeof written === 'string' && rightsAddress(written) === written;
 }
 
 /** A name whose last part is all digits would be read as an IPv4 address, and is none here. */

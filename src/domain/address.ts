@@ -6,10 +6,10 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
 /**
- * The one spelling of an address by which rights are compared: a complete number, or an e-mail address in lower case.
- * undefined for everything else, so that nothing that merely looks alike ever matches.
+ * Returns the one spelling of an address by which rights are compared: a complete number, or an e-mail address in lower
+ * case. Returns undefined for everything else, so that nothing that merely looks alike ever matches.
  */
-export function canonicalAddress(text: string): string | undefined {
+export function rightsAddress(text: string): string | undefined {
   const number = text.replaceAll(PUNCTUATION, '');
   if (NUMBER.test(number)) return number;
   // Only ASCII letters: toLowerCase would make a K of the Kelvin sign.
@@ -20,7 +20,7 @@ export function canonicalAddress(text: string): string | undefined {
 
 /** Two spellings of one member are one: canonical where there is such a form, else as stored. */
 export function memberKey(stored: string): string {
-  return canonicalAddress(stored) ?? stored;
+  return rightsAddress(stored) ?? stored;
 }
 
 /** Style and identifier of a chat id, which is the same whatever service it names; undefined for what is no chat id. */

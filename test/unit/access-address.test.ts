@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isSameGroup, personId } from '../../src/access/address.ts';
 import { closedGroups, destinationOf, mayRead, maySend } from '../../src/access/policy.ts';
-import { canonicalAddress } from '../../src/domain/address.ts';
+import { rightsAddress } from '../../src/domain/address.ts';
 import type { ChatMembers } from '../../src/domain/ports/access.ts';
 
 const ANA = '+15550100';
@@ -13,8 +13,8 @@ describe('one spelling of an address', () => {
     ['+1.555.0100', ANA],
     ['Ana.Silva+x@Example.ORG', 'ana.silva+x@example.org'],
   ])('%s is %s', (typed, canonical) => {
-    expect(canonicalAddress(typed)).toBe(canonical);
-    expect(canonicalAddress(canonical)).toBe(canonical);
+    expect(rightsAddress(typed)).toBe(canonical);
+    expect(rightsAddress(canonical)).toBe(canonical);
   });
 
   test.each([
@@ -45,7 +45,7 @@ describe('one spelling of an address', () => {
     ['an extension', '+15550100;ext=5'],
     ['nothing', ''],
   ])('%s is none', (_what, typed) => {
-    expect(canonicalAddress(typed)).toBeUndefined();
+    expect(rightsAddress(typed)).toBeUndefined();
   });
 
   test('no text that is not the address itself, its punctuation or its case ever gives it', () => {
@@ -54,7 +54,7 @@ describe('one spelling of an address', () => {
       for (const letter of letters) {
         for (let at = 0; at <= address.length; at += 1) {
           const typed = address.slice(0, at) + letter + address.slice(at);
-          expect([typed, canonicalAddress(typed)]).not.toEqual([typed, address]);
+          expect([typed, rightsAddress(typed)]).not.toEqual([typed, address]);
         }
       }
     }

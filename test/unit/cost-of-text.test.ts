@@ -5,7 +5,7 @@ import { safeFileName } from '../../src/domain/file-name.ts';
 import { folded } from '../../src/domain/folded.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
-import { canonicalAddress } from '../../src/mac/contacts/canonical-address.ts';
+import { dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
 import { contentHash } from '../../src/mac/sender/content.ts';
 import { openIndex } from '../../src/search/index/database.ts';
 import { documentOf, isLong } from '../../src/search/index/document.ts';
@@ -59,7 +59,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a line of a terminal': (text) => oneLine(text),
   'measured for a table': columnsOf,
   'shown for a decision': visible,
-  'a key of an address': (text) => canonicalAddress(text, '1'),
+  'a key of an address': (text) => dialableAddress(text, '1'),
   'masked for a report': knownWords,
   'a field of a report': (text) => fields(text, { a: /b/ }),
 };

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../domain/address.ts';
+import { rightsAddress } from '../../domain/address.ts';
 import { isAppError } from '../../domain/errors.ts';
 import { splitId } from '../../domain/fleet.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
@@ -40,10 +40,10 @@ export async function destinationOf(
 /** The Mac of this id, or the one that the address is an own address of. */
 function macNamed(from: string, { macs }: RoutingParts): string {
   if (macs.get(from) !== undefined) return from;
-  const address = canonicalAddress(from) ?? from;
+  const address = rightsAddress(from) ?? from;
   const owners = macs
     .all()
-    .filter(({ presence }) => presence?.addresses.some((own) => (canonicalAddress(own) ?? own) === address))
+    .filter(({ presence }) => presence?.addresses.some((own) => (rightsAddress(own) ?? own) === address))
     .map(({ mac }) => mac);
   const [owner, second] = owners;
   if (owner === undefined) throw problem('mac_unknown');
@@ -52,7 +52,7 @@ function macNamed(from: string, { macs }: RoutingParts): string {
 }
 
 async function macWithConversation(recipient: string, { macs, reads }: RoutingParts): Promise<string> {
-  const id = recipient.includes(';') ? recipient : `any;-;${canonicalAddress(recipient) ?? recipient}`;
+  const id = recipient.includes(';') ? recipient : `any;-;${rightsAddress(recipient) ?? recipient}`;
   const known = macs.all();
   const all = known.map(({ mac }) => mac);
   const found = await Promise.all(known.map(async (mac) => (macs.isAway(mac) ? 'away' : asked(mac.mac, id, reads))));

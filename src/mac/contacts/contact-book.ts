@@ -1,7 +1,7 @@
 import { folded } from '../../domain/folded.ts';
 import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
 import type { Person } from './address-book-file.ts';
-import { canonicalAddress } from './canonical-address.ts';
+import { dialableAddress } from './dialable-address.ts';
 
 /** What is more is left out, so that memory has a bound: some 20 MB. */
 export const MAX_CONTACTS = 100_000;
@@ -47,7 +47,7 @@ export class ContactBook implements NameLookup {
     const name = nameOf(person);
     if (name === '') return;
     const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
-    const canonical = addresses.map((address) => canonicalAddress(address, this.#home));
+    const canonical = addresses.map((address) => dialableAddress(address, this.#home));
     const shown = canonical.map((key, at) => key ?? addresses[at] ?? '').filter((address) => address !== '');
     if (shown.length === 0) return;
     const known = this.#sameIn(canonical, name);
@@ -63,14 +63,14 @@ export class ContactBook implements NameLookup {
   nameOf(address: string): string | undefined {
     if (this.#remembered.has(address)) return this.#remembered.get(address);
     if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    const canonical = canonicalAddress(address, this.#home);
+    const canonical = dialableAddress(address, this.#home);
     const name = canonical === undefined ? undefined : this.#owners.get(canonical)?.name;
     this.#remembered.set(address, name);
     return name;
   }
 
   canonical(address: string): string {
-    return canonicalAddress(address, this.#home) ?? address.trim().toLowerCase();
+    return dialableAddress(address, this.#home) ?? address.trim().toLowerCase();
   }
 
   /** The person of the same name who has one of these addresses. */

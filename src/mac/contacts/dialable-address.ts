@@ -30,11 +30,11 @@ export function callingCodeOf(address: string): string | undefined {
 }
 
 /**
- * One form for all spellings of an address: `+` and all digits of a complete number, the digits of a short code, an
- * e-mail address in lower case. undefined for what could be several numbers: an incomplete one while `home`, the
- * calling code of this country, is not known.
+ * Returns one form for all spellings of an address, by which names are found (rights never are): `+` and all digits of a
+ * complete number, the digits of a short code, an e-mail address in lower case. Returns undefined for what could be
+ * several numbers: an incomplete one while `home`, the calling code of this country, is not known.
  */
-export function canonicalAddress(address: string, home: string | undefined): string | undefined {
+export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;
   // Almost every address is ASCII, and then needs no Unicode.
   const text = ASCII.test(address) ? address.trim() : address.normalize('NFKC').trim();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { callingCodeOf, canonicalAddress } from '../../src/mac/contacts/canonical-address.ts';
+import { callingCodeOf, dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
 
 describe('an address', () => {
   test.each([
@@ -45,12 +45,12 @@ describe('an address', () => {
     ['1', '', undefined],
     ['1', '1'.repeat(1_000_000), undefined],
   ])('in the country +%s, %j is %j', (home, address, expected) => {
-    expect(canonicalAddress(address, home)).toBe(expected);
+    expect(dialableAddress(address, home)).toBe(expected);
   });
 
   test('that differs in its country is another one, whatever its last digits', () => {
-    expect(canonicalAddress('20 12 34 56', '45')).not.toBe(canonicalAddress('+46 8 20 12 34 56', '45'));
-    expect(canonicalAddress('+14155550134', '1')).not.toBe(canonicalAddress('+94155550134', '1'));
+    expect(dialableAddress('20 12 34 56', '45')).not.toBe(dialableAddress('+46 8 20 12 34 56', '45'));
+    expect(dialableAddress('+14155550134', '1')).not.toBe(dialableAddress('+94155550134', '1'));
   });
 });
 

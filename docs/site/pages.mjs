@@ -31,12 +31,7 @@ export const NAVIGATION = {
     ['docs/configuration.md'],
     ['docs/limits.md'],
     ['docs/not-possible.md', 'What Messages does not allow'],
-    ['docs/guarantees.md', 'Guarantees'],
-    ['docs/contract.md'],
-    ['docs/decisions.md'],
     ['docs/glossary.md'],
-    ['ARCHITECTURE.md', 'How it is built'],
-    ['CONTRIBUTING.md'],
   ],
   Operate: [
     ['docs/backup.md', 'Backup and restore'],
@@ -44,9 +39,16 @@ export const NAVIGATION = {
     ['docs/upgrade.md', 'Upgrading'],
     ['CHANGELOG.md'],
     ['SECURITY.md'],
-    ['docs/mac-checklist.md'],
   ],
   Compare: [['docs/compare.md', 'Other gateways']],
+  Project: [
+    ['docs/project/guarantees.md', 'Guarantees'],
+    ['docs/project/contract.md'],
+    ['docs/project/decisions.md'],
+    ['ARCHITECTURE.md', 'How it is built'],
+    ['CONTRIBUTING.md'],
+    ['docs/project/mac-checklist.md'],
+  ],
 };
 
 /** Where a page is written to, below the guide and without its ending. */

@@ -113,7 +113,7 @@ test('without a service the report says so, and the exit code is 1', async () =>
 test('every key of the report is in the checklist, and the issue form asks for the report', async () => {
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   expect(read('.github/ISSUE_TEMPLATE/problem.yml')).toContain('doctor --mac-report');
-  const checklist = read('docs/mac-checklist.md');
+  const checklist = read('docs/project/mac-checklist.md');
   const { report: found } = await report();
   expect(Object.keys(found.keys).filter((key) => !checklist.includes(`\`${key}\``))).toEqual([]);
 });

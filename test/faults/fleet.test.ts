@@ -6,7 +6,7 @@ import { describeWithNats } from '../support/nats-server.ts';
 import { FleetHarness, type FleetSize, noDifferences } from './fleet-harness.ts';
 import { wait } from './harness.ts';
 
-/** The long form is a cluster with the load that docs/guarantees.md states. */
+/** The long form is a cluster with the load that docs/project/guarantees.md states. */
 const SIZE: FleetSize = isLong
   ? { servers: 3, macs: 20, processes: 4, rowsPerSecond: 300 }
   : { servers: 1, macs: 3, processes: 2, rowsPerSecond: 30 };

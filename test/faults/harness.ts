@@ -90,7 +90,7 @@ export class Harness {
   /**
    * Events of new rows that contradict chat.db: an own message that was reported as received, and one that was reported
    * without its conversation. An own row that was written with the other person's handle may be either
-   * (docs/guarantees.md), and so may one that was unsent, which no longer says how it was written.
+   * (docs/project/guarantees.md), and so may one that was unsent, which no longer says how it was written.
    */
   contradictions(events: readonly SomeEvent[]): string[] {
     const rows = this.database.sqlite

@@ -1,6 +1,6 @@
 import { test } from '@jest/globals';
 
-/** The long form, which `make test-long` runs: what docs/guarantees.md states, and random tests asked far more often. */
+/** The long form, which `make test-long` runs: what docs/project/guarantees.md states, and random tests asked far more often. */
 export const isLong = process.env.TEST_FORM === 'long';
 
 /** Declares a test, as `test` does. */

@@ -8,8 +8,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-const DECISIONS = new Set(all(read('docs/decisions.md'), /^\*\*([A-Z]\d{0,2})\b/gm));
-const RULES = all(read('docs/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
+const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]\d{0,2})\b/gm));
+const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
 const ID = String.raw`(?:[A-T]\d{1,2}|H)\b`;
@@ -97,8 +97,8 @@ function pathOfTest(name: string): string | undefined {
   return ['.test.ts', '.mjs'].map((ending) => `test/${name}${ending}`).find((path) => existsSync(join(ROOT, path)));
 }
 
-test('every row of docs/guarantees.md names tests that exist', () => {
-  const rows = all(read('docs/guarantees.md'), /^\| (?!fault |---)(.+)/gm);
+test('every row of docs/project/guarantees.md names tests that exist', () => {
+  const rows = all(read('docs/project/guarantees.md'), /^\| (?!fault |---)(.+)/gm);
   expect(rows.length).toBeGreaterThan(20);
   const wrong = rows.filter((row) => {
     const tests = all(row.split(' | ')[1] ?? '', TEST_NAME);

@@ -112,7 +112,9 @@ test('docs/webhooks.md shows every event of a row, as the service sends it', () 
 
 test('no page has two sections of one name', () => {
   const root = new URL('../../', import.meta.url);
-  const docs = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md'));
+  const docs = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
   const pages = [
     ...docs.map((name) => `docs/${name}`),
     'README.md',

@@ -138,7 +138,7 @@ test('no schedule of flips, joins and confirmations makes an own message a recei
     const before = mac.database.newestRow();
     const entries: LogEntry[] = [];
     const reader = feed.live(() => entries.push(...reader.take(1000).entries));
-    /** Rows of other devices that carry another's handle: nothing tells them from received ones (docs/guarantees.md). */
+    /** Rows of other devices that carry another's handle: nothing tells them from received ones (docs/project/guarantees.md). */
     const unknowable = new Set<number>();
     const joinedLate = new Set<number>();
     let running = 0;

@@ -10,7 +10,9 @@ import {
   type SqliteDiagnostics,
 } from '../domain/diagnostics.ts';
 import type { Clock } from '../domain/ports/host.ts';
+import type { Poster } from '../events/webhooks/poster.ts';
 import { DiagnosticReader, prefixCounts } from '../mac/chatdb/diagnostics.ts';
+import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { RunCommand } from '../runtime/command.ts';
 import { scriptErrorNumber } from '../runtime/script-error.ts';
 
@@ -25,6 +27,8 @@ export interface DiagnosticsParts {
   readonly osascriptPath: string;
   readonly run: RunCommand;
   readonly clock: Clock;
+  readonly awake: Pick<AwakeClock, 'sleepGaps'>;
+  readonly poster: Pick<Poster, 'errors'>;
 }
 
 export interface DiagnosticsRequest {
@@ -72,6 +76,8 @@ export class DiagnosticsRunner {
       changes,
       data_shapes: shapes,
       sqlite,
+      sleep_gaps: this.#parts.awake.sleepGaps,
+      delivery_errors: this.#parts.poster.errors.counts,
       own_addresses: addresses,
     };
   }

@@ -164,7 +164,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       changes: detection,
       fleet: () => fleet,
     });
-    const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock });
+    const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock, awake, poster });
     const uploads = new UploadStore({
       folder: join(config.dir, UPLOADS),
       clock,

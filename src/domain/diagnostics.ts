@@ -1,3 +1,5 @@
+import type { HostClass } from './local-network.ts';
+
 /** What a chat guid begins with: service or `any`, and the style (`-` one person, `+` a group). `other` is none of them. */
 export const GUID_PREFIXES = [
   'any;-;',
@@ -92,6 +94,8 @@ export interface DataShapes {
   /** Dated more than an hour before the row before. */
   readonly backfilled: number;
   readonly columns: number;
+  /** Columns of the tables that are read which no macOS up to 27 is known to have. Left out by older services. */
+  readonly unknown_columns?: number | undefined;
 }
 
 export interface SqliteDiagnostics {
@@ -100,6 +104,41 @@ export interface SqliteDiagnostics {
   readonly journal_mode: 'wal' | 'delete' | 'other';
   readonly compile_options: readonly string[];
 }
+
+/** Gaps in a one-second timer since the service started: sleep of the Mac, or the process was stopped. */
+export interface SleepGaps {
+  readonly count: number;
+  /** Seconds; 0 without a gap. */
+  readonly longest_s: number;
+}
+
+/** `no_answer`: our own limit of time ended the attempt; `http`: the answer is not HTTP. */
+export const DELIVERY_ERRORS = [
+  'EACCES',
+  'EADDRNOTAVAIL',
+  'EAI_AGAIN',
+  'EAI_NONAME',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENODATA',
+  'ENOTFOUND',
+  'EPERM',
+  'EPIPE',
+  'ETIMEDOUT',
+  '3xx',
+  '4xx',
+  '5xx',
+  'http',
+  'tls',
+  'no_answer',
+  'other',
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+export type DeliveryErrorCounts = Readonly<Record<HostClass, Readonly<Partial<Record<DeliveryError, number>>>>>;
 
 /** Answer of `POST /api/v1/diagnostics`: what only the program with the permissions can find out. */
 export interface Diagnostics {
@@ -111,6 +150,10 @@ export interface Diagnostics {
   /** Left out by older services; null when chat.db cannot be read. */
   readonly data_shapes?: DataShapes | null | undefined;
   readonly sqlite?: SqliteDiagnostics | null | undefined;
+  /** Left out by older services. */
+  readonly sleep_gaps?: SleepGaps | undefined;
+  /** Failed attempts of webhooks since the service started. Left out by older services. */
+  readonly delivery_errors?: DeliveryErrorCounts | undefined;
   /** Addresses under which this Mac has sent or received, most recent first. */
   readonly own_addresses: readonly string[];
 }

@@ -13,16 +13,26 @@ export function localNetworkAdvice(failure: string, urls: readonly string[]): st
   return REFUSALS.test(failure) && urls.some(isOnLocalNetwork) ? LOCAL_NETWORK : undefined;
 }
 
+/** Where a host is, by its spelling alone. */
+export const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
+export type HostClass = (typeof HOST_CLASSES)[number];
+
 /** True for what macOS guards as the local network: private and link-local addresses, `.local` and bare names. Loopback is free. */
 export function isOnLocalNetwork(url: string): boolean {
+  return hostClassOf(url) === 'private';
+}
+
+/** Returns `other` for what is no URL, and for a name whose address only a lookup tells. */
+export function hostClassOf(url: string): HostClass {
   const host = hostOf(url);
-  if (host === '' || host === 'localhost' || host.startsWith('127.') || host === '[::1]') return false;
-  return (
-    /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host) ||
+  if (host === '') return 'other';
+  if (host === 'localhost' || host.startsWith('127.') || host === '[::1]') return 'loopback';
+  return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host) ||
     /^\[f(e[89ab]|[cd])/.test(host) ||
     /\.local\.?$/.test(host) ||
     !/[.:]/.test(host)
-  );
+    ? 'private'
+    : 'other';
 }
 
 function hostOf(url: string): string {

@@ -1,3 +1,4 @@
+import type { SleepGaps } from '../domain/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
 /** A timer that fires so much later than every second means a gap: less is a busy machine. */
@@ -21,6 +22,8 @@ export class AwakeClock implements Clock {
   readonly #beatMs: number;
   readonly #lateMs: number;
   #gapsMs = 0;
+  #gaps = 0;
+  #longestGapMs = 0;
   /** Undefined while it is not running: then no gap is seen. */
   #beatAtMs: number | undefined;
   #cancelBeat: Cancel | undefined;
@@ -47,6 +50,11 @@ export class AwakeClock implements Clock {
   /** Calls `listener` after each gap with its length. */
   onSleep(listener: (ms: number) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Those since `start`. */
+  get sleepGaps(): SleepGaps {
+    return { count: this.#gaps, longest_s: Math.round(this.#longestGapMs / 1000) };
   }
 
   now(): number {
@@ -77,6 +85,8 @@ export class AwakeClock implements Clock {
     const lateMs = nowMs - this.#beatAtMs - this.#beatMs;
     if (lateMs < this.#lateMs) return;
     this.#gapsMs += lateMs;
+    this.#gaps += 1;
+    this.#longestGapMs = Math.max(this.#longestGapMs, lateMs);
     this.#beatAtMs = nowMs;
     this.#log.info('the Mac slept, or this process was stopped: limits that were running go on', {
       ms: Math.round(lateMs),

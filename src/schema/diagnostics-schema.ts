@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import { ACCOUNT_SERVICES, ATTACHMENT_PLACES, type Diagnostics, GUID_PREFIXES } from '../domain/diagnostics.ts';
+import {
+  ACCOUNT_SERVICES,
+  ATTACHMENT_PLACES,
+  DELIVERY_ERRORS,
+  type Diagnostics,
+  GUID_PREFIXES,
+} from '../domain/diagnostics.ts';
 import { shapeOf } from './shape.ts';
 
 const prefixes = z.partialRecord(z.enum(GUID_PREFIXES), z.int()).readonly();
@@ -52,6 +58,7 @@ const dataShapes = z.object({
   link_rows_with_reply: count.nullable(),
   backfilled: count,
   columns: count,
+  unknown_columns: count.optional(),
 });
 
 const sqlite = z.object({
@@ -62,6 +69,8 @@ const sqlite = z.object({
     .array(z.string().regex(/^(?:ENABLE|OMIT|THREADSAFE|MAX|DEFAULT)_?[A-Z0-9_]{0,50}(?:=\d{1,12})?$/))
     .readonly(),
 });
+
+const failures = z.partialRecord(z.enum(DELIVERY_ERRORS), count).readonly();
 
 /** Answer of `POST /diagnostics` (decision H). */
 export const diagnosticsSchema = shapeOf<Diagnostics>()(
@@ -79,6 +88,8 @@ export const diagnosticsSchema = shapeOf<Diagnostics>()(
       changes: changes.nullable(),
       data_shapes: dataShapes.nullable().optional(),
       sqlite: sqlite.nullable().optional(),
+      sleep_gaps: z.object({ count, longest_s: count }).optional(),
+      delivery_errors: z.object({ loopback: failures, private: failures, other: failures }).optional(),
       own_addresses: z.array(z.string()).readonly(),
     })
     .meta({ id: 'Diagnostics' }),

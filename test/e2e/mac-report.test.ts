@@ -51,6 +51,19 @@ describe('the report of a running service', () => {
     expect(recipients()).toEqual([]);
   });
 
+  test('has the codes of failed deliveries by class of host, and neither host nor path', async () => {
+    const url = 'http://127.0.0.1:9/zqpath';
+    const { json } = await service.post('/webhooks', { url, events: ['message.received'] });
+    const { id } = json as { readonly id: string };
+    await service.post(`/webhooks/${id}/test`, {});
+    const { report: found, text } = await report();
+    expect(found.keys.delivery_errors).toEqual({ found: { loopback: { ECONNREFUSED: 1 }, private: {}, other: {} } });
+    expect(found.keys.sleep_gaps).toMatchObject({ found: { count: expect.any(Number) } });
+    expect(found.keys.data_shapes).toMatchObject({ found: { unknown_columns: 0 } });
+    for (const secret of ['zqpath', '127.0.0.1', id]) expect(text).not.toContain(secret);
+    await service.request('DELETE', `/webhooks/${id}`);
+  });
+
   test('says what became of a text and a picture to oneself', async () => {
     const { report: found, text } = await report('--send-to-me');
     expect(found.keys.send_to_me).toMatchObject({

@@ -111,11 +111,23 @@ describe.each(SLEEPS)('on a monotonic clock that %s during sleep', (_, sleep) =>
   });
 });
 
+test('sleeps are counted, with the longest in seconds', async () => {
+  const { clock, awake } = build();
+  expect(awake.sleepGaps).toEqual({ count: 0, longest_s: 0 });
+  for (const ms of [61_000, HOUR_MS, 11_000]) {
+    clock.pause(ms);
+    await clock.advance(5000);
+  }
+  // The beat that was due during a sleep is no part of the gap.
+  expect(awake.sleepGaps).toEqual({ count: 3, longest_s: HOUR_MS / 1000 - 1 });
+});
+
 test('a busy machine is no sleep', async () => {
   const { clock, awake, log } = build();
   clock.pause(5900);
   await clock.advance(0);
   expect(awake.monotonic()).toBe(5900);
+  expect(awake.sleepGaps.count).toBe(0);
   expect(log.lines).toEqual([]);
 });
 

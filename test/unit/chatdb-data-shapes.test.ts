@@ -1,8 +1,11 @@
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { examples } from '../../src/api/openapi/examples.ts';
 import { DiagnosticReader } from '../../src/mac/chatdb/diagnostics.ts';
+import { KNOWN_COLUMNS } from '../../src/mac/chatdb/known-columns.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
+import { loadableSchema, MACOS_VERSIONS } from '../../src/simulator/macos-versions.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -54,6 +57,51 @@ test('the shapes count rows, and nothing that a row, a chat or a file says is in
   expect(diagnosticsSchema.safeParse(answer).success).toBe(true);
   const planted = { ...shapes, services: { [WHO[0]]: 1 } };
   expect(diagnosticsSchema.safeParse({ ...answer, data_shapes: planted }).success).toBe(false);
+});
+
+describe('columns that this version does not know', () => {
+  test.each(MACOS_VERSIONS)('are none in chat.db of macOS %s', (version) => {
+    const path = join(folder, `known-${version}.db`);
+    new ChatFixture(path, `macos-${version}`).close();
+    const reader = new DiagnosticReader(path);
+    expect(reader.dataShapes().unknown_columns).toBe(0);
+    reader.close();
+  });
+
+  test('are counted in every table that is read, and never named', () => {
+    const path = join(folder, 'newer.db');
+    new ChatFixture(path).close();
+    const newer = openSqlite(path);
+    for (const table of Object.keys(KNOWN_COLUMNS)) newer.exec(`ALTER TABLE ${table} ADD COLUMN zqnew TEXT`);
+    newer.exec('ALTER TABLE message ADD COLUMN zqsecond TEXT; CREATE TABLE zqtable (zqother TEXT)');
+    newer.close();
+    const reader = new DiagnosticReader(path);
+    const shapes = reader.dataShapes();
+    reader.close();
+    expect(shapes.unknown_columns).toBe(Object.keys(KNOWN_COLUMNS).length + 1);
+    expect(JSON.stringify(shapes)).not.toContain('zq');
+  });
+
+  test('are no others than those that some macOS has', () => {
+    const found = new Set<string>();
+    for (const version of MACOS_VERSIONS) {
+      const sqlite = openSqlite(':memory:');
+      sqlite.exec(loadableSchema(version));
+      for (const table of Object.keys(KNOWN_COLUMNS)) {
+        const names = sqlite.prepare(`SELECT name FROM pragma_table_info('${table}')`).all();
+        for (const [name] of names) found.add(`${table}.${String(name)}`);
+      }
+      sqlite.close();
+    }
+    const known = Object.entries(KNOWN_COLUMNS).flatMap(([table, names]) =>
+      names
+        .trim()
+        .split(/\s+/)
+        .map((name) => `${table}.${name}`),
+    );
+    expect(known.filter((name) => !found.has(name))).toEqual([]);
+    expect(new Set(known).size).toBe(known.length);
+  });
 });
 
 test('a bare database has shapes too, null where it has no such column', () => {

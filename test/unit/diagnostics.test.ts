@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { DiagnosticsRunner } from '../../src/app/diagnostics.ts';
+import { Poster } from '../../src/events/webhooks/poster.ts';
+import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -12,9 +15,11 @@ database.chat('any;-;+15550100', ['+15550100']);
 afterAll(() => database.close());
 
 const clock = new FakeClock();
+const awake = new AwakeClock(clock, collectingLog());
+const poster = new Poster({ version: '1.2.3', clock });
 
 function runner(run: RunCommand, chatDbPath = database.path): DiagnosticsRunner {
-  return new DiagnosticsRunner({ chatDbPath, osascriptPath: '/usr/bin/osascript', run, clock });
+  return new DiagnosticsRunner({ chatDbPath, osascriptPath: '/usr/bin/osascript', run, clock, awake, poster });
 }
 
 const says =
@@ -62,6 +67,17 @@ test('without a chat.db the rest is still there', async () => {
     changes: null,
     own_addresses: [],
   });
+});
+
+test('gaps of the timer and failed deliveries are there, also without a chat.db', async () => {
+  awake.start();
+  clock.pause(60_000);
+  await clock.advance(0);
+  awake.close();
+  poster.errors.note('http://zqnas.local/hook', 'EHOSTUNREACH');
+  const { sleep_gaps, delivery_errors } = await runner(says('', ''), join(folder, 'none')).run(asked);
+  expect(sleep_gaps).toEqual({ count: 1, longest_s: 59 });
+  expect(delivery_errors).toEqual({ loopback: {}, private: { EHOSTUNREACH: 1 }, other: {} });
 });
 
 test('the end of the service ends a watch and a script that waits, and a second request had joined them', async () => {

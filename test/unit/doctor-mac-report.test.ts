@@ -51,12 +51,16 @@ describe('the report of a healthy installation', () => {
       app_xattrs: { found: { names: [] } },
       sleep: { found: { wakes: 2 } },
       conversions: { found: { heic: { found: { bytes: 9 } }, m4a: { found: { exit_code: 0, bytes: 9 } } } },
-      data_shapes: { found: { item_types: { 0: 1200, 1: 6 }, link_previews_shown: 1 } },
+      data_shapes: { found: { item_types: { 0: 1200, 1: 6 }, link_previews_shown: 1, unknown_columns: 0 } },
       sqlite: { found: { library: 'node:sqlite', journal_mode: 'wal' } },
       flips: { found: { rows: 1, flipped: 0 } },
       join_delay: { found: [{ delay_ms: 0, age_s: 1 }] },
       contacts: { found: { state: 'loaded', has_message: false } },
       local_network: { found: { webhooks: 0, refused: 0 } },
+      sleep_gaps: { found: { count: 2, longest_s: 25_200 } },
+      delivery_errors: {
+        found: { loopback: { ECONNREFUSED: 3 }, private: { EHOSTUNREACH: 6 }, other: { '5xx': 1 } },
+      },
       installed: { found: { version: '0.1.0', has_bundle: true, has_property_list: true } },
       accounts: { found: [{ service: 'iMessage', enabled: true }] },
       live_chats: { found: { live: 200, same_guid: 180 } },
@@ -132,6 +136,16 @@ describe('a report where things are missing', () => {
     expect(keys.changes).toEqual({ absent: 'no_service' });
     expect(keys.send_to_me).toEqual({ absent: 'no_service' });
     expect((await reportOf(mac, { client: undefined })).keys.service).toEqual({ absent: 'no_service' });
+  });
+
+  test('says of an older service what it could not tell, and all that it could', async () => {
+    const { sleep_gaps, delivery_errors, data_shapes, ...older } = examples.diagnostics;
+    const { unknown_columns, ...shapes } = data_shapes;
+    expect([sleep_gaps, delivery_errors, unknown_columns]).not.toContain(undefined);
+    const diagnostics: ReportClient['diagnostics'] = () => Promise.resolve({ ...older, data_shapes: shapes });
+    const { keys } = await reportOf(mac, { client: { ...reportClient, diagnostics } });
+    expect(keys).toMatchObject({ sleep_gaps: { absent: 'failed' }, delivery_errors: { absent: 'failed' } });
+    expect(keys.data_shapes).toEqual({ found: shapes });
   });
 
   test('does not make macOS ask the person unless told to', async () => {

@@ -56,6 +56,7 @@ function planted(text: string, { first, last, phone, email, key }: Secrets, how:
 }
 
 const SHAPES = examples.diagnostics.data_shapes;
+const ERRORS = examples.diagnostics.delivery_errors;
 
 /** What a program of this Mac answers does not change, so each is asked once. */
 const answers = new Map<string, ReturnType<RunCommand>>();
@@ -105,7 +106,11 @@ describe('no address, key, name or text is in the report', () => {
                     ...examples.diagnostics,
                     ...(how % 3 === 0
                       ? { accounts: [{ service: secret.first as 'SMS', enabled: true }] }
-                      : { data_shapes: { ...SHAPES, services: { [secret.first]: 1, [secret.phone]: 2 } } }),
+                      : how % 3 === 1
+                        ? { data_shapes: { ...SHAPES, services: { [secret.first]: 1, [secret.phone]: 2 } } }
+                        : {
+                            delivery_errors: { ...ERRORS, [secret.first]: { [secret.key]: 1 }, other: { [said]: 2 } },
+                          }),
                   },
             ),
           send: () =>

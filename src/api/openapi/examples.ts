@@ -182,6 +182,7 @@ export const examples = {
       link_rows_with_reply: 3,
       backfilled: 4,
       columns: 95,
+      unknown_columns: 0,
     },
     sqlite: {
       library: 'node:sqlite',
@@ -189,6 +190,8 @@ export const examples = {
       journal_mode: 'wal',
       compile_options: ['ENABLE_FTS5', 'THREADSAFE=1'],
     },
+    sleep_gaps: { count: 2, longest_s: 25_200 },
+    delivery_errors: { loopback: { ECONNREFUSED: 3 }, private: { EHOSTUNREACH: 6 }, other: { '5xx': 1 } },
     own_addresses: ['me@example.org'],
   },
   signInCode: { url: 'http://127.0.0.1:3001/console#code=c2lnbi1pbi1jb2RlLTE2Yg', expires_at: '2026-11-22T14:06:00Z' },

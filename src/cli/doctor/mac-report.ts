@@ -23,6 +23,8 @@ const SERVICE_KEYS = [
   'sqlite',
   'flips',
   'join_delay',
+  'sleep_gaps',
+  'delivery_errors',
   'contacts',
   'local_network',
 ] as const;
@@ -139,9 +141,10 @@ function diagnosed(
   if (diagnostics === undefined) {
     const away = absent('no_service');
     const chats = { accounts: away, live_chats: away, stored_chats: away, changes: away };
-    return { ...chats, data_shapes: away, sqlite: away, flips: away, join_delay: away };
+    const counts = { sleep_gaps: away, delivery_errors: away };
+    return { ...chats, data_shapes: away, sqlite: away, flips: away, join_delay: away, ...counts };
   }
-  const { data_shapes: shapes, sqlite } = diagnostics;
+  const { data_shapes: shapes, sqlite, sleep_gaps: gaps, delivery_errors: errors } = diagnostics;
   const { accounts, live_chats, stored_prefixes, changes } = diagnostics;
   const asked = (value: Json): Observation => {
     const error = (value as { readonly error?: Json } | null)?.error;
@@ -157,6 +160,8 @@ function diagnosed(
     sqlite: sqlite ? found(plain(sqlite)) : absent('failed'),
     flips: changes === null ? absent('failed') : found(flipsIn(changes.rows)),
     join_delay: changes === null ? absent('failed') : found(joinDelaysIn(changes.rows)),
+    sleep_gaps: gaps ? found(plain(gaps)) : absent('failed'),
+    delivery_errors: errors ? found(plain(errors)) : absent('failed'),
   };
 }
 

@@ -4,6 +4,7 @@ import type { IAxiosRetryConfig } from 'axios-retry';
 import { errorCode } from '../../domain/errors.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { Clock } from '../../domain/ports/host.ts';
+import { isTlsFailure } from './delivery-errors.ts';
 
 /** How a delivery ended. `interrupted`: it was cancelled, or the shutdown forbade another attempt; not done. */
 export interface PostResult {
@@ -28,6 +29,8 @@ export interface DeliveryAttemptsParts {
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
   /** Asked right before each attempt; false ends the delivery, as `cancel` does. */
   readonly mayAttempt?: (() => boolean) | undefined;
+  /** Called for each attempt that failed by itself, with the status of the answer or the code of the error. */
+  readonly onFailure?: ((failure: number | string) => void) | undefined;
 }
 
 /** The attempts to deliver one event to one receiver, as an adapter for axios and options for axios-retry. */
@@ -89,6 +92,8 @@ export class DeliveryAttempts {
         this.#error = isTimedOut
           ? `The receiver did not answer within ${attemptTimeoutMs / 1000} s.`
           : this.#noteFailure(error as AxiosError);
+        const code = isTimedOut ? 'no_answer' : (this.#status ?? errorCode(error) ?? 'unknown');
+        if (!this.#isCancelled) this.#parts.onFailure?.(code);
         throw error;
       } finally {
         cancelTimeout();
@@ -195,7 +200,7 @@ function sentenceFor(code: string): string {
   const sentence = SENTENCES[code];
   if (sentence !== undefined) return sentence;
   if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
-  if (/CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return `The TLS connection failed (${code}).`;
+  if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;
   return `The request failed (${code}).`;
 }
 

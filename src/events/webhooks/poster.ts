@@ -6,6 +6,7 @@ import type { AxiosAdapter, AxiosInstance } from 'axios';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
 import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
+import { DeliveryErrors } from './delivery-errors.ts';
 import { contractSignature, standardSignature } from './signature.ts';
 import { transport, transportWith } from './transport.ts';
 
@@ -60,6 +61,7 @@ interface Client {
  * first post, because it costs more to load than the rest of the service.
  */
 export class Poster {
+  readonly errors = new DeliveryErrors();
   readonly #options: PosterOptions;
   readonly #retryWaitsMs: readonly number[];
   readonly #httpAgent: HttpAgent;
@@ -92,6 +94,7 @@ export class Poster {
       retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt: this.#options.mayAttempt,
+      onFailure: (failure) => this.errors.note(post.to.url, failure),
     });
     return { attempts, result: this.#send(post.to, body, attempts) };
   }

@@ -1,5 +1,6 @@
 import type { DataShapes, SqliteDiagnostics } from '../../domain/diagnostics.ts';
 import { type Sqlite, sqliteLibrary } from '../../runtime/sqlite.ts';
+import { KNOWN_COLUMNS } from './known-columns.ts';
 
 /** Only so many of the newest rows are counted: it must not keep the service from its clients. */
 const NEWEST_ROWS = 20_000;
@@ -54,6 +55,7 @@ export function dataShapes(sqlite: Sqlite, columns: readonly string[]): DataShap
       SELECT m.date, lag(m.date) OVER (ORDER BY m.ROWID) AS before FROM message m WHERE NEWEST)
       WHERE before - date > ${HOUR_NS}`),
     columns: columns.length,
+    unknown_columns: unknownColumns(sqlite),
   };
 }
 
@@ -71,6 +73,17 @@ export function sqliteDiagnostics(sqlite: Sqlite): SqliteDiagnostics {
       .map(([option]) => String(option))
       .filter((option) => /^(?:ENABLE|OMIT|THREADSAFE|MAX|DEFAULT)_?[A-Z0-9_]{0,50}(?:=\d{1,12})?$/.test(option)),
   };
+}
+
+/** Counts the columns that a macOS unknown to this version has added to the tables that are read. */
+function unknownColumns(sqlite: Sqlite): number {
+  return Object.entries(KNOWN_COLUMNS)
+    .map(([table, known]) => {
+      const names = new Set(known.trim().split(/\s+/));
+      const found = sqlite.prepare(`SELECT name FROM pragma_table_info('${table}')`).all();
+      return found.filter(([name]) => !names.has(String(name))).length;
+    })
+    .reduce((sum, count) => sum + count, 0);
 }
 
 /** Numbers as they are; everything that is none, together. */

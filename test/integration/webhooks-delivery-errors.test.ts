@@ -1,0 +1,95 @@
+import { createServer } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { DeliveryErrors } from '../../src/events/webhooks/delivery-errors.ts';
+import { Poster } from '../../src/events/webhooks/poster.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { Receiver } from '../support/receiver.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+function newPoster(attemptTimeoutMs?: number): Poster {
+  const limit = attemptTimeoutMs === undefined ? {} : { attemptTimeoutMs };
+  const poster = new Poster({ version: '1.2.3', clock: systemClock, retryWaitsMs: [1, 1], ...limit });
+  closers.push(() => poster.close());
+  return poster;
+}
+
+async function newReceiver(answer: Parameters<Receiver['answerWith']>[0]): Promise<Receiver> {
+  const receiver = await Receiver.start(answer);
+  closers.push(() => receiver.close());
+  return receiver;
+}
+
+function send(poster: Poster, url: string, retry = false): ReturnType<Poster['send']> {
+  const to = { url, secret: null, previousSecret: null, headers: {} };
+  return poster.send({ to, id: 'one', event: 'message.received', json: '{}', retry });
+}
+
+/** A port of this machine that refuses connections. */
+async function closedPort(): Promise<string> {
+  const receiver = await Receiver.start();
+  const { port } = new URL(receiver.url);
+  await receiver.close();
+  return port;
+}
+
+test('a refused connection and a refusing answer are counted for each attempt, and a delivery is not', async () => {
+  const poster = newPoster();
+  const port = await closedPort();
+  const statuses = [503, 404, 302, 204];
+  const receiver = await newReceiver((response) => void response.writeHead(statuses.shift() ?? 204).end());
+  for (const url of [`http://127.0.0.1:${port}/zqpath`, `http://localhost:${port}/zqpath`]) {
+    await send(poster, url, true).result;
+  }
+  // The same address in a spelling of IPv6 that no class knows.
+  await send(poster, `http://[::ffff:127.0.0.1]:${port}/`).result;
+  for (let count = 0; count < 4; count += 1) await send(poster, receiver.url).result;
+  expect(poster.errors.counts).toEqual({
+    loopback: { ECONNREFUSED: 6, '5xx': 1, '4xx': 1, '3xx': 1 },
+    private: {},
+    other: { ECONNREFUSED: 1 },
+  });
+});
+
+test('a receiver that never answers, speaks no HTTP or no TLS has a code of its own', async () => {
+  const silent = await newReceiver(() => undefined);
+  const poster = newPoster(50);
+  await send(poster, silent.url).result;
+  const patient = newPoster();
+  const talker = createServer((socket) => {
+    socket.on('error', () => undefined).end('no HTTP\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => void talker.listen(0, '127.0.0.1', resolve));
+  closers.push(() => talker.close());
+  const { port } = talker.address() as { readonly port: number };
+  await send(patient, `http://127.0.0.1:${port}/`).result;
+  await send(patient, `https://127.0.0.1:${port}/`).result;
+  expect(poster.errors.counts.loopback).toEqual({ no_answer: 1 });
+  expect(patient.errors.counts.loopback).toEqual({ http: 1, tls: 1 });
+});
+
+test('an attempt that we ended ourselves is no failure of the receiver', async () => {
+  const poster = newPoster();
+  let cancel = (): void => undefined;
+  const receiver = await newReceiver(() => cancel());
+  const sending = send(poster, receiver.url, true);
+  cancel = () => sending.attempts.cancel();
+  expect((await sending.result).outcome).toBe('interrupted');
+  expect(poster.errors.counts).toEqual({ loopback: {}, private: {}, other: {} });
+});
+
+test.each([
+  ['http://192.168.1.9/zq', 'EHOSTUNREACH', { private: { EHOSTUNREACH: 1 } }],
+  ['http://zqnas.local/zq', 'ENOTFOUND', { private: { ENOTFOUND: 1 } }],
+  ['http://[::1]:9/zq', 'ECONNRESET', { loopback: { ECONNRESET: 1 } }],
+  ['https://zq.example.org/zq', 'CERT_HAS_EXPIRED', { other: { tls: 1 } }],
+  ['https://zq.example.org/zq', 'connect to zq.example.org', { other: { other: 1 } }],
+  ['https://zq.example.org/zq', 101, { other: { other: 1 } }],
+] as const)('of %s and %s the class and the code alone are kept', (url, failure, expected) => {
+  const errors = new DeliveryErrors();
+  errors.note(url, failure);
+  expect(errors.counts).toEqual({ loopback: {}, private: {}, other: {}, ...expected });
+});

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
-import { isAppError } from '../domain/errors.ts';
+import { isChatDbAway } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import {
   type AccessList,
@@ -200,7 +200,7 @@ export class KeyRing implements Keys {
     try {
       return closedGroups(list, (id) => this.#parts.directory.meant(id));
     } catch (error) {
-      if (isAppError(error) && error.code === 'chat_db_unavailable') return [];
+      if (isChatDbAway(error)) return [];
       throw error;
     }
   }

@@ -52,3 +52,8 @@ export function errorCode(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
+
+/** Reports whether chat.db could not be read, which passes by itself. */
+export function isChatDbAway(error: unknown): boolean {
+  return isAppError(error) && error.code === 'chat_db_unavailable';
+}

@@ -1,5 +1,5 @@
 import type { Cursor } from '../../domain/cursor.ts';
-import { isAppError } from '../../domain/errors.ts';
+import { isChatDbAway } from '../../domain/errors.ts';
 import type { Print } from '../../domain/fingerprint.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type {
@@ -170,7 +170,7 @@ export class ChangeDetection implements ChangeControl {
       }
     } catch (error) {
       // When chat.db is back, that is noted like a commit.
-      if (isAppError(error) && error.code === 'chat_db_unavailable') return;
+      if (isChatDbAway(error)) return;
       this.#parts.log.error('could not store changes, retrying', { error });
       this.#passIn(RETRY_MS);
       return;
@@ -238,7 +238,7 @@ export class ChangeDetection implements ChangeControl {
       else this.#isDoubtful = true;
     } catch (error) {
       this.#isDoubtful = true;
-      const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+      const isAway = isChatDbAway(error);
       if (!isAway && !this.#isClosed) log.error('could not compare all messages, trying again later', { error });
     }
     this.#isSweeping = false;

@@ -1,4 +1,4 @@
-import { isAppError } from '../../domain/errors.ts';
+import { isChatDbAway } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { isAfter, type Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed, FeedReader, ResumeOptions } from '../../domain/ports/feed.ts';
@@ -106,8 +106,8 @@ export class Consumer<Outcome> implements EventConsumer {
         // A consumer that is far behind lets requests and other consumers run.
         else if (this.#taken.length === BATCH_SIZE) await new Promise<void>((resolve) => void setImmediate(resolve));
       } catch (error) {
-        const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
-        if (!isAway) this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
+        if (!isChatDbAway(error))
+          this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
         await this.#more(RETRY_MS);
       }
     }

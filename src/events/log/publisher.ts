@@ -1,5 +1,5 @@
 import { type Cursor, isReplaced } from '../../domain/cursor.ts';
-import { isAppError } from '../../domain/errors.ts';
+import { isChatDbAway } from '../../domain/errors.ts';
 import type { PendingRow } from '../../domain/event.ts';
 import type { Print } from '../../domain/fingerprint.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
@@ -125,7 +125,7 @@ export class Publisher {
       this.#isFailing = false;
     } catch (error) {
       this.#wasAway = true;
-      if (isAppError(error) && error.code === 'chat_db_unavailable') return;
+      if (isChatDbAway(error)) return;
       this.#isFailing = true;
       this.#parts.log.error('could not publish new rows, retrying', { error });
       this.#cancelWake?.();

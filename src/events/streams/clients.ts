@@ -1,5 +1,5 @@
 import type { Caller } from '../../domain/caller.ts';
-import { isAppError } from '../../domain/errors.ts';
+import { isChatDbAway } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import type { ClientOffset } from '../../domain/offset.ts';
@@ -191,7 +191,7 @@ export class Clients {
     try {
       client.serve();
     } catch (error) {
-      if (isAppError(error) && error.code === 'chat_db_unavailable') {
+      if (isChatDbAway(error)) {
         this.#waiting.add(client);
         this.#cancelAgain ??= this.#parts.clock.after(RETRY_MS, () => this.#wakeWaiting());
         return;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../domain/caller.ts';
-import { isAppError } from '../../domain/errors.ts';
+import { isAppError, isChatDbAway } from '../../domain/errors.ts';
 import type { RowEntry } from '../../domain/event.ts';
 import type { IncludeSet } from '../../domain/include.ts';
 import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
@@ -251,7 +251,7 @@ export class Dispatcher implements WebhookRegistry {
     try {
       feed.resolve(undefined, { changes: true });
     } catch (error) {
-      if (isAppError(error) && error.code === 'chat_db_unavailable') {
+      if (isChatDbAway(error)) {
         clock.after(RETRY_MS, () => {
           const now = store.get(webhook.id);
           if (this.#closing === undefined && now !== undefined) this.#begin(now);

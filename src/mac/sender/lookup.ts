@@ -1,4 +1,4 @@
-import { errorCode, isAppError } from '../../domain/errors.ts';
+import { errorCode, isChatDbAway } from '../../domain/errors.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import type { KnownChat, OwnRow, SendLookup } from '../../domain/ports/sending.ts';
@@ -53,7 +53,7 @@ export class TolerantLookup {
 
   /** Whatever is wrong with a read, it must not turn a message that went out into a failed send. */
   #report(error: unknown): undefined {
-    const isAway = isAppError(error) && error.code === 'chat_db_unavailable';
+    const isAway = isChatDbAway(error);
     if (!isAway) this.#log.warn('could not query chat.db for a send', { code: errorCode(error) });
     return undefined;
   }

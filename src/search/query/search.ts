@@ -1,4 +1,4 @@
-import { errorCode, isAppError } from '../../domain/errors.ts';
+import { errorCode, isAppError, isChatDbAway } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { SearchPage } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
@@ -154,7 +154,7 @@ export class Search implements RunningSearch {
 
 function failureOf(error: unknown): Failure {
   if (error === REPLACED || error === LOST) return { isDamaged: true, retryMs: 0 };
-  if (isAppError(error) && error.code === 'chat_db_unavailable') return { isDamaged: false, retryMs: RETRY_MS };
+  if (isChatDbAway(error)) return { isDamaged: false, retryMs: RETRY_MS };
   const code = errorCode(error) ?? '';
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return { isDamaged: false, retryMs: RETRY_MS };
   if (/^(SQLITE_FULL|ENOSPC|EDQUOT)/.test(code)) {

@@ -100,7 +100,7 @@ afterAll(stopDemo);
 async function run({ commands, isEndless }: Block): Promise<string> {
   const text = commands.replaceAll('127.0.0.1:3001', `127.0.0.1:${port}`);
   const args = ['-eu', '-o', 'pipefail', '-c', text];
-  const [program, ...all] = isEndless ? ['timeout', '-s', 'INT', '-k', '2', '1', 'bash', ...args] : ['bash', ...args];
+  const [program, ...all] = isEndless ? ['timeout', '-s', 'INT', '-k', '60', '1', 'bash', ...args] : ['bash', ...args];
   const child = spawn(program ?? '', all, {
     cwd: join(folder, 'work'),
     stdio: ['ignore', 'pipe', 'pipe'],

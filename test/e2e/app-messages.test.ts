@@ -55,9 +55,18 @@ describe.each([
   test('are read over MCP', async () => {
     const client = await connectMcp('2026 over HTTP', service, key);
     const { text } = await client.call('messages_read', { conversation_id: `any;-;${ANA}` });
+    const everything = await client.call('messages_read', {});
     await client.close();
+    const ofBoth = await limitedKey(service, { preset: 'reader', read: [ANA, BEN] });
+    const wider = await connectMcp('2026 over HTTP', service, ofBoth.key);
+    const { text: oneOfBoth } = await wider.call('messages_read', { conversation_id: `any;-;${ANA}` });
+    await wider.close();
     expect(text).toContain('hello');
     expect(text.includes('Zugzwang in chess')).toBe(associated_rows === 'by_kind');
     expect(text).not.toContain('Zugzwang of Ben');
+    expect(everything.text).toContain('hello');
+    expect(everything.text).not.toContain('Zugzwang of Ben');
+    expect(oneOfBoth).toContain('hello');
+    expect(oneOfBoth).not.toContain('Zugzwang of Ben');
   });
 });

@@ -35,7 +35,13 @@ function steepStepOf(expression: Expression): string | undefined {
   let worstMs = 0;
   for (const attack of attacksOn(expression)) {
     const text = attack(SCREENED);
-    const ms = costOf(() => apply(text), 0);
+    let ms = costOf(() => apply(text), 0);
+    // Collecting garbage may take as long once, but not again and again.
+    for (let again = 0; again < 3 && ms > worstMs; again += 1)
+      ms = Math.min(
+        ms,
+        costOf(() => apply(text), 0),
+      );
     if (ms > worstMs) [worst, worstMs] = [attack, ms];
     if (ms > CLEARLY_MS) break;
   }

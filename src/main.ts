@@ -22,7 +22,7 @@ async function run(argv: readonly string[]): Promise<number> {
     (start) =>
     async (...given) => {
       const command = given.at(-1) as Parameters<typeof start>[0];
-      if (!SERVING.has(command.name())) leaveSignals();
+      if (!SERVING.has(command.name())) await leaveSignals();
       exitCode = await start(command);
       const options = command.optsWithGlobals<PlaceOptions & { readonly json?: boolean }>();
       const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
@@ -51,8 +51,12 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Takes back what dist/main.js does at a signal: a send that was interrupted is not done, and tail has a last word. */
-function leaveSignals(): void {
+/**
+ * Takes back what dist/main.js does at a signal: a send that was interrupted is not done, and tail has a last word. One
+ * that came while the program was being loaded is handled first; it would be lost with its listener.
+ */
+async function leaveSignals(): Promise<void> {
+  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => void setImmediate(resolve));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal);
 }
 

@@ -144,7 +144,7 @@ describe('history that iCloud fills in', () => {
 
   test('is skipped by a webhook with max_age_s, whose position moves over it', async () => {
     await eventually(() => expect(textsOf(receiver)).toContain('now'));
-    const { newest } = (await mac.command({ do: 'backfill', from: ANA, count: 2 })) as { readonly newest: number };
+    const { newest } = await mac.command<{ readonly newest: number }>({ do: 'backfill', from: ANA, count: 2 });
     const rowOfWebhook = async (): Promise<unknown> => {
       const [{ id = '' } = {}] = (await service.get('/webhooks')).json as readonly { readonly id?: string }[];
       return ((await service.get(`/webhooks/${id}`)).json as { readonly row_id: number }).row_id;

@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo fleet install uninstall build docs release mcpb test test-long lint typecheck check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-long lint typecheck check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -13,6 +13,7 @@ NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
 # The program, and the types of its modules checked and written.
 BUILD := dist/.complete
+SLOW := browser|cost|faults
 # The faults, and every test with a long form.
 TESTS = test/faults $(shell grep -rl --include='*.test.ts' --exclude-dir=node_modules --exclude-dir=faults isLong test)
 SOURCES := $(shell find src installer -type f ! -name '.*') $(wildcard tools/*.*) build.mjs package.json tsconfig.json tsconfig.build.json \
@@ -47,8 +48,12 @@ release: $(BUILD) ## pack release/postern-VERSION.tgz, which npm installs withou
 mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundles
 	@node installer/mcpb/build.mjs
 
-test: $(BUILD) $(NODE_22) ## run all tests
-	npm test --silent
+test: $(BUILD) $(NODE_22) ## run the tests
+	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
+
+test-slow: $(BUILD) $(NODE_22) ## what takes longer: costs, pages in a browser, faults
+	npm test --silent -- --runInBand test/cost
+	npm test --silent -- test/browser test/faults
 
 test-long: $(BUILD) $(NODE_22) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)

@@ -91,7 +91,7 @@ test('every mutation of test/mutations stands in the source once', () => {
   expect(wrong).toEqual([]);
 });
 
-const TEST_NAME = /`((?:e2e|integration|unit|fleet|faults)\/[\w-]+)`/g;
+const TEST_NAME = /`((?:e2e|integration|unit|fleet|faults|browser|cost)\/[\w-]+)`/g;
 
 function pathOfTest(name: string): string | undefined {
   return ['.test.ts', '.mjs'].map((ending) => `test/${name}${ending}`).find((path) => existsSync(join(ROOT, path)));

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';
-import { ANY, type Entrance, HEADER, inHeader } from './cost-entrances.ts';
+import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const MCP_TYPES = { ...JSON_TYPE, accept: 'application/json, text/event-stream' };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { whenFileEnds } from '../support/temporary.ts';
 import { WebSocketFixture } from '../support/websocket-fixture.ts';
-import { ANY, type Entrance } from './cost-entrances.ts';
+import { ANY, type Entrance } from './entrances.ts';
 
 /** Opcodes of RFC 6455, 5.2; the first of a fragmented message has none of them but TEXT, without the bit FIN. */
 const [CONTINUATION, TEXT, PING, FIN] = [0, 1, 9, 0x80];

@@ -4,9 +4,9 @@ import { isLong } from '../support/conditions.ts';
 import { expensiveText } from '../support/expensive-text.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { newSeed } from '../support/seed.ts';
-import { doors } from './cost-doors.ts';
-import { type Entrance, functions, rows } from './cost-entrances.ts';
-import { frames } from './cost-frames.ts';
+import { doors } from './doors.ts';
+import { type Entrance, functions, rows } from './entrances.ts';
+import { frames } from './frames.ts';
 
 const INPUTS = isLong ? 100_000 : Number.POSITIVE_INFINITY;
 const PROCESSOR_MS = isLong ? Number.POSITIVE_INFINITY : 20_000;

@@ -9,6 +9,7 @@ RUN_MARK := node_modules/.for-running
 ALL_MARK := node_modules/.package-lock.json
 RUN_PACKAGES := $(if $(wildcard $(ALL_MARK)),$(if $(wildcard $(RUN_MARK)),$(RUN_MARK),$(ALL_MARK)),$(RUN_MARK))
 PACKAGES := $(if $(wildcard $(RUN_MARK)),node_modules/.complete,$(ALL_MARK))
+CHECKS := test/support/checks/node_modules/.package-lock.json
 NODE_22 := test/support/node-22/node_modules/.package-lock.json
 PROGRAM := dist/main.js
 # The program, and the types of its modules checked and written.
@@ -64,7 +65,7 @@ lint: $(PACKAGES) ## check style
 typecheck: $(PACKAGES) ## check the types
 	npm run --silent typecheck
 
-check: typecheck lint ## types, style, unused code
+check: typecheck lint $(CHECKS) ## types, style, unused code
 	npm run --silent unused
 
 bench: $(BUILD) ## benchmark against alternatives, into bench/RESULTS.md
@@ -75,7 +76,8 @@ bench-quick: $(BUILD) ## the same in two minutes; writes nothing
 
 clean: ## remove build output and packages
 	rm -rf dist node_modules tools/node_modules test/support/node-22/node_modules test/support/node-red/node_modules \
-	  test/support/api-clients/node_modules test/support/n8n/node_modules test/support/bun/node_modules
+	  test/support/api-clients/node_modules test/support/n8n/node_modules test/support/bun/node_modules \
+	  test/support/checks/node_modules
 
 NODE_IS_NEW := node -e 'const [major, minor] = process.versions.node.split("."); process.exit(major * 100 + +minor < 2019 ? 1 : 0)' \
   || { echo 'Postern needs Node 20.19 or newer, with npm: https://nodejs.org'; exit 1; }
@@ -95,9 +97,9 @@ $(RUN_MARK): package-lock.json tools/package-lock.json
 	npm ci --omit=dev $(NO_COMPILER) --no-audit --no-fund
 	@touch $@
 
-# The Node of an installed agent, for the tests that need one.
-$(NODE_22): test/support/node-22/package-lock.json
-	npm ci --prefix test/support/node-22 --no-audit --no-fund
+# The Node of an installed agent, for the tests that need one, and what only checks need.
+$(NODE_22) $(CHECKS): test/support/%/node_modules/.package-lock.json: test/support/%/package-lock.json
+	npm ci --prefix test/support/$* --no-audit --no-fund
 	@touch $@
 
 $(PROGRAM): $(RUN_PACKAGES) $(SOURCES)

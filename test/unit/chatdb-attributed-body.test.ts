@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeAttributedBody, MAX_BODY_BYTES } from '../../src/mac/chatdb/attributed-body.ts';
+import { decodeAttributedBody } from '../../src/mac/chatdb/attributed-body.ts';
+import { MAX_BLOB_BYTES } from '../../src/mac/chatdb/content/typedstream.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 
@@ -35,7 +36,7 @@ describe('the attributedBody decoder', () => {
   test('gives nothing for what is no typedstream', () => {
     expect(decodeAttributedBody(new Uint8Array())).toBeUndefined();
     expect(decodeAttributedBody(Buffer.from('bplist00 keyed archive'))).toBeUndefined();
-    expect(decodeAttributedBody(Buffer.alloc(MAX_BODY_BYTES + 1, 4))).toBeUndefined();
+    expect(decodeAttributedBody(Buffer.alloc(MAX_BLOB_BYTES + 1, 4))).toBeUndefined();
   });
 
   test('never throws on a blob cut anywhere, and never invents text', () => {

@@ -1,8 +1,8 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../../domain/address.ts';
 import type { Row } from '../../runtime/sqlite.ts';
-import { MAX_BODY_BYTES } from './attributed-body.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import type { ChatDatabase } from './database.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
@@ -72,7 +72,7 @@ export class Snapshot {
 
   /** An attributedBody too large to come with its row; undefined when this read has had its share of them. */
   largeBody(rowId: number, bytes: number): Uint8Array | undefined {
-    if (bytes > Math.min(MAX_BODY_BYTES, this.#largeBytesLeft)) return undefined;
+    if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
     this.#largeBytesLeft -= bytes;
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
     return typeof body === 'object' && body !== null ? body : undefined;

@@ -1,0 +1,150 @@
+export const LINK_TYPES = ['page', 'music', 'app_store', 'place', 'document'] as const;
+
+/** The preview of a link, as Messages stored it. Nothing is fetched. */
+export interface LinkPreview {
+  readonly type: (typeof LINK_TYPES)[number];
+  readonly url?: string | undefined;
+  readonly original_url?: string | undefined;
+  readonly title?: string | undefined;
+  readonly summary?: string | undefined;
+  readonly site_name?: string | undefined;
+  readonly item_type?: string | undefined;
+  readonly images?: readonly string[] | undefined;
+  /** Messages is still fetching it. */
+  readonly placeholder?: true | undefined;
+  readonly music?: Texts<'artist' | 'album' | 'track' | 'preview_url' | 'lyrics'> | undefined;
+  readonly app_store?: Texts<'name' | 'subtitle' | 'platform' | 'genre'> | undefined;
+  readonly place?:
+    | Texts<'name' | 'address' | 'street' | 'city' | 'state' | 'postal_code' | 'country' | 'country_code'>
+    | undefined;
+  readonly document?: Texts<'app' | 'bundle_id' | 'created_at'> | undefined;
+}
+
+/** Texts of which any may be missing. */
+export type Texts<Name extends string> = { readonly [name in Name]?: string | undefined };
+
+export const APP_TYPES = ['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'] as const;
+
+/** A card of an app. Its texts are the app's own, in the language of the phone that sent it. */
+export interface AppCard
+  extends Texts<
+    | 'team_id'
+    | 'name'
+    | 'title'
+    | 'subtitle'
+    | 'caption'
+    | 'subcaption'
+    | 'secondary_subcaption'
+    | 'tertiary_subcaption'
+    | 'summary'
+    | 'url'
+    | 'session_id'
+  > {
+  readonly type: (typeof APP_TYPES)[number];
+  readonly bundle_id: string;
+  readonly check_in?: Texts<'sent_at' | 'expected_at' | 'overdue_at'> | undefined;
+  readonly business?: BusinessCard | undefined;
+}
+
+export const BUSINESS_TYPES = ['quick_reply', 'list_picker', 'form_request', 'form_response'] as const;
+
+/** A question of a business, or the answer to one. */
+export interface BusinessCard extends Texts<'title' | 'subtitle' | 'summary' | 'selected'> {
+  readonly type: (typeof BUSINESS_TYPES)[number];
+  readonly options?: readonly string[] | undefined;
+  readonly items?: readonly BusinessItem[] | undefined;
+  readonly answers?: readonly { readonly question: string; readonly answers: readonly string[] }[] | undefined;
+}
+
+export interface BusinessItem {
+  readonly title: string;
+  readonly subtitle?: string | undefined;
+  readonly selected: boolean;
+}
+
+export interface PollOption {
+  readonly id: string;
+  readonly text?: string | undefined;
+  /** Address of the person who added it. */
+  readonly creator?: string | undefined;
+}
+
+/** A poll with the present choice of each person (decision V2). */
+export interface Poll {
+  readonly question?: string | undefined;
+  /** The message that has the question, where the poll itself has none. */
+  readonly question_guid?: string | undefined;
+  readonly creator?: string | undefined;
+  readonly options: readonly (PollOption & { readonly votes: readonly string[] })[];
+}
+
+/** One person's whole choice in a poll; nothing in it when all was taken back. */
+export interface PollVote {
+  readonly poll_guid: string;
+  /** Ids of options. */
+  readonly choices: readonly string[];
+}
+
+/** An option that was added to a poll, with those that were there. */
+export interface PollUpdate {
+  readonly poll_guid: string;
+  readonly options: readonly PollOption[];
+}
+
+/** A handwritten message. Its strokes are packed and not read. */
+export interface Handwriting {
+  readonly id?: string | undefined;
+  readonly drawn_at?: string | undefined;
+  readonly width: number;
+  readonly height: number;
+  readonly strokes: number;
+}
+
+export const DIGITAL_TOUCHES = [
+  'tap',
+  'kiss',
+  'heartbeat',
+  'heartbreak',
+  'sketch',
+  'fireball',
+  'photo',
+  'video',
+  'other',
+] as const;
+
+export interface DigitalTouch {
+  readonly type: (typeof DIGITAL_TOUCHES)[number];
+  readonly id?: string | undefined;
+  /** Taps or kisses. */
+  readonly count?: number | undefined;
+  readonly strokes?: number | undefined;
+  readonly points?: number | undefined;
+  readonly bpm?: number | undefined;
+  readonly duration_s?: number | undefined;
+  readonly broken_at_s?: number | undefined;
+  /** Strokes drawn on the photo, and the drawings that were put on it. */
+  readonly drawing_strokes?: number | undefined;
+  readonly overlays?: number | undefined;
+}
+
+export const STICKER_SOURCES = ['genmoji', 'memoji', 'user', 'app'] as const;
+
+export interface Sticker extends Texts<'bundle_id' | 'app_name' | 'description' | 'effect'> {
+  readonly source?: (typeof STICKER_SOURCES)[number] | undefined;
+}
+
+/** A contact card that was sent. */
+export interface ContactCard {
+  readonly name?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly phones: readonly string[];
+  readonly emails: readonly string[];
+}
+
+/** A pin that was sent. */
+export interface LocationPin {
+  readonly name?: string | undefined;
+  readonly latitude?: number | undefined;
+  readonly longitude?: number | undefined;
+  readonly url?: string | undefined;
+}

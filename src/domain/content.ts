@@ -1,0 +1,159 @@
+import type { AppCard, DigitalTouch, Handwriting, LinkPreview, Poll, PollUpdate, PollVote } from './cards.ts';
+
+/** Styles of a word (macOS 15). */
+export const TEXT_STYLES = ['bold', 'italic', 'underline', 'strikethrough'] as const;
+
+/** Something that macOS found in a text, such as a date or an amount of money. */
+export interface DetectedData {
+  readonly type: 'money' | 'quantity' | 'flight' | 'tracking_number' | 'address' | 'date' | 'other';
+  readonly text?: string | undefined;
+  readonly currency?: string | undefined;
+  readonly unit?: string | undefined;
+  readonly airline?: string | undefined;
+  readonly number?: string | undefined;
+  readonly carrier?: string | undefined;
+  readonly street?: string | undefined;
+  readonly city?: string | undefined;
+  readonly state?: string | undefined;
+  readonly postal_code?: string | undefined;
+  readonly country?: string | undefined;
+  readonly country_code?: string | undefined;
+}
+
+/** A stretch of a part that says more than its text. UTF-16 offsets into the part's own text, the end behind the last. */
+export interface TextRun {
+  readonly start: number;
+  readonly end: number;
+  readonly styles?: readonly (typeof TEXT_STYLES)[number][] | undefined;
+  /** `other:N` for one that this version does not know. */
+  readonly animation?: string | undefined;
+  /** Address of the person who is mentioned. */
+  readonly mention?: string | undefined;
+  readonly link?: string | undefined;
+  /** A one-time code. */
+  readonly code?: string | undefined;
+  readonly detected?: DetectedData | undefined;
+  readonly attachment_guid?: string | undefined;
+  readonly name?: string | undefined;
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  /** A picture within the text: a genmoji, a memoji, a sticker. */
+  readonly inline?: true | undefined;
+  /** Words of a voice message. */
+  readonly transcript?: string | undefined;
+}
+
+/** One bubble of a message. Reactions and replies name its number. */
+export interface MessagePart {
+  readonly part: number;
+  /** U+FFFC stands for each attachment. */
+  readonly text: string;
+  readonly runs?: readonly TextRun[] | undefined;
+  readonly unsent?: true | undefined;
+}
+
+/** The texts of a part that was edited, oldest first. */
+export interface PartEdits {
+  readonly part: number;
+  readonly history: readonly {
+    readonly at?: string | undefined;
+    /** null where it cannot be read. */
+    readonly text: string | null;
+    readonly runs?: readonly TextRun[] | undefined;
+  }[];
+}
+
+/** A part as macOS 26 translated it. */
+export interface Translation {
+  readonly part: number;
+  readonly text: string;
+  readonly language?: string | undefined;
+  readonly source_language?: string | undefined;
+}
+
+/** How a message was sent to look; `id` is Apple's. */
+export interface MessageEffect {
+  /** `other` for one that this version does not know. */
+  readonly name: string;
+  readonly on: 'bubble' | 'screen' | 'unknown';
+  readonly id: string;
+}
+
+export const GROUP_EVENTS = [
+  'added',
+  'removed',
+  'address_changed',
+  'renamed',
+  'name_removed',
+  'left',
+  'photo_set',
+  'photo_removed',
+  'background_set',
+  'background_removed',
+  'other',
+] as const;
+
+/** What somebody did to a conversation. */
+export interface GroupEvent {
+  readonly type: (typeof GROUP_EVENTS)[number];
+  /** Address of the person it was done to; left out where it is not known any more. */
+  readonly who?: string | undefined;
+  /** The new name. */
+  readonly name?: string | undefined;
+  /** As stored, of one that this version does not know. */
+  readonly item_type?: number | undefined;
+  readonly group_action_type?: number | undefined;
+}
+
+export interface LocationShare {
+  readonly action: 'started' | 'stopped';
+  readonly by_me: boolean;
+}
+
+/** A message scheduled on the phone; `state` is as stored. */
+export interface PhoneSchedule {
+  readonly for: string;
+  readonly state: number | null;
+}
+
+/** Columns that content is decoded from, in the order in which `undecoded` names them. */
+export const CONTENT_COLUMNS = [
+  'attributedBody',
+  'message_summary_info',
+  'payload_data',
+  'sticker_user_info',
+  'user_info',
+  'attribution_info',
+] as const;
+export type ContentColumn = (typeof CONTENT_COLUMNS)[number];
+
+/** What a row says beyond its text (decision V1). A member is left out where the row has no such thing. */
+export interface MessageContent {
+  /** Left out for one plain part, and for a message that was unsent. */
+  readonly parts?: readonly MessagePart[] | undefined;
+  /** Addresses of the people who are mentioned, each once. */
+  readonly mentions?: readonly string[] | undefined;
+  readonly edits?: readonly PartEdits[] | undefined;
+  /** Numbers of the parts that were unsent. */
+  readonly unsent_parts?: readonly number[] | undefined;
+  readonly translations?: readonly Translation[] | undefined;
+  /** Words of the voice messages in it, one a line. */
+  readonly transcript?: string | undefined;
+  readonly link?: LinkPreview | undefined;
+  readonly app?: AppCard | undefined;
+  readonly poll?: Poll | undefined;
+  readonly poll_update?: PollUpdate | undefined;
+  readonly poll_vote?: PollVote | undefined;
+  readonly handwriting?: Handwriting | undefined;
+  readonly digital_touch?: DigitalTouch | undefined;
+  readonly effect?: MessageEffect | undefined;
+  readonly group_event?: GroupEvent | undefined;
+  readonly location_share?: LocationShare | undefined;
+  readonly reply_to_part?: number | undefined;
+  /** UTF-16 offsets in that part. */
+  readonly reply_to_range?: readonly [number, number] | undefined;
+  readonly subject?: string | undefined;
+  readonly scheduled?: PhoneSchedule | undefined;
+  /** Columns that were there and could not be read. */
+  readonly undecoded?: readonly ContentColumn[] | undefined;
+}

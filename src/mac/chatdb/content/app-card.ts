@@ -1,0 +1,60 @@
+import type { AppCard } from '../../../domain/cards.ts';
+import { businessCardOf } from './business-card.ts';
+import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './members.ts';
+
+type Dictionary = ReadonlyMap<string, unknown>;
+
+/** By how the bundle id of Apple's own begins. */
+const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
+  ['com.apple.PassbookUIService.PeerPayment', 'payment'],
+  ['com.apple.SafetyMonitorApp.', 'check_in'],
+  ['com.apple.findmy.', 'find_my'],
+  ['com.apple.ActivityMessagesApp.', 'fitness'],
+  ['com.apple.mobileslideshow.', 'photos'],
+  ['com.apple.icloud.apps.messages.business.', 'business'],
+];
+/** Team of an app that has none. */
+const NO_TEAM = '0000000000';
+/** Seconds between 1970 and 2001: a check-in counts from 1970. */
+const EPOCH_S = 978_307_200;
+
+/** The card of an app; `payload` is empty where its archive cannot be read. */
+export function appCardOf(balloon: string, payload: Dictionary): AppCard {
+  const bundle = lastOfColons(balloon);
+  const team = balloon.split(':').at(-2) ?? NO_TEAM;
+  const type = TYPES.find(([start]) => bundle.startsWith(start))?.[1] ?? 'app';
+  const shown = dictionaryIn(payload, 'userInfo');
+  const url = textIn(payload, 'URL');
+  const business = type === 'business' ? businessCardOf(payload) : undefined;
+  return {
+    type,
+    bundle_id: bundle,
+    ...present({
+      team_id: balloon.includes(':') && team !== NO_TEAM && team !== '' ? team : undefined,
+      name: textIn(payload, 'an'),
+      title: textIn(shown, 'image-title'),
+      subtitle: textIn(shown, 'image-subtitle'),
+      caption: textIn(shown, 'caption'),
+      subcaption: textIn(shown, 'subcaption'),
+      secondary_subcaption: textIn(shown, 'secondary-subcaption'),
+      tertiary_subcaption: textIn(shown, 'tertiary-subcaption'),
+      summary: textIn(payload, 'ldtext'),
+      url: url !== undefined && /^https?:\/\//i.test(url) ? url : undefined,
+      session_id: textIn(payload, 'sessionIdentifier'),
+      check_in: type === 'check_in' ? checkInOf(url) : undefined,
+      business,
+    }),
+  };
+}
+
+const MAX_QUERY_CHARACTERS = 8192;
+
+function checkInOf(url = ''): AppCard['check_in'] {
+  if (url.length > MAX_QUERY_CHARACTERS) return undefined;
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1));
+  const at = (name: string): string | undefined => {
+    const value = query.get(name) ?? '';
+    return /^\d{1,12}(?:\.\d{1,12})?$/.test(value) ? isoAtSeconds(Math.trunc(Number(value)) - EPOCH_S) : undefined;
+  };
+  return present({ sent_at: at('sendDate'), expected_at: at('estimatedEndTime'), overdue_at: at('triggerTime') });
+}

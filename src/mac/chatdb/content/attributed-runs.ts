@@ -1,0 +1,53 @@
+import type { TypedDictionary, TypedValue } from './typed-value.ts';
+import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from './typedstream.ts';
+
+/** A stretch of text with the same attributes: UTF-16 offsets, the end behind the last. */
+export interface AttributedRun {
+  readonly start: number;
+  readonly end: number;
+  readonly attributes: TypedDictionary;
+}
+
+export interface AttributedText {
+  readonly text: string;
+  /** undefined where only the text can be read. */
+  readonly runs: readonly AttributedRun[] | undefined;
+}
+
+/** Ordinary bodies take up to 568 steps. */
+const MAX_STEPS = 20_000;
+const MAX_RUNS = 10_000;
+const NO_ATTRIBUTES: TypedDictionary = new Map();
+
+/** Returns the text of an attributed string and its runs; undefined where not even the text can be read. Never throws. */
+export function readAttributedText(blob: Uint8Array): AttributedText | undefined {
+  if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
+  const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
+  const { text, values } = new Typedstream(bytes, MAX_STEPS).values();
+  return text === undefined ? undefined : { text, runs: values && runsOf(text, values) };
+}
+
+/**
+ * Pairs the runs with their attributes. Behind the string stand, for each run, the number of its attributes and its
+ * length; the attributes themselves follow where the number is first used. Lengths are not trusted.
+ */
+function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
+  const known = new Map<number, TypedDictionary>();
+  const runs: AttributedRun[] = [];
+  let start = 0;
+  for (let at = 1; at < values.length; ) {
+    const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
+    // What comes behind the runs is nothing that this version knows.
+    if (typeof number !== 'number' || typeof length !== 'number') break;
+    const isGiven = given instanceof Map && !known.has(number);
+    if (isGiven) known.set(number, given);
+    at += isGiven ? 3 : 2;
+    // The length has no sign, but is stored like a number with one.
+    const end = Math.min(start + (length < 0 ? length + 2 ** 32 : length), text.length);
+    if (!(end > start)) continue;
+    if (runs.length >= MAX_RUNS) return undefined;
+    runs.push({ start, end, attributes: known.get(number) ?? NO_ATTRIBUTES });
+    start = end;
+  }
+  return runs;
+}

@@ -1,0 +1,94 @@
+import type { DetectedData } from '../../../domain/content.ts';
+import { readKeyedArchive } from './keyed-archive.ts';
+import { isList, present, textIn } from './members.ts';
+import type { TypedDictionary } from './typed-value.ts';
+
+/** Attributes that hold what macOS found in a text: archives of a DDScannerResult. */
+const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map((name) =>
+  name === 'DataDetected' ? '__kIMDataDetectedAttributeName' : `__kIM${name}AttributeName`,
+);
+
+type Scanned = ReadonlyMap<string, unknown>;
+
+/** By kind (`T`). */
+const TYPES: Readonly<Record<string, DetectedData['type']>> = {
+  Money: 'money',
+  PhysicalAmount: 'quantity',
+  FlightInformation: 'flight',
+  TrackingNumber: 'tracking_number',
+  FullAddress: 'address',
+};
+/** The run says these as a link or a code. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
+
+/** Reads what macOS found in the runs of a message; each result once, however many runs name it. */
+export class DetectedDataReader {
+  readonly #read = new Map<Uint8Array, DetectedData | undefined>();
+
+  /** undefined for nothing, and for what cannot be read. */
+  read(attributes: TypedDictionary): DetectedData | undefined {
+    for (const key of KEYS) {
+      const data = attributes.get(key);
+      if (!(data instanceof Uint8Array)) continue;
+      if (!this.#read.has(data)) {
+        const result = readKeyedArchive(data);
+        this.#read.set(data, result instanceof Map ? detectedOf(result) : undefined);
+      }
+      const detected = this.#read.get(data);
+      if (detected !== undefined) return detected;
+    }
+    return undefined;
+  }
+}
+
+function detectedOf(result: Scanned): DetectedData | undefined {
+  const kind = textIn(result, 'T');
+  if (kind === undefined || TOLD_ELSEWHERE.has(kind)) return undefined;
+  const type = TYPES[kind] ?? (kind.includes('Date') || kind.includes('Time') ? 'date' : 'other');
+  return { type, ...present({ text: textIn(result, 'MS'), ...membersOf(type, result) }) };
+}
+
+function membersOf(type: DetectedData['type'], result: Scanned): Omit<DetectedData, 'type' | 'text'> {
+  switch (type) {
+    case 'money':
+      return { currency: storedValueOf(child(result, 'Currency')) };
+    case 'quantity':
+      return { unit: storedValueOf(child(result, 'Unit')) };
+    case 'flight':
+      return {
+        airline: storedValueOf(child(result, 'AirlineCode')),
+        number: storedValueOf(child(result, 'FlightNumber')),
+      };
+    case 'tracking_number':
+      return { carrier: textIn(childrenOf(result)[0] ?? new Map(), 'T') };
+    case 'address':
+      return {
+        street: foundTextOf(child(result, 'Street')),
+        city: foundTextOf(child(result, 'City')),
+        state: foundTextOf(child(result, 'State')),
+        postal_code: foundTextOf(child(result, 'ZipCode')),
+        country: foundTextOf(child(result, 'Country')),
+        country_code: storedValueOf(child(child(result, 'Country'), 'CountryCode')),
+      };
+    default:
+      return {};
+  }
+}
+
+function childrenOf(result: Scanned | undefined): readonly Scanned[] {
+  const children = result?.get('SR');
+  return isList(children) ? children.filter((one): one is Scanned => one instanceof Map) : [];
+}
+
+function child(result: Scanned | undefined, kind: string): Scanned | undefined {
+  return childrenOf(result).find((one) => one.get('T') === kind);
+}
+
+/** The value that macOS made of it, else the text it found. */
+function storedValueOf(result: Scanned | undefined): string | undefined {
+  return result && (textIn(result, 'V') ?? textIn(result, 'MS'));
+}
+
+function foundTextOf(result: Scanned | undefined): string | undefined {
+  return result && (textIn(result, 'MS') ?? textIn(result, 'V'));
+}

@@ -1,0 +1,139 @@
+import type { DigitalTouch, Handwriting } from '../../../domain/cards.ts';
+import { readKeyedArchive } from './keyed-archive.ts';
+import { isList, isoAtSeconds, present } from './members.ts';
+import { type ProtobufField, readProtobuf } from './protobuf.ts';
+
+/** The fields of a message, found by their number; the last of each counts. */
+class Fields {
+  readonly #fields: readonly ProtobufField[];
+
+  constructor(fields: readonly ProtobufField[]) {
+    this.#fields = fields;
+  }
+
+  number(number: number): number | undefined {
+    const value = this.#fields.findLast((field) => field.number === number)?.value;
+    return typeof value === 'number' ? value : undefined;
+  }
+
+  bytes(number: number): Buffer | undefined {
+    const value = this.#fields.findLast((field) => field.number === number)?.value;
+    return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : undefined;
+  }
+
+  /** A number with or without a fraction. */
+  real(number: number): number | undefined {
+    const bytes = this.bytes(number);
+    const value = bytes?.length === 4 ? bytes.readFloatLE(0) : this.number(number);
+    return value !== undefined && Number.isFinite(value) ? value : undefined;
+  }
+
+  text(number: number): string | undefined {
+    return this.bytes(number)?.toString('utf8') || undefined;
+  }
+
+  message(number: number): Fields | undefined {
+    const bytes = this.bytes(number);
+    const fields = bytes && readProtobuf(bytes);
+    return fields && new Fields(fields);
+  }
+}
+
+function messageOf(blob: Uint8Array): Fields | undefined {
+  const fields = readProtobuf(blob);
+  return fields && new Fields(fields);
+}
+
+/** Reads a handwritten message but for its strokes, which Node cannot unpack; undefined for what is none. */
+export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
+  const message = messageOf(blob);
+  const drawing = message?.message(4);
+  const frame = drawing?.bytes(3);
+  const created = message?.bytes(2);
+  const strokes = drawing?.number(4);
+  if (frame?.length !== 8 || strokes === undefined || !Number.isSafeInteger(strokes)) return undefined;
+  // Each number has its sign turned.
+  const [width = 0, height = 0] = [4, 6].map((at) => ((frame.readUInt16LE(at) ^ 0x8000) << 16) >> 16);
+  const drawn = created?.length === 8 ? Number(created.readBigInt64LE(0)) / 1000 : undefined;
+  return { ...present({ id: message?.text(3), drawn_at: isoAtSeconds(drawn) }), width, height, strokes };
+}
+
+const PHOTO = 2;
+const VIDEO = 1;
+
+/** Reads a Digital Touch message; undefined for what is none. */
+export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTouch | undefined {
+  const message = messageOf(blob);
+  const kind = message?.number(1);
+  const payload = message?.message(3);
+  if (message === undefined || kind === undefined || payload === undefined) return undefined;
+  const touch = touchOf(kind, payload, isNested);
+  const id = message.text(5);
+  return touch && { ...touch, ...(id !== undefined && { id }) };
+}
+
+/** undefined for one whose data do not fit. */
+function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch | undefined {
+  switch (kind) {
+    case 1:
+      return { type: 'tap', count: (payload.bytes(2)?.length ?? 0) >> 1 };
+    case 3:
+      return heartbeat(payload);
+    case 4:
+      return sketch(payload);
+    case 6:
+      return media(payload, isNested);
+    case 7:
+      return { type: 'kiss', count: (payload.bytes(1)?.length ?? 0) >> 1 };
+    case 8:
+      return { type: 'fireball', points: (payload.bytes(5)?.length ?? 0) >> 2, ...duration(payload.real(1)) };
+    default:
+      return { type: 'other' };
+  }
+}
+
+/** One that breaks is a heartbreak. */
+function heartbeat(payload: Fields): DigitalTouch {
+  const broken = payload.real(6) ?? 0;
+  return {
+    type: broken > 0 ? 'heartbreak' : 'heartbeat',
+    bpm: payload.real(1) ?? 0,
+    ...duration(payload.real(2)),
+    ...(broken > 0 && { broken_at_s: broken }),
+  };
+}
+
+/** Counts the strokes that are there: what the message claims may be anything. */
+function sketch(payload: Fields): DigitalTouch | undefined {
+  const data = payload.bytes(2) ?? Buffer.alloc(0);
+  let [strokes, points] = [0, 0];
+  for (let at = 0; at < data.length; strokes += 1) {
+    if (at + 4 > data.length) return undefined;
+    const count = data.readUInt16LE(at + 2);
+    at += 4 + 4 * count;
+    points += count;
+    if (at > data.length) return undefined;
+  }
+  return { type: 'sketch', strokes, points };
+}
+
+/** A photo or a video, with the messages that were drawn on it; those are not looked into any further. */
+function media(payload: Fields, isNested: boolean): DigitalTouch {
+  if (payload.number(4) === VIDEO) return { type: 'video' };
+  if (payload.number(4) !== PHOTO) return { type: 'other' };
+  const archived = isNested ? undefined : payload.bytes(2);
+  const list = archived && readKeyedArchive(archived);
+  const overlays = isList(list) ? list.filter((one) => one instanceof Uint8Array).slice(0, MAX_OVERLAYS) : [];
+  const strokes = overlays.reduce((sum, one) => sum + (readDigitalTouch(one, true)?.strokes ?? 0), 0);
+  return {
+    type: 'photo',
+    ...(strokes > 0 && { drawing_strokes: strokes }),
+    ...(overlays.length > 0 && { overlays: overlays.length }),
+  };
+}
+
+const MAX_OVERLAYS = 100;
+
+function duration(seconds: number | undefined): { readonly duration_s?: number } {
+  return seconds === undefined ? {} : { duration_s: seconds };
+}

@@ -1,0 +1,123 @@
+import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
+
+export type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
+/** What an archived object is: a URL is its text, a UUID upper case. */
+export type ArchiveValue =
+  | null
+  | boolean
+  | number
+  | string
+  | Uint8Array
+  | PlistDate
+  | readonly ArchiveValue[]
+  | ArchiveDictionary;
+
+const MAX_DEPTH = 64;
+/** Shared references multiply: a bound on the depth alone would not stop 8^20 objects. */
+const MAX_STEPS = 20_000;
+const MAX_URL_CHARACTERS = 8192;
+const BROKEN = new Error('not a keyed archive');
+
+/** Reads an archive of NSKeyedArchiver to its top object; undefined for what is none. Never throws. */
+export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
+  const file = readBinaryPlist(blob);
+  if (!isPlistDictionary(file)) return undefined;
+  const [objects, top] = [file.get('$objects'), file.get('$top')];
+  if (!isPlistList(objects) || !isPlistDictionary(top)) return undefined;
+  // A scanner result has its object under another name.
+  const root = top.get('root') ?? top.get('dd-result');
+  if (!(root instanceof PlistUid)) return undefined;
+  try {
+    return new Archive(objects).value(root, 0);
+  } catch (error) {
+    if (error === BROKEN) return undefined;
+    throw error;
+  }
+}
+
+class Archive {
+  readonly #objects: readonly PlistValue[];
+  readonly #open = new Set<number>();
+  #steps = 0;
+
+  constructor(objects: readonly PlistValue[]) {
+    this.#objects = objects;
+  }
+
+  /** Any member may be inline or a reference: all of them are resolved here. */
+  value(stored: PlistValue, depth: number): ArchiveValue {
+    this.#steps += 1;
+    if (depth > MAX_DEPTH || this.#steps > MAX_STEPS) throw BROKEN;
+    if (stored instanceof PlistUid) return this.#referenced(stored.number, depth);
+    if (isPlistList(stored)) return stored.map((item) => this.value(item, depth + 1));
+    if (isPlistDictionary(stored)) return this.#object(stored, depth);
+    return stored;
+  }
+
+  /** null for what is not there, and for what is being expanded already: real archives hold both. */
+  #referenced(number: number, depth: number): ArchiveValue {
+    if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;
+    this.#open.add(number);
+    const value = this.value(this.#objects[number] ?? null, depth + 1);
+    this.#open.delete(number);
+    return value;
+  }
+
+  #object(stored: PlistDictionary, depth: number): ArchiveValue {
+    const get = (name: string): ArchiveValue => this.value(stored.get(name) ?? null, depth + 1);
+    if (stored.has('NS.keys')) return this.#dictionary(get('NS.keys'), get('NS.objects'));
+    if (stored.has('NS.objects')) return get('NS.objects');
+    if (stored.has('NS.relative')) return urlOf(get('NS.relative'), get('NS.base'));
+    if (stored.has('NS.time')) return dateOf(get('NS.time'));
+    if (stored.has('NS.uuidbytes')) return uuidOf(get('NS.uuidbytes'));
+    for (const name of ['NS.string', 'NS.data', 'NS.bytes']) if (stored.has(name)) return get(name);
+    const members = new Map<string, ArchiveValue>();
+    for (const [name, member] of stored) {
+      if (name !== '$class') members.set(name, this.value(member, depth + 1));
+    }
+    return members.size === 0 && this.#classNameOf(stored) === 'NSNull' ? null : members;
+  }
+
+  #dictionary(keys: ArchiveValue, values: ArchiveValue): ArchiveDictionary {
+    if (!isArchiveList(keys) || !isArchiveList(values) || keys.length !== values.length) throw BROKEN;
+    const dictionary = new Map<string, ArchiveValue>();
+    for (const [place, key] of keys.entries()) {
+      if (typeof key === 'string' || typeof key === 'number') dictionary.set(String(key), values[place] ?? null);
+    }
+    return dictionary;
+  }
+
+  #classNameOf(stored: PlistDictionary): PlistValue {
+    const named = stored.get('$class');
+    const found = named instanceof PlistUid ? this.#objects[named.number] : null;
+    return isPlistDictionary(found) ? (found.get('$classname') ?? null) : null;
+  }
+}
+
+function isPlistDictionary(value: PlistValue | undefined): value is PlistDictionary {
+  return value instanceof Map;
+}
+
+function isPlistList(value: PlistValue | undefined): value is readonly PlistValue[] {
+  return Array.isArray(value);
+}
+
+function isArchiveList(value: ArchiveValue): value is readonly ArchiveValue[] {
+  return Array.isArray(value);
+}
+
+function urlOf(relative: ArchiveValue, base: ArchiveValue): string | null {
+  if (typeof relative !== 'string') return null;
+  if (typeof base !== 'string' || relative.length + base.length > MAX_URL_CHARACTERS) return relative;
+  return URL.canParse(relative, base) ? new URL(relative, base).href : relative;
+}
+
+function dateOf(seconds: ArchiveValue): ArchiveValue {
+  return typeof seconds === 'number' ? new PlistDate(seconds) : null;
+}
+
+function uuidOf(bytes: ArchiveValue): string | null {
+  if (!(bytes instanceof Uint8Array) || bytes.length !== 16) return null;
+  const hex = Buffer.from(bytes).toString('hex').toUpperCase();
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,188 @@
+import { CONTENT_COLUMNS, type ContentColumn, type MessageContent, type MessagePart } from '../../../domain/content.ts';
+import type { MessageKind } from '../../../domain/details.ts';
+import { appCardOf } from './app-card.ts';
+import { type AttributedText, readAttributedText } from './attributed-runs.ts';
+import { readDigitalTouch, readHandwriting } from './drawings.ts';
+import { readKeyedArchive } from './keyed-archive.ts';
+import { linkPreviewOf } from './link-preview.ts';
+import { distinct, lastOfColons } from './members.ts';
+import { onlyLinkOf, RunReader } from './parts.ts';
+import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
+import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
+
+/** The blob of a column; `too_large` for one that was not read. */
+export type StoredBlob = Uint8Array | 'too_large' | undefined;
+
+/** The columns of a row that say more than its text. */
+export interface ContentRow {
+  readonly guid: string;
+  /** The text column, "" where it is empty. */
+  readonly text: string;
+  readonly attributedBody: StoredBlob;
+  readonly summaryInfo: StoredBlob;
+  readonly payload: StoredBlob;
+  /** `balloon_bundle_id` */
+  readonly balloon: string;
+  /** The message it names, without `p:N/`; "" for none. */
+  readonly associatedGuid: string;
+  readonly isVote: boolean;
+  /** Nothing of it is left (U3). */
+  readonly isUnsent: boolean;
+}
+
+/** What the blobs of a row say. */
+export interface DecodedRow {
+  readonly kind: MessageKind | 'poll_vote';
+  readonly content: MessageContent;
+  /** What the balloon of a poll says; its votes are in other rows. */
+  readonly poll?: PollPayload | undefined;
+}
+
+/** By the bundle of the balloon. */
+const BALLOONS: Readonly<Record<string, MessageKind>> = {
+  'com.apple.messages.URLBalloonProvider': 'link',
+  'com.apple.messages.Polls': 'poll',
+  'com.apple.Handwriting.HandwritingProvider': 'handwriting',
+  'com.apple.DigitalTouchBalloonProvider': 'digital_touch',
+};
+
+/** What a row without an `item_type` is, by its balloon. */
+export function kindOfBalloon(balloon: string): MessageKind {
+  return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
+}
+
+/** Decodes the blobs of a row. Never throws; `undecoded` names those that were there and could not be read. */
+export function decodeRow(row: ContentRow): DecodedRow {
+  const undecoded = new Set<ContentColumn>();
+  const read = <Value>(column: ContentColumn, blob: StoredBlob, decode: (bytes: Uint8Array) => Value | undefined) => {
+    if (blob === undefined || blob.length === 0) return undefined;
+    const value = blob === 'too_large' ? undefined : decode(blob);
+    if (value === undefined) undecoded.add(column);
+    return value;
+  };
+  const body = read('attributedBody', row.attributedBody, readAttributedText);
+  if (body !== undefined && body.runs === undefined) undecoded.add('attributedBody');
+  const summary = read('message_summary_info', row.summaryInfo, readSummaryInfo);
+  const { kind, content, poll } = balloonOf(row, body, (decode) => read('payload_data', row.payload, decode));
+  const names = CONTENT_COLUMNS.filter((column) => undecoded.has(column));
+  return {
+    kind,
+    content: {
+      ...textContent(row, kind, body, summary),
+      ...content,
+      ...(names.length > 0 && { undecoded: names }),
+    },
+    poll,
+  };
+}
+
+function textContent(
+  row: ContentRow,
+  kind: DecodedRow['kind'],
+  body: AttributedText | undefined,
+  summary: SummaryInfo | undefined,
+) {
+  const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
+  const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
+  const [only, another] = parts;
+  // The text of a link is its URL, which the link says.
+  const isPlain =
+    another === undefined &&
+    (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
+  const runs = parts.flatMap((part) => part.runs ?? []);
+  const mentions = distinct(runs.map(({ mention }) => mention).filter((mention) => mention !== undefined));
+  const transcripts = runs.map(({ transcript }) => transcript).filter((transcript) => transcript !== undefined);
+  return {
+    ...(!isPlain && { parts }),
+    ...(mentions.length > 0 && { mentions }),
+    ...(edits.length > 0 && { edits }),
+    ...(unsentParts.length > 0 && { unsent_parts: unsentParts }),
+    ...(translations.length > 0 && { translations }),
+    ...(transcripts.length > 0 && { transcript: transcripts.join('\n') }),
+  };
+}
+
+/** The parts in the order of their numbers, those that were unsent among them. */
+function withUnsent(parts: readonly MessagePart[], unsent: readonly number[]): readonly MessagePart[] {
+  const left = new Set(parts.map(({ part }) => part));
+  const gone = unsent.filter((part) => !left.has(part)).map((part) => ({ part, text: '', unsent: true as const }));
+  return gone.length === 0 ? parts : [...parts, ...gone].toSorted((one, other) => one.part - other.part);
+}
+
+type Payload = ReadonlyMap<string, unknown>;
+const NO_PAYLOAD: Payload = new Map();
+
+function balloonOf(
+  row: ContentRow,
+  body: AttributedText | undefined,
+  read: <Value>(decode: (bytes: Uint8Array) => Value | undefined) => Value | undefined,
+): DecodedRow {
+  const archive = (): Payload | undefined => read(payloadOf);
+  // A link that is all of its text may have a preview without the id of a balloon.
+  const onlyLink = body && onlyLinkOf(body);
+  const hasPreview = row.payload !== undefined && row.payload.length > 0 && onlyLink !== undefined;
+  const kind = row.balloon === '' && hasPreview ? 'link' : kindOfBalloon(row.balloon);
+  switch (kind) {
+    case 'link': {
+      const link = linkPreviewOf(archive() ?? NO_PAYLOAD, onlyLink ?? urlIn(row.text || (body?.text ?? '')));
+      return { kind, content: { ...(link !== undefined && { link }) } };
+    }
+    case 'app':
+      return { kind, content: { app: appCardOf(row.balloon, archive() ?? NO_PAYLOAD) } };
+    case 'poll':
+      return pollContent(
+        row,
+        read((bytes) => {
+          const payload = payloadOf(bytes);
+          return payload && pollPayloadOf(payload);
+        }),
+      );
+    case 'handwriting': {
+      const handwriting = read(readHandwriting);
+      return { kind, content: { ...(handwriting !== undefined && { handwriting }) } };
+    }
+    case 'digital_touch': {
+      const touch = read(readDigitalTouch);
+      return { kind, content: { ...(touch !== undefined && { digital_touch: touch }) } };
+    }
+    default:
+      return { kind, content: {} };
+  }
+}
+
+function pollContent(row: ContentRow, poll: PollPayload | undefined): DecodedRow {
+  const names = row.associatedGuid;
+  if (row.isVote) {
+    const vote = poll?.choices && { poll_guid: names, choices: poll.choices };
+    return { kind: 'poll_vote', content: { ...(vote && { poll_vote: vote }) } };
+  }
+  if (poll === undefined) return { kind: 'poll', content: {} };
+  if (names !== '' && names !== row.guid) {
+    return { kind: 'poll', content: { poll_update: { poll_guid: names, options: poll.options } } };
+  }
+  const { question, creator, options } = poll;
+  return {
+    kind: 'poll',
+    content: {
+      poll: {
+        ...(question !== undefined && { question }),
+        ...(creator !== undefined && { creator }),
+        options: options.map((option) => ({ ...option, votes: [] })),
+      },
+    },
+    poll,
+  };
+}
+
+function payloadOf(bytes: Uint8Array): Payload | undefined {
+  const payload = readKeyedArchive(bytes);
+  return payload instanceof Map ? payload : undefined;
+}
+
+const MAX_URL_CHARACTERS = 8192;
+
+/** A text that is a web address and nothing else. */
+function urlIn(text: string): string | undefined {
+  const trimmed = text.length > MAX_URL_CHARACTERS ? '' : text.trim();
+  return /^https?:\/\/\S+$/i.test(trimmed) ? trimmed : undefined;
+}

@@ -1,0 +1,137 @@
+import { type MessagePart, TEXT_STYLES, type TextRun } from '../../../domain/content.ts';
+import type { AttributedRun, AttributedText } from './attributed-runs.ts';
+import { DetectedDataReader } from './detected-data.ts';
+import { numberIn, present, textIn } from './members.ts';
+import { type TypedDictionary, TypedUrl } from './typed-value.ts';
+import { MAX_BLOB_BYTES } from './typedstream.ts';
+
+/** By number (`__kIMTextEffectAttributeName`). */
+const ANIMATIONS: Readonly<Record<number, string>> = {
+  4: 'ripple',
+  5: 'big',
+  6: 'bloom',
+  8: 'nod',
+  9: 'shake',
+  10: 'jitter',
+  11: 'small',
+  12: 'explode',
+};
+
+const STYLE_KEYS = TEXT_STYLES.map(
+  (style) => [style, `__kIMText${style[0]?.toUpperCase()}${style.slice(1)}AttributeName`] as const,
+);
+const PART = '__kIMMessagePartAttributeName';
+/** Far beyond what Messages can send. */
+const MAX_PART = 10_000;
+
+/**
+ * Turns the runs of texts into what they say. Runs share their attributes, so what is told of all texts together is
+ * bounded: a long address in ten thousand runs would make an answer of gigabytes.
+ */
+export class RunReader {
+  readonly #told = new Map<TypedDictionary, Told>();
+  readonly #detected = new DetectedDataReader();
+  #charactersLeft = MAX_BLOB_BYTES;
+
+  /** The parts of a text, by the numbers that its runs have; consecutive runs of one number are one part. */
+  parts({ text, runs = [] }: AttributedText): readonly MessagePart[] {
+    const parts: { part: number; start: number; runs: TextRun[] }[] = [];
+    for (const run of runs) {
+      const current = parts.at(-1);
+      const number = partNumber(run.attributes.get(PART)) ?? current?.part ?? 0;
+      const part = current?.part === number ? current : { part: number, start: run.start, runs: [] };
+      if (part !== current) parts.push(part);
+      const told = this.#read(run, part.start);
+      if (told !== undefined) part.runs.push(told);
+    }
+    if (parts.length === 0) return text === '' ? [] : [{ part: 0, text }];
+    return parts.map(({ part, start, runs: told }, place) => ({
+      part,
+      // Text behind the last run belongs to the last part.
+      text: text.slice(start, parts[place + 1]?.start),
+      ...(told.length > 0 && { runs: told }),
+    }));
+  }
+
+  /** The runs of one text that is no message but a part of one, such as an earlier one. */
+  runs({ runs = [] }: AttributedText): readonly TextRun[] {
+    return runs.map((run) => this.#read(run, 0)).filter((run) => run !== undefined);
+  }
+
+  /** undefined for a run that says nothing, and when enough was told. */
+  #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
+    if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
+    let told = this.#told.get(attributes);
+    if (told === undefined) {
+      told = toldBy(attributes, this.#detected);
+      this.#told.set(attributes, told);
+    }
+    this.#charactersLeft -= told.characters;
+    if (Object.keys(told.run).length === 0 || this.#charactersLeft < 0) return undefined;
+    return { start: start - from, end: end - from, ...told.run };
+  }
+}
+
+/** What a set of attributes says, and how long that is. */
+interface Told {
+  readonly run: Omit<TextRun, 'start' | 'end'>;
+  readonly characters: number;
+}
+
+/** A number of a part as it is stored; undefined for what is none. */
+export function partNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_PART
+    ? value
+    : undefined;
+}
+
+/** The link of a text that is nothing but one link. */
+export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefined {
+  const [run, another] = runs;
+  if (run === undefined || another !== undefined || run.start !== 0 || run.end !== text.length) return undefined;
+  return linkOf(run.attributes);
+}
+
+function toldBy(attributes: TypedDictionary, reader: DetectedDataReader): Told {
+  const styles = STYLE_KEYS.filter(([, key]) => attributes.get(key) === 1).map(([style]) => style);
+  const effect = numberIn(attributes, '__kIMTextEffectAttributeName') ?? 0;
+  const run = {
+    ...(styles.length > 0 && { styles }),
+    ...present({
+      animation: effect === 0 ? undefined : (ANIMATIONS[effect] ?? `other:${effect}`),
+      mention: textIn(attributes, '__kIMMentionConfirmedMention'),
+      link: linkOf(attributes),
+      code: codeOf(attributes),
+      detected: reader.read(attributes),
+      attachment_guid: textIn(attributes, '__kIMFileTransferGUIDAttributeName'),
+      name: textIn(attributes, '__kIMFilenameAttributeName'),
+      width: sizeIn(attributes, '__kIMInlineMediaWidthAttributeName'),
+      height: sizeIn(attributes, '__kIMInlineMediaHeightAttributeName'),
+      inline: attributes.get('__kIMEmojiImageAttributeName') === 1 ? (true as const) : undefined,
+      transcript: textIn(attributes, 'IMAudioTranscription'),
+    }),
+  };
+  return { run, characters: charactersOf(run) };
+}
+
+function charactersOf(members: object): number {
+  return Object.values<unknown>({ ...members }).reduce<number>((sum, value) => {
+    if (typeof value === 'string') return sum + value.length;
+    return typeof value === 'object' && value !== null ? sum + charactersOf(value) : sum;
+  }, 0);
+}
+
+function linkOf(attributes: TypedDictionary): string | undefined {
+  const link = attributes.get('__kIMLinkAttributeName');
+  return link instanceof TypedUrl && link.text !== '' ? link.text : undefined;
+}
+
+function codeOf(attributes: TypedDictionary): string | undefined {
+  const code = attributes.get('__kIMOneTimeCodeAttributeName');
+  return code instanceof Map ? (textIn(code, 'code') ?? textIn(code, 'displayCode')) : undefined;
+}
+
+function sizeIn(attributes: TypedDictionary, key: string): number | undefined {
+  const size = numberIn(attributes, key);
+  return size === undefined || size < 0 ? undefined : size;
+}

@@ -1,0 +1,53 @@
+import type { Sticker } from '../../../domain/cards.ts';
+import { readBinaryPlist } from './binary-plist.ts';
+import { dictionaryIn, lastOfColons, present, textIn } from './members.ts';
+
+/** Bundles that make stickers on the phone itself; any other is an app. */
+const SOURCES: Readonly<Record<string, Sticker['source']>> = {
+  'com.apple.messages.genmoji': 'genmoji',
+  'com.apple.Animoji.StickersApp.MessagesExtension': 'memoji',
+  'com.apple.Jellyfish.Animoji': 'memoji',
+  'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
+};
+
+/** What the picture of an own sticker names its effect. */
+const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
+
+/** What an attachment says of a sticker. */
+export interface StickerColumns {
+  readonly userInfo: Uint8Array | undefined;
+  readonly attribution: Uint8Array | undefined;
+  readonly description: string | undefined;
+}
+
+/** Where a sticker comes from; undefined where its `sticker_user_info` cannot be read. */
+export function stickerOf({ userInfo, attribution, description }: StickerColumns): Sticker | undefined {
+  const info = userInfo && readBinaryPlist(userInfo);
+  if (!(info instanceof Map)) return undefined;
+  const bundle = textIn(info, 'pid');
+  if (bundle === undefined) return {};
+  const id = lastOfColons(bundle);
+  const source = SOURCES[id] ?? 'app';
+  const app = source === 'app' && attribution ? dictionaryIn(readBinaryPlist(attribution)) : undefined;
+  return {
+    source,
+    ...present({
+      bundle_id: id,
+      app_name: app && textIn(app, 'name'),
+      // Apps put the names of files there.
+      description: source === 'genmoji' ? description : undefined,
+    }),
+  };
+}
+
+/** Bytes at the beginning of a picture that name the effect. */
+export const STICKER_HEAD_BYTES = 65_536;
+const MARK = 'stickerEffect:type="';
+
+/** The effect of an own sticker, by the beginning of its picture. */
+export function stickerEffectOf(head: Uint8Array): string | undefined {
+  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
+  const at = text.indexOf(MARK);
+  const [, name] = /^([a-z]{1,40})"/i.exec(text.slice(at + MARK.length, at + MARK.length + 42)) ?? [];
+  return at < 0 || name === undefined || name === 'none' ? undefined : (EFFECTS[name] ?? name);
+}

@@ -1,0 +1,49 @@
+/** A URL that a typedstream holds. */
+export class TypedUrl {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A dictionary, with the keys that are text. */
+export type TypedDictionary = ReadonlyMap<string, TypedValue>;
+
+/** What an object of a typedstream is; null for what this reader does not know. */
+export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
+
+/** Returns what an object is, by the names of its classes and the values it holds. */
+export function objectOf(names: readonly string[], values: readonly TypedValue[]): TypedValue {
+  for (const name of names) {
+    switch (name) {
+      case 'NSString':
+        return typeof values[0] === 'string' ? values[0] : null;
+      case 'NSNumber':
+        return typeof values[1] === 'number' ? values[1] : null;
+      case 'NSURL':
+        return typeof values[1] === 'string' ? new TypedUrl(values[1]) : null;
+      case 'NSData':
+        return values[1] instanceof Uint8Array ? values[1] : null;
+      case 'NSArray':
+      case 'NSSet':
+        return values.slice(1);
+      case 'NSAttributedString':
+        return values;
+      case 'NSDictionary':
+        return dictionaryOf(values);
+      default:
+    }
+  }
+  return null;
+}
+
+/** A count, then keys and values by turns. */
+function dictionaryOf(values: readonly TypedValue[]): TypedDictionary {
+  const dictionary = new Map<string, TypedValue>();
+  for (let at = 1; at + 1 < values.length; at += 2) {
+    const key = values[at];
+    if (typeof key === 'string') dictionary.set(key, values[at + 1] ?? null);
+  }
+  return dictionary;
+}

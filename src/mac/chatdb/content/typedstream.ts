@@ -1,0 +1,272 @@
+import { objectOf, type TypedValue } from './typed-value.ts';
+
+/** Ten times what Messages can send, attributes included. */
+export const MAX_BLOB_BYTES = 1_048_576;
+const MAX_DEPTH = 64;
+const MAX_TYPE_LENGTH = 256;
+/** What the functions here throw for a blob of another kind; nothing else. */
+export const BROKEN = new Error('not a typedstream of this kind');
+/** Ends the reading of a text whose runs nobody wants. */
+const FOUND = new Error('the text is found');
+export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
+
+// Heads of the format. Everything else up to 0x91 is reserved; the rest are literal numbers.
+export const TWO_BYTES = 0x81;
+const FOUR_BYTES = 0x82;
+const REAL = 0x83;
+export const NEW = 0x84;
+export const NIL = 0x85;
+const END = 0x86;
+const EIGHT_BYTES = 0x87;
+const FIRST_REFERENCE = 0x92;
+
+/** Decodes the bytes of a string. Some writers put UTF-16 with its byte order mark here. */
+export function decodeText(bytes: Buffer, start: number, end: number): string {
+  if (end - start >= 2 && bytes[start] === 0xff && bytes[start + 1] === 0xfe) {
+    return bytes.toString('utf16le', start + 2, end);
+  }
+  return bytes.toString('utf8', start, end);
+}
+
+/**
+ * One pass over one typedstream (NSArchiver's format, version 4), by its structure. It has two tables: shared strings
+ * (types, names) and objects (classes too). Depth and steps are bounded; each byte is read once.
+ */
+export class Typedstream {
+  readonly #bytes: Buffer;
+  readonly #maxSteps: number;
+  readonly #strings: string[] = [];
+  readonly #objects: TypedValue[] = [];
+  /** Names of the classes among the objects, by their number; innermost first. */
+  readonly #classes = new Map<number, readonly string[]>();
+  #at = SIGNATURE.length;
+  #steps = 0;
+  #text: string | undefined;
+  #isTextEnough = false;
+
+  constructor(bytes: Buffer, maxSteps: number) {
+    this.#bytes = bytes;
+    this.#maxSteps = maxSteps;
+  }
+
+  /** Returns the string of the attributed string it holds, without reading what is behind it. */
+  text(): string | undefined {
+    this.#isTextEnough = true;
+    this.values();
+    return this.#text;
+  }
+
+  /** Returns what its top object holds, in order, and its string; the string alone if it breaks behind that. */
+  values(): { readonly text: string | undefined; readonly values: readonly TypedValue[] | undefined } {
+    try {
+      if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) throw BROKEN;
+      const values: TypedValue[] = [];
+      this.#group(values, true, 0);
+      const [top] = values;
+      return { text: this.#text, values: Array.isArray(top) ? top : undefined };
+    } catch (error) {
+      if (error !== BROKEN && error !== FOUND) throw error;
+      return { text: this.#text, values: undefined };
+    }
+  }
+
+  /** Reads a type encoding and its values. `isText`: the first string in it is the one that is looked for. */
+  #group(values: TypedValue[], isText: boolean, depth: number): void {
+    this.#step(depth);
+    const types = this.#sharedString();
+    if (types === undefined || types.length > MAX_TYPE_LENGTH) throw BROKEN;
+    for (let at = 0; at < types.length; ) {
+      const end = endOfType(types, at);
+      values.push(this.#value(types.slice(at, end), isText, depth));
+      at = end;
+    }
+  }
+
+  #value(type: string, isText: boolean, depth: number): TypedValue {
+    this.#step(depth);
+    switch (type[0]) {
+      case '@':
+        return this.#object(isText, depth + 1);
+      case '+':
+        return this.#string(isText);
+      case '*':
+        return this.#cString();
+      case '#':
+        this.#class(depth + 1);
+        return null;
+      case ':':
+      case '%':
+        this.#sharedString();
+        return null;
+      case 'c':
+      case 'C':
+      case 'B':
+        this.#skip(1);
+        return type === 'c' ? this.#bytes.readInt8(this.#at - 1) : this.#bytes.readUInt8(this.#at - 1);
+      case 'f':
+        return this.#real(4);
+      case 'd':
+        return this.#real(8);
+      case '[':
+        return this.#array(type, depth);
+      case '{':
+        return this.#structure(type, depth);
+      default:
+        if (!'sSiIlLqQ'.includes(type)) throw BROKEN;
+        return this.#integer(false);
+    }
+  }
+
+  #string(isText: boolean): string {
+    const length = this.#integer(true);
+    const start = this.#at;
+    this.#skip(length);
+    const text = decodeText(this.#bytes, start, this.#at);
+    if (isText && this.#text === undefined) {
+      this.#text = text;
+      if (this.#isTextEnough) throw FOUND;
+    }
+    return text;
+  }
+
+  #object(isText: boolean, depth: number): TypedValue {
+    const head = this.#byte();
+    if (head === NIL) return null;
+    // An object that is still being read is null for what it holds.
+    if (head !== NEW) return this.#objects[this.#reference(head, this.#objects.length)] ?? null;
+    const number = this.#objects.push(null) - 1;
+    const names = this.#class(depth + 1);
+    const isWanted = isText && (names.includes('NSString') || names.includes('NSAttributedString'));
+    const values: TypedValue[] = [];
+    while (this.#peek() !== END) this.#group(values, isWanted, depth + 1);
+    this.#at += 1;
+    const value = objectOf(names, values);
+    this.#objects[number] = value;
+    return value;
+  }
+
+  #class(depth: number): readonly string[] {
+    this.#step(depth);
+    const head = this.#byte();
+    if (head === NIL) return [];
+    if (head !== NEW) return this.#classes.get(this.#reference(head, this.#objects.length)) ?? fail();
+    const own = this.#sharedString() ?? fail();
+    this.#integer(false);
+    const number = this.#objects.push(null) - 1;
+    const names = [own, ...this.#class(depth + 1)];
+    this.#classes.set(number, names);
+    return names;
+  }
+
+  #cString(): TypedValue {
+    const head = this.#byte();
+    if (head === NIL) return null;
+    if (head !== NEW) return this.#objects[this.#reference(head, this.#objects.length)] ?? null;
+    const number = this.#objects.push(null) - 1;
+    const text = this.#sharedString() ?? null;
+    this.#objects[number] = text;
+    return text;
+  }
+
+  #sharedString(): string | undefined {
+    const head = this.#byte();
+    if (head === NIL) return undefined;
+    if (head !== NEW) return this.#strings[this.#reference(head, this.#strings.length)];
+    const length = this.#integer(true);
+    const start = this.#at;
+    this.#skip(length);
+    const text = this.#bytes.toString('latin1', start, this.#at);
+    this.#strings.push(text);
+    return text;
+  }
+
+  #array(type: string, depth: number): TypedValue {
+    const [, count = '', element = ''] = /^\[(\d{1,7})(.*)\]$/s.exec(type) ?? fail();
+    if (element === 'c' || element === 'C') {
+      const start = this.#at;
+      this.#skip(Number(count));
+      return this.#bytes.subarray(start, this.#at);
+    }
+    for (let left = Number(count); left > 0; left -= 1) this.#value(element, false, depth + 1);
+    return null;
+  }
+
+  #structure(type: string, depth: number): null {
+    const fields = type.slice(type.indexOf('=') + 1, -1);
+    for (let at = 0; at < fields.length; ) {
+      const end = endOfType(fields, at);
+      this.#value(fields.slice(at, end), false, depth + 1);
+      at = end;
+    }
+    return null;
+  }
+
+  #real(bytes: 4 | 8): number {
+    if (this.#peek() !== REAL) return this.#integer(false);
+    this.#skip(1 + bytes);
+    const start = this.#at - bytes;
+    return bytes === 4 ? this.#bytes.readFloatLE(start) : this.#bytes.readDoubleLE(start);
+  }
+
+  #reference(head: number, size: number): number {
+    this.#at -= 1;
+    const index = (head >= FIRST_REFERENCE ? this.#byte() : this.#integer(false) + 256) - FIRST_REFERENCE;
+    if (index < 0 || index >= size) throw BROKEN;
+    return index;
+  }
+
+  #integer(isLength: boolean): number {
+    const head = this.#byte();
+    const start = this.#at;
+    switch (head) {
+      case TWO_BYTES:
+        this.#skip(2);
+        return isLength ? this.#bytes.readUInt16LE(start) : this.#bytes.readInt16LE(start);
+      case FOUR_BYTES:
+        this.#skip(4);
+        return isLength ? this.#bytes.readUInt32LE(start) : this.#bytes.readInt32LE(start);
+      case EIGHT_BYTES:
+        this.#skip(8);
+        return Number(this.#bytes.readBigInt64LE(start));
+      default:
+        if (head >= 0x80 && head < FIRST_REFERENCE) throw BROKEN;
+        return head < 0x80 || isLength ? head : head - 256;
+    }
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at] ?? fail();
+    this.#at += 1;
+    return byte;
+  }
+
+  #peek(): number {
+    return this.#bytes[this.#at] ?? fail();
+  }
+
+  #skip(bytes: number): void {
+    if (bytes < 0 || this.#at + bytes > this.#bytes.length) throw BROKEN;
+    this.#at += bytes;
+  }
+
+  #step(depth: number): void {
+    this.#steps += 1;
+    if (depth > MAX_DEPTH || this.#steps > this.#maxSteps) throw BROKEN;
+  }
+}
+
+/** Returns where the type that starts at `at` ends in a type encoding: brackets count as one type. */
+function endOfType(types: string, at: number): number {
+  let open = 0;
+  for (let end = at; end < types.length; end += 1) {
+    const letter = types[end] ?? '';
+    if ('[{('.includes(letter)) open += 1;
+    if (']})'.includes(letter)) open -= 1;
+    if (open === 0) return end + 1;
+  }
+  throw BROKEN;
+}
+
+function fail(): never {
+  throw BROKEN;
+}

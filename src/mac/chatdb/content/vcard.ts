@@ -1,0 +1,68 @@
+import type { ContactCard, LocationPin } from '../../../domain/cards.ts';
+import { distinct, present } from './members.ts';
+
+/** A larger card is not opened. */
+export const MAX_CARD_BYTES = 65_536;
+
+interface CardLine {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The contact of a vCard; undefined for a text that is none. */
+export function contactOf(text: string): ContactCard | undefined {
+  const lines = linesOf(text);
+  if (lines === undefined) return undefined;
+  const first = (name: string): string | undefined => lines.find((line) => line.name === name)?.value;
+  const all = (name: string): readonly string[] =>
+    distinct(lines.filter((line) => line.name === name && line.value !== '').map(({ value }) => unescaped(value)));
+  const [last, given, middle] = fieldsOf(first('N'));
+  const name = unescaped(first('FN') ?? '') || [given, middle, last].filter(Boolean).join(' ');
+  const organization = fieldsOf(first('ORG')).filter(Boolean).join(', ');
+  return {
+    ...present({ name: name || undefined, organization: organization || undefined }),
+    phones: all('TEL'),
+    emails: all('EMAIL'),
+  };
+}
+
+/** The place of a location card; undefined for a text that is none. Numbers off the globe are left out. */
+export function locationOf(text: string): LocationPin | undefined {
+  const lines = linesOf(text);
+  if (lines === undefined) return undefined;
+  const value = (name: string): string | undefined => {
+    const found = lines.find((line) => line.name === name)?.value;
+    return found === undefined ? undefined : unescaped(found) || undefined;
+  };
+  const url = value('URL');
+  return present({ name: value('FN'), ...placeIn(url), url }) ?? {};
+}
+
+function placeIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
+  const [, first = '', second = ''] =
+    /[?&](?:ll|q)=(-?\d{1,3}(?:\.\d{1,15})?),(-?\d{1,3}(?:\.\d{1,15})?)(?:&|$)/.exec(url) ?? [];
+  const [latitude, longitude] = [Number(first), Number(second)];
+  const isPlace = first !== '' && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+  return isPlace ? { latitude, longitude } : {};
+}
+
+/** Lines by their names, without groups (`item1.`) and parameters; a line that begins with a space continues the last. */
+function linesOf(text: string): readonly CardLine[] | undefined {
+  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
+  if (lines[0]?.trim().toUpperCase() !== 'BEGIN:VCARD') return undefined;
+  return lines.flatMap((line) => {
+    const colon = line.indexOf(':');
+    if (colon < 0) return [];
+    const [property = ''] = line.slice(0, colon).split(';', 1);
+    return [{ name: property.slice(property.indexOf('.') + 1).toUpperCase(), value: line.slice(colon + 1) }];
+  });
+}
+
+/** The fields of a value, which semicolons separate. */
+function fieldsOf(value = ''): readonly string[] {
+  return value.split(/(?<!\\);/).map(unescaped);
+}
+
+function unescaped(value: string): string {
+  return value.replace(/\\([\\,;nN])/g, (_, character: string) => (character.toLowerCase() === 'n' ? '\n' : character));
+}

@@ -28,7 +28,7 @@ export function arrive(
   if (command.do !== 'wake') return;
   clock.after(command.joinAfterMs ?? delays.in(LATE_JOIN_AFTER_MS), () =>
     database.transaction(() => {
-      for (const row of rows) database.join(chat, row);
+      for (const row of rows) if (database.guid(row) !== '') database.join(chat, row);
     }),
   );
 }

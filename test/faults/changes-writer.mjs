@@ -16,7 +16,7 @@ database.pragma('foreign_keys = ON');
 const now = () => BigInt(Date.now() - 978_307_200_000) * 1_000_000n;
 const pick = database.prepare(
   `SELECT ROWID, is_from_me FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${NEWEST}
-    ORDER BY ROWID LIMIT 1 OFFSET abs(random()) % ${NEWEST}`,
+    ORDER BY ROWID LIMIT 1 OFFSET abs(random()) % min(${NEWEST}, (SELECT max(ROWID) FROM message))`,
 );
 const edit = database.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?');
 const read = database.prepare('UPDATE message SET is_read = 1, date_read = ? WHERE ROWID = ?');

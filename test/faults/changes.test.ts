@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { PosternClient, type TrackedEvent } from '../../src/client/postern-client.ts';
+import type { MessageDetails } from '../../src/domain/details.ts';
+import { LATE_S } from '../../src/domain/event.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -35,13 +37,15 @@ class Copy {
   /** In order of arrival. */
   readonly events: TrackedEvent[] = [];
   isIncomplete = false;
+  newestRow = 0;
 
   apply(event: TrackedEvent): void {
+    if ('id' in event.data) this.newestRow = Math.max(this.newestRow, Number(event.data.id));
     this.counts.set(event.type, (this.counts.get(event.type) ?? 0) + 1);
     this.events.push(event);
     if (event.type === 'messages.changed') this.isIncomplete = true;
     else if (event.type === 'message.removed') this.messages.delete(event.data.id);
-    else if ('body' in event.data) this.messages.set(event.data.id, JSON.stringify(event.data));
+    else if ('body' in event.data) this.messages.set(event.data.id, textOf(event.data));
   }
 
   /** How many messages differ from those that chat.db holds. */
@@ -53,12 +57,47 @@ class Copy {
 
 async function truthOf(client: PosternClient): Promise<Map<string, string>> {
   const truth = new Map<string, string>();
-  for await (const message of client.allMessages({ order: 'asc' })) truth.set(message.id, plain(message));
+  for await (const message of client.allMessages({ order: 'asc', include: 'details' })) {
+    truth.set(message.id, textOf(message));
+  }
   return truth;
 }
 
-function plain(message: Message): string {
-  return JSON.stringify(message);
+/** Without those details that other rows change. */
+function textOf({ details, ...message }: Message): string {
+  return JSON.stringify({ ...message, ...(details !== undefined && factsOf(details)) });
+}
+
+function factsOf(details: MessageDetails) {
+  const { late, retracted_at: retractedAt, edited_at: editedAt } = details;
+  return { isLate: late === true, isUnsent: retractedAt !== null, isEdited: editedAt !== null };
+}
+
+/** Messages that are not shown as the simulated Messages wrote them. Those older than `lateBeforeMs` came late. */
+async function misread(client: PosternClient, first: number, lateBeforeMs: number): Promise<string[]> {
+  const rows = harness.database.sqlite
+    .prepare(
+      `SELECT m.ROWID, t.ROWID, m.date / 1000000 + 978307200000 < ?, m.text IS NULL AND m.attributedBody IS NULL,
+              m.date_edited > 0
+         FROM message m LEFT JOIN message t ON t.guid = m.reply_to_guid`,
+    )
+    .all(lateBeforeMs);
+  const truth = new Map(rows.map(([rowId, text, ...facts]) => [String(rowId), { text, facts }]));
+  const wrong: string[] = [];
+  for await (const { id, details } of client.allMessages({ order: 'asc', include: 'details' })) {
+    const { text, facts: [isLate, isUnsent, isEdited] = [] } = truth.get(id) ?? {};
+    const told = details && { ...factsOf(details), partOf: details.part_of?.id };
+    const is = {
+      isLate: isLate === 1,
+      isUnsent: isUnsent === 1,
+      isEdited: isEdited === 1 && isUnsent !== 1,
+      partOf: text == null ? undefined : String(text),
+    };
+    if (Number(id) > first && JSON.stringify(told) !== JSON.stringify(is)) {
+      wrong.push(`${id}: ${JSON.stringify(told)} instead of ${JSON.stringify(is)}`);
+    }
+  }
+  return wrong;
 }
 
 /** Asks page after page, and keeps its offset through every failure. */
@@ -66,7 +105,7 @@ async function follow(client: PosternClient, copy: Copy, start: string, signal: 
   let offset = start;
   while (!signal.aborted) {
     try {
-      const page = await client.trackedEvents({ after: offset, limit: 200 });
+      const page = await client.trackedEvents({ after: offset, limit: 200, include: 'details' });
       for (const event of page.events) copy.apply(event);
       offset = page.offset;
       if (page.events.length === 0) await delay(100);
@@ -77,7 +116,7 @@ async function follow(client: PosternClient, copy: Copy, start: string, signal: 
 }
 
 async function listen(client: PosternClient, copy: Copy, after: string, signal: AbortSignal): Promise<void> {
-  for await (const event of client.listen({ changes: true, after, signal })) copy.apply(event);
+  for await (const event of client.listen({ changes: true, include: 'details', after, signal })) copy.apply(event);
 }
 
 /** Reconnects soon, however often the service was gone: otherwise the longer waits would hide most of its lives. */
@@ -98,9 +137,10 @@ test(
     const client = clientOf(service);
     const receiver = await Receiver.start();
     const events = ['message.received', 'message.sent', 'message.updated', 'message.removed'];
-    const answer = await service.post('/webhooks', { url: receiver.url, events });
+    const answer = await service.post('/webhooks', { url: receiver.url, events, include: ['details'] });
     expect(answer.status).toBe(201);
     const { offset } = await client.trackedEvents();
+    const [first, lateBeforeMs] = [harness.newestRow(), Date.now() - LATE_S * 1000];
     const begun = await truthOf(client);
     const copies = { socket: new Copy(), pages: new Copy() };
     for (const copy of Object.values(copies)) for (const [id, text] of begun) copy.messages.set(id, text);
@@ -126,6 +166,8 @@ test(
     }
     await wait(1000);
     await writer.kill();
+    // Until its event, nothing knows that a row came late.
+    await waitFor(() => copies.pages.newestRow >= harness.newestRow(), CATCH_UP_MS);
     const truth = await truthOf(client);
     const delivered = new Copy();
     for (const [id, text] of begun) delivered.messages.set(id, text);
@@ -138,6 +180,7 @@ test(
       return delivered;
     };
     try {
+      expect(await misread(client, first, lateBeforeMs)).toEqual([]);
       await waitFor(() => {
         const all = [copies.socket, copies.pages, webhook()];
         return all.every((copy) => copy.differences(truth) === 0);

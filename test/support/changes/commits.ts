@@ -33,6 +33,9 @@ const EDITS: Partial<Record<CommitName, (row: ModelRow) => void>> = {
   attach(row) {
     row.files += 1;
   },
+  flip(row) {
+    row.isOwn = true;
+  },
 };
 
 /** One commit of Messages; `which` picks the row as a share of those there are. */

@@ -12,7 +12,7 @@ import type { Reaction } from '../../../src/domain/reaction.ts';
 export interface ModelRow {
   readonly rowId: number;
   readonly guid: string;
-  readonly isOwn: boolean;
+  isOwn: boolean;
   readonly isReaction: boolean;
   version: number;
   isUnsent: boolean;

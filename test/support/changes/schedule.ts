@@ -16,6 +16,7 @@ const COMMITS = [
   'restore',
   'remove',
   'attach',
+  'flip',
   'flood',
   'fill',
 ] as const;
@@ -72,6 +73,7 @@ const WEIGHTS: Readonly<Record<StepName, number>> = {
   restore: 2,
   remove: 4,
   attach: 2,
+  flip: 3,
   flood: 1,
   fill: 1,
   crash: 4,

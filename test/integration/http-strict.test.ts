@@ -89,6 +89,17 @@ describe('with Prefer: handling=strict', () => {
     }
   });
 
+  test.each(['-1', 'abc', '', 'null'])('max_age_s=%s is refused at every entrance, strict or not', async (value) => {
+    const path = `/api/v1/events?after=0&max_age_s=${value}`;
+    for (const accept of ['application/json', 'text/event-stream', 'application/x-ndjson']) {
+      const answer = await gateway.get(path, { headers: { accept } });
+      expect([answer.status, pointersOf(answer)]).toEqual([400, ['?max_age_s']]);
+    }
+    const socket = await handshake(`?api_key=KEY&max_age_s=${value}`, '');
+    expect(socket).toContain('HTTP/1.1 400');
+    expect(socket).toContain('"pointer":"?max_age_s"');
+  });
+
   test('what is right is answered as without it', async () => {
     const list = await gateway.get('/api/v1/messages?limit=200&order=asc', { headers: STRICT });
     expect([list.status, list.headers['preference-applied']]).toEqual([200, 'handling=strict']);

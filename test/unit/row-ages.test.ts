@@ -133,6 +133,39 @@ test('a late row says so in its details, and keeps its age for those who read it
   ]);
 });
 
+describe('after a restart', () => {
+  test('a late row is late to those who read it again, as if it came at once', async () => {
+    const first = await start();
+    await pass(first.clock, 2 * HOUR_MS);
+    expect(await first.ageS(HOUR_MS)).toBe(3600);
+    const { event } = arrival(2);
+    await first.close();
+    first.clock.pause(8 * HOUR_MS);
+    const second = await start(first.clock, first.path);
+    const details = {} as Parameters<typeof second.ages.added>[1];
+    expect(second.ages.added(event.data as Parameters<typeof second.ages.added>[0], details)).toEqual({ late: true });
+    second.messages.add(arrival(2));
+    const entries = second.ages.withAges(second.messages).entries(rowOffset(1), rowOffset(2), 10);
+    expect(entries.map(({ ageS }) => ageS)).toEqual([3600]);
+  });
+
+  test('a row that a killed run saw and did not publish keeps the age of its first sighting', async () => {
+    const killed = await start();
+    await pass(killed.clock, 2 * HOUR_MS);
+    expect(await killed.ageS(HOUR_MS)).toBe(3600);
+    // The cursor was not stored, and neither was when this run watched chat.db.
+    const second = await start(killed.clock, killed.path);
+    expect(await second.ageS(HOUR_MS)).toBe(3600);
+    expect(await second.ageS(HOUR_MS)).toBeUndefined();
+  });
+
+  test('runs that end at once leave no spans behind', async () => {
+    let service = await start();
+    for (let run = 0; run < 3; run += 1) service = await start(service.clock, service.path);
+    expect(rowAgeStore(service.state).spans()).toHaveLength(1);
+  });
+});
+
 describe('the ages in state.db', () => {
   const DAY_MS = 24 * HOUR_MS;
 

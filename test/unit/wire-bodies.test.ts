@@ -143,6 +143,14 @@ describe('the settings of a webhook', () => {
     ]);
   });
 
+  test.each([0, 59, -1, 90.5, '1800', '-1', 'abc', '', null])('refuse the age %j in a filter by name', (value) => {
+    for (const schema of [webhookChangesBody, webhookBody]) {
+      const body = { ...good, filter: { max_age_s: value } };
+      expect(pointers(schema, body)).toEqual(['/filter/max_age_s']);
+      expect(sentences(schema, body)).toContain('max_age_s must be a whole number of seconds, 60 or more');
+    }
+  });
+
   test.each([
     'Content-Type',
     'content-length',

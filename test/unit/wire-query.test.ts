@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { isAppError, type Mistake } from '../../src/domain/errors.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import { conversationQuery } from '../../src/schema/conversation.ts';
+import { eventsQuery, streamQuery } from '../../src/schema/event.ts';
 import { messageQuery, singleMessageQuery } from '../../src/schema/message.ts';
 import { parseQuery, readQuery } from '../../src/schema/query.ts';
 import { anyText } from '../support/any-text.ts';
@@ -129,5 +130,22 @@ describe('the parameters of a list', () => {
     expect(pointers('limit=1&limit=1')).toEqual(['?limit']);
     expect(pointers('limit=1&limit=0&order=asc&order=desc').sort()).toEqual(['?limit', '?order']);
     expect(pointers('x=1&x=2&__proto__=3')).toEqual([]);
+  });
+});
+
+describe.each([
+  ['GET /events', eventsQuery],
+  ['a stream or a WebSocket', streamQuery],
+] as const)('max_age_s of %s', (_name, schema) => {
+  test.each(['0', '59', '-1', '90.5', '1e3', ' 90', 'abc', 'null', ''])('refuses %j by name', (value) => {
+    const found = mistakes(() => readQuery(schema, parseQuery(`after=0&max_age_s=${encodeURIComponent(value)}`)));
+    expect(found).toEqual([
+      { pointer: '?max_age_s', message: 'The parameter max_age_s must be a whole number of seconds, 60 or more.' },
+    ]);
+  });
+
+  test('takes a minute and more', () => {
+    expect(readQuery(schema, parseQuery('after=0&max_age_s=60')).max_age_s).toBe(60);
+    expect(readQuery(schema, parseQuery('after=0')).max_age_s).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import type { MessageDetails } from '../../domain/details.ts';
 import { LATE_S, type RowEntry } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
+import { rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed.ts';
 import type { Log } from '../../domain/ports/host.ts';
 import type { RowAgeStore } from '../../domain/ports/row-ages.ts';
@@ -33,22 +34,26 @@ export class RowAges {
     this.#parts = parts;
   }
 
-  /** Ages in seconds by row id, of the rows that were old; keeps them too. */
+  /**
+   * Returns the ages in seconds, by row id, of the rows that were old, and keeps them. `sightings` are in row id order;
+   * a row that a run saw and did not publish before it was killed keeps the age of that sighting.
+   */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;
+    const kept = store.between(rowOffset((sightings[0]?.rowId ?? 1) - 1), rowOffset(sightings.at(-1)?.rowId ?? 0));
     const ages = new Map<number, number>();
     for (const { rowId, datedMs, seenMs } of sightings) {
-      if (seenMs - datedMs < LEAST_AGE_S * 1000) continue;
+      if (seenMs - datedMs < LEAST_AGE_S * 1000 || kept.has(rowId)) continue;
       const ageS = Math.floor(running.between(datedMs, seenMs) / 1000);
       if (ageS >= LEAST_AGE_S) ages.set(rowId, ageS);
     }
-    if (ages.size === 0) return ages;
+    if (ages.size === 0) return kept;
     try {
       store.add(ages, nowMs);
     } catch (error) {
       log.error('could not store which rows came late', { error });
     }
-    return ages;
+    return kept.size === 0 ? ages : new Map([...kept, ...ages]);
   }
 
   /** The details, which say when the message came late. */

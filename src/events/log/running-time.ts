@@ -12,13 +12,13 @@ const MAX_SPANS = 100;
  */
 export class RunningTime {
   readonly #clock: Clock;
-  #spans: Span[];
+  readonly #spans: Span[] = [];
   #sinceMs: number | undefined;
 
   /** `earlier` are the spans of earlier runs. */
   constructor(clock: Clock, earlier: readonly Span[]) {
     this.#clock = clock;
-    this.#spans = [...earlier];
+    for (const span of earlier) this.#add(span);
   }
 
   begin(): void {
@@ -53,7 +53,11 @@ export class RunningTime {
   #endAt(toMs: number): void {
     const span = this.#present(toMs);
     this.#sinceMs = undefined;
-    if (span === undefined || span.toMs - span.fromMs < SHORTEST_MS) return;
+    if (span !== undefined) this.#add(span);
+  }
+
+  #add(span: Span): void {
+    if (lengthOf(span) < SHORTEST_MS) return;
     this.#spans.push(span);
     if (this.#spans.length <= MAX_SPANS) return;
     const shortest = Math.min(...this.#spans.map(lengthOf));

@@ -3,13 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import {
-  type Post,
-  Poster,
-  type PosterOptions,
-  RETRY_WAITS_MS,
-  type Target,
-} from '../../src/events/webhooks/poster.ts';
+import { RETRY_WAITS_MS } from '../../src/events/webhooks/delivery-attempts.ts';
+import { type Post, Poster, type PosterOptions, type Target } from '../../src/events/webhooks/poster.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

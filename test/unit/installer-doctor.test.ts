@@ -10,7 +10,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/domain/local-network.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
-import { failureSentence } from '../../src/events/webhooks/delivery-attempts.ts';
+import { failureSentence } from '../../src/events/webhooks/delivery-errors.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';

@@ -23,5 +23,6 @@ test.each([
   ['m7~any;-;+15550100', 'any;-;+15550100', true],
   ['any;-;+15550100', 'm7~any;-;+15550100', false],
 ])('an event of %s matches a filter for %s: %s', (conversation, listed, isMatch) => {
-  expect(eventFilter({ conversation_ids: [listed] })(of(conversation))).toBe(isMatch);
+  const isSubscribed = eventFilter({ events: ['message.received'], filter: { conversation_ids: [listed] } });
+  expect(isSubscribed(of(conversation))).toBe(isMatch);
 });

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { failureSentence, refusalSentence } from '../../src/events/webhooks/delivery-attempts.ts';
+import { failureSentence, refusalSentence } from '../../src/events/webhooks/delivery-errors.ts';
 import { deliveryId } from '../../src/events/webhooks/delivery-record.ts';
 import { contractSignature, standardSignature } from '../../src/events/webhooks/signature.ts';
 

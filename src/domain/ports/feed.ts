@@ -61,7 +61,9 @@ export interface ResumeOptions extends FeedOptions {
 }
 
 /** What became of an entry: done, with what is to be recorded about it, or interrupted and to be handled again. */
-export type Handled<Outcome> = { readonly isDone: true; readonly record?: Outcome } | { readonly isDone: false };
+export type Handled<Outcome> =
+  | { readonly isDone: true; readonly record?: Outcome | undefined }
+  | { readonly isDone: false };
 
 /** What a consumer does with the log, and where it keeps how far it is. */
 export interface ConsumerTask<Outcome> {

@@ -1,10 +1,18 @@
 import type { Readable } from 'node:stream';
-import type { AxiosAdapter, AxiosError } from 'axios';
-import type { IAxiosRetryConfig } from 'axios-retry';
+import type { AxiosError, AxiosHeaders, AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
+import type {} from 'axios-retry';
 import { errorCode } from '../../domain/errors.ts';
-import { localNetworkAdvice } from '../../domain/local-network.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import { isTlsFailure } from './delivery-errors.ts';
+import { failureSentence, refusalSentence } from './delivery-errors.ts';
+
+/** The contract: a failed delivery is attempted again after 1 second, then after 5. */
+export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
+
+/** Returns how long a delivery is held after so many attempts (decision P3): 10 s after the third, 5 min at most. */
+export function holdWaitMs(attempts: number): number {
+  const retries = Math.max(0, attempts - RETRY_WAITS_MS.length - 1);
+  return Math.min(10_000 * 2 ** retries, 300_000);
+}
 
 /** How a delivery ended. `interrupted`: it was cancelled, or the shutdown forbade another attempt; not done. */
 export interface PostResult {
@@ -22,124 +30,119 @@ export interface PostResult {
 
 export interface DeliveryAttemptsParts {
   readonly clock: Clock;
-  readonly attemptTimeoutMs: number;
   /** Milliseconds to wait before each retry; as many retries as there are waits. */
   readonly retryWaitsMs: readonly number[];
   /** The headers of one attempt; they change from attempt to attempt (decision F2). */
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
-  /** Asked right before each attempt; false ends the delivery, as `cancel` does. */
+  /** Called right before each attempt; false ends the delivery, as `cancel` does. */
   readonly mayAttempt?: (() => boolean) | undefined;
   /** Called for each attempt that failed by itself, with the status of the answer or the code of the error. */
-  readonly onFailure?: ((failure: number | string) => void) | undefined;
+  readonly onFailure: (failure: number | string) => void;
 }
 
-/** The attempts to deliver one event to one receiver, as an adapter for axios and options for axios-retry. */
+/** The end of one attempt. */
+interface Attempt {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly body?: Promise<Buffer>;
+}
+
+declare module 'axios' {
+  interface AxiosRequestConfig {
+    /** Prepared by the client's interceptor before each attempt. */
+    readonly attempts?: DeliveryAttempts;
+  }
+}
+
+/** The attempts to deliver one event to one receiver: axios makes an attempt, axios-retry waits and repeats it. */
 export class DeliveryAttempts {
   readonly #parts: DeliveryAttemptsParts;
-  readonly #startedAtMs: number;
+  readonly #cancelled = new AbortController();
   #attempts = 0;
-  #status: number | null = null;
-  #error: string | null = null;
-  #body: Promise<Buffer> | undefined;
-  /** Of the running attempt. */
-  #attempt: AbortController | undefined;
-  #isCancelled = false;
-  /** Aborted when no other attempt may begin: ends the wait before a retry. */
-  readonly #noRetry = new AbortController();
+  /** Undefined while an attempt is running. */
+  #last: Attempt | undefined;
+  #mayRetry = true;
 
   constructor(parts: DeliveryAttemptsParts) {
     this.#parts = parts;
-    this.#startedAtMs = parts.clock.monotonic();
   }
 
   /** Ends at once, a running attempt included (decision F5). */
   cancel(): void {
-    this.#isCancelled = true;
-    this.#noRetry.abort();
-    this.#attempt?.abort();
+    this.#mayRetry = false;
+    this.#cancelled.abort();
   }
 
   /** Lets a running attempt finish, but no retry begins (decision A7). */
   finish(): void {
-    this.#noRetry.abort();
+    this.#mayRetry = false;
+    if (typeof this.#last?.error === 'string') this.#cancelled.abort();
   }
 
-  /** Makes one attempt through axios' own adapter, with headers and a time limit of its own. */
-  adapter(http: AxiosAdapter): AxiosAdapter {
-    return async (config) => {
-      if (this.#parts.mayAttempt?.() === false) this.cancel();
-      if (this.#isCancelled) throw new Error('cancelled before it began');
-      const { clock, attemptTimeoutMs, headers } = this.#parts;
-      this.#attempts += 1;
-      this.#status = null;
-      this.#body = undefined;
-      this.#attempt = new AbortController();
-      config.signal = this.#attempt.signal;
-      config.headers.set(headers(this.#attempts));
-      let isTimedOut = false;
-      // axios' own timeout measures silence; this one holds for the whole attempt (decision F2).
-      const cancelTimeout = clock.after(attemptTimeoutMs, () => {
-        isTimedOut = true;
-        this.#attempt?.abort();
+  /** Begins an attempt by setting its headers, unless none may begin. */
+  prepare(headers: AxiosHeaders): void {
+    if (this.#parts.mayAttempt?.() === false) this.cancel();
+    // axios makes no request whose signal is aborted.
+    if (this.#cancelled.signal.aborted) return;
+    this.#attempts += 1;
+    this.#last = undefined;
+    headers.set(this.#parts.headers(this.#attempts));
+  }
+
+  /** Makes the attempts. To be called once. */
+  async post(client: AxiosInstance, request: AxiosRequestConfig): Promise<PostResult> {
+    const { clock, retryWaitsMs } = this.#parts;
+    const startedAtMs = clock.monotonic();
+    const { signal } = this.#cancelled;
+    try {
+      const response = await client.request({
+        ...request,
+        signal,
+        attempts: this,
+        'axios-retry': {
+          retries: retryWaitsMs.length,
+          retryCondition: () => this.#mayRetry,
+          retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
+          onRetry: (_retry, error) => {
+            this.#noteFailure(error);
+            // `finish` was called since the condition was asked, and did not know of the wait.
+            if (!this.#mayRetry) this.cancel();
+          },
+        },
       });
-      try {
-        const response = await http(config);
-        this.#status = response.status;
-        this.#error = null;
-        this.#body = readResponseBody(response.data as Readable, clock);
-        return response;
-      } catch (error) {
-        this.#error = isTimedOut
-          ? `The receiver did not answer within ${attemptTimeoutMs / 1000} s.`
-          : this.#noteFailure(error as AxiosError);
-        const code = isTimedOut ? 'no_answer' : (this.#status ?? errorCode(error) ?? 'unknown');
-        if (!this.#isCancelled) this.#parts.onFailure?.(code);
-        throw error;
-      } finally {
-        cancelTimeout();
-      }
-    };
-  }
-
-  /** For the `axios-retry` option of the request. */
-  get retryOptions(): IAxiosRetryConfig {
-    const { retryWaitsMs } = this.#parts;
-    return {
-      retries: retryWaitsMs.length,
-      retryCondition: () => !this.#noRetry.signal.aborted,
-      retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
-      // axios-retry ends its wait when this signal is aborted.
-      onRetry: (_retry, _error, config) => {
-        config.signal = this.#noRetry.signal;
-      },
-    };
-  }
-
-  /** Call it once axios is done. */
-  async result(): Promise<PostResult> {
-    const answer = await this.#body;
+      this.#last = { status: response.status, error: null, body: this.#bodyOf(response) };
+    } catch (error) {
+      if (!signal.aborted) this.#noteFailure(error as AxiosError);
+    }
+    const answer = await this.#last?.body;
     return {
       outcome: this.#outcome(),
       attempts: this.#attempts,
-      status: this.#status,
-      error: this.#error,
-      durationMs: Math.round(this.#parts.clock.monotonic() - this.#startedAtMs),
+      status: this.#last?.status ?? null,
+      error: this.#last?.error ?? null,
+      durationMs: Math.round(clock.monotonic() - startedAtMs),
       answer: answer?.toString('utf8') ?? '',
     };
   }
 
   #outcome(): PostResult['outcome'] {
-    if (this.#attempts > 0 && this.#error === null) return 'delivered';
+    if (this.#last === undefined) return 'interrupted';
+    if (this.#last.error === null) return 'delivered';
     const hasRetries = this.#attempts <= this.#parts.retryWaitsMs.length;
-    return this.#isCancelled || (this.#noRetry.signal.aborted && hasRetries) ? 'interrupted' : 'failed';
+    return hasRetries && !this.#mayRetry ? 'interrupted' : 'failed';
   }
 
-  #noteFailure(error: AxiosError): string {
-    const { response } = error;
-    if (response === undefined) return failureSentence(error, error.config?.url);
-    this.#status = response.status;
-    this.#body = readResponseBody(response.data as Readable, this.#parts.clock);
-    return refusalSentence(response.status);
+  #noteFailure(error: AxiosError): void {
+    const { response, config } = error;
+    this.#parts.onFailure(response?.status ?? errorCode(error) ?? 'unknown');
+    this.#last =
+      response === undefined
+        ? { status: null, error: failureSentence(error, config?.url) }
+        : { status: response.status, error: refusalSentence(response.status), body: this.#bodyOf(response) };
+  }
+
+  #bodyOf({ data }: AxiosResponse): Promise<Buffer> {
+    return readResponseBody(data as Readable, this.#parts.clock);
   }
 }
 
@@ -151,8 +154,8 @@ const MAX_MS = 1000;
 const KEPT_BYTES = 4 * 1024;
 
 /**
- * Reads the body of an answer so that its connection can be used again; one that is too large or too slow
- * has its connection destroyed. Returns the beginning of it. Never throws: the head alone decides (decision F2).
+ * Reads the body of an answer so that its connection can be used again, and destroys the connection of one that is too
+ * large or too slow. Returns the beginning of the body. Never throws: the head alone decides (decision F2).
  */
 function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   if (body.closed) return Promise.resolve(Buffer.alloc(0));
@@ -173,39 +176,4 @@ function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
     body.on('end', finish);
     body.on('close', finish);
   });
-}
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The receiver refused the connection.',
-  ECONNRESET: 'The receiver closed the connection without an answer.',
-  EPIPE: 'The receiver closed the connection without an answer.',
-  ETIMEDOUT: 'The receiver did not accept the connection in time.',
-  ENOTFOUND: 'The host name of the receiver is unknown.',
-  EAI_AGAIN: 'The host name of the receiver could not be looked up.',
-  EHOSTUNREACH: 'The receiver cannot be reached.',
-  ENETUNREACH: 'The network of the receiver cannot be reached.',
-};
-
-/**
- * What went wrong with a try that got no answer, as one sentence. Never holds the url: its path may be a secret
- * (decision A6). Names Local Network where macOS may be the one that refused.
- */
-export function failureSentence(error: unknown, url = ''): string {
-  const code = errorCode(error) ?? 'unknown';
-  const advice = localNetworkAdvice(code, [url]);
-  return advice === undefined ? sentenceFor(code) : `${sentenceFor(code)} ${advice}`;
-}
-
-function sentenceFor(code: string): string {
-  const sentence = SENTENCES[code];
-  if (sentence !== undefined) return sentence;
-  if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
-  if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;
-  return `The request failed (${code}).`;
-}
-
-/** What an answer outside 2xx means, as one sentence. */
-export function refusalSentence(status: number): string {
-  const what = `The receiver answered ${status}`;
-  return status >= 300 && status < 400 ? `${what}; redirects are not followed.` : `${what}.`;
 }

@@ -1,5 +1,6 @@
 import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '../../domain/diagnostics.ts';
-import { hostClassOf } from '../../domain/local-network.ts';
+import { errorCode } from '../../domain/errors.ts';
+import { hostClassOf, localNetworkAdvice } from '../../domain/local-network.ts';
 
 /** Counts failed attempts by the class of their host and a code of a closed set: no host, path or answer is kept. */
 export class DeliveryErrors {
@@ -30,6 +31,43 @@ function deliveryErrorOf(failure: number | string): DeliveryError {
   return isTlsFailure(code) ? 'tls' : 'other';
 }
 
-export function isTlsFailure(code: string): boolean {
+function isTlsFailure(code: string): boolean {
   return /CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code);
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The receiver refused the connection.',
+  ECONNRESET: 'The receiver closed the connection without an answer.',
+  EPIPE: 'The receiver closed the connection without an answer.',
+  ETIMEDOUT: 'The receiver did not accept the connection in time.',
+  ENOTFOUND: 'The host name of the receiver is unknown.',
+  EAI_AGAIN: 'The host name of the receiver could not be looked up.',
+  EHOSTUNREACH: 'The receiver cannot be reached.',
+  ENETUNREACH: 'The network of the receiver cannot be reached.',
+};
+
+/**
+ * Returns one sentence about an attempt that got no answer. It never holds the url, whose path may be a secret
+ * (decision A6). It names Local Network where macOS may be the one that refused.
+ */
+export function failureSentence(error: unknown, url = ''): string {
+  const code = errorCode(error) ?? 'unknown';
+  const advice = localNetworkAdvice(code, [url]);
+  return advice === undefined ? sentenceFor(code, error) : `${sentenceFor(code, error)} ${advice}`;
+}
+
+function sentenceFor(code: string, error: unknown): string {
+  const sentence = SENTENCES[code];
+  if (sentence !== undefined) return sentence;
+  // The transport's own error, which says how long it waited.
+  if (code === 'no_answer' && error instanceof Error) return error.message;
+  if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
+  if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;
+  return `The request failed (${code}).`;
+}
+
+/** Returns one sentence about an answer outside 2xx. */
+export function refusalSentence(status: number): string {
+  const what = `The receiver answered ${status}`;
+  return status >= 300 && status < 400 ? `${what}; redirects are not followed.` : `${what}.`;
 }

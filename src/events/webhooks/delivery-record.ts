@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../../domain/event.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { Clock } from '../../domain/ports/host.ts';
-import type { DeliveryRecord, HeldDelivery } from '../../domain/webhook.ts';
+import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
 /**
- * The `X-Webhook-Delivery` id, which never changes (decision F2): UUIDv5 of the row's guid in the namespace of the
+ * Returns the `X-Webhook-Delivery` id, which never changes (decision F2): UUIDv5 of the row's guid in the namespace of the
  * webhook's id.
  */
 export function deliveryId(webhookId: string, guid: string): string {
@@ -18,14 +18,14 @@ export function deliveryId(webhookId: string, guid: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** What of an entry its delivery id is made from: the guid of a new row, the number of a change (decision I3). */
+/** Returns what a delivery id is made from: the guid of a new row, the number of a change (decision I3). */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
   // A database need not give rows a guid (decision B1), and without one all of its events would have the same id.
   return guid || `row ${rowId}`;
 }
 
-/** The record of a delivery that ended. */
+/** Returns the record of a delivery that ended. */
 export function postRecord(
   id: string,
   event: DeliveryRecord['event'],
@@ -46,7 +46,15 @@ export function postRecord(
   };
 }
 
-/** What is kept of a delivery after another failure of it (decision P3). */
+/** Logs a delivery that ended. */
+export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: Log): void {
+  const { outcome, event, row_id, status, attempts, error } = record;
+  const fields = { webhook: id, event, row_id, status };
+  if (outcome === 'delivered') log.debug('delivered an event to a webhook', fields);
+  else log.warn('dropped an event for a webhook', { ...fields, origin: new URL(url).origin, attempts, error });
+}
+
+/** Returns what is stored of a held delivery after another failure (decision P3). */
 export function heldDelivery(
   id: string,
   rowId: number,
@@ -57,7 +65,7 @@ export function heldDelivery(
   return { id, row_id: rowId, attempts, since: before?.since ?? timestamp(clock), error: error ?? 'It failed.' };
 }
 
-/** The record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */
+/** Returns the record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */
 export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
   return {
     id: deliveryId(webhookId, `gone ${first}-${last}`),

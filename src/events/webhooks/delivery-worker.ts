@@ -6,23 +6,18 @@ import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../doma
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { DroppedEvent, EndedDelivery, WebhookStore } from '../../domain/ports/webhooks.ts';
 import { problem } from '../../domain/problems.ts';
-import { type HeldDelivery, type StoredWebhook, type WebhookEventType, wantsChanges } from '../../domain/webhook.ts';
+import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../../domain/webhook.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 import type { EventJson } from '../../schema/event-json.ts';
-import type { PostResult } from './delivery-attempts.ts';
-import { deliveryId, deliveryName, goneRecord, heldDelivery, postRecord } from './delivery-record.ts';
-import { eventFilter, subscribedTypes } from './event-filter.ts';
-import type { Poster, Sending } from './poster.ts';
+import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
+import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { eventFilter } from './event-filter.ts';
+import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
-
-/** Decision P3: waits before the attempts after the third one. */
-const FIRST_HOLD_MS = 10_000;
-const MAX_HOLD_MS = 300_000;
-const FIRST_ATTEMPTS = 3;
 
 export interface DeliveryWorkerParts {
   readonly feed: EventFeed;
-  /** A row as it is now; undefined when it was deleted from chat.db. */
+  /** Reads a row again. Returns undefined when it was deleted from chat.db. */
   readonly rowNow: (rowId: number) => RowEntry | undefined;
   readonly store: WebhookStore;
   readonly progress: ProgressBatcher;
@@ -30,36 +25,42 @@ export interface DeliveryWorkerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly json: EventJson;
-  /** Resolves when what is to be included can be had; undefined when it can be now. */
+  /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
-  /** What a limited key may see now; undefined when it has expired or was revoked. */
+  /** Returns the ports of a limited key, or undefined when it has expired or was revoked. */
   readonly callerOf?: ((keyId: string) => Caller | undefined) | undefined;
 }
 
+type Decision =
+  | { readonly kind: 'post'; readonly post: Post }
+  /** Not subscribed, filtered out, not for its key, or deleted while it was held, which alone is recorded. */
+  | { readonly kind: 'over'; readonly record?: DeliveryRecord }
+  /** The webhook is paused or ends. */
+  | { readonly kind: 'not_now' };
+
 /**
  * The deliveries of one webhook: its events in order, one at a time, whatever the other webhooks do (decision F3).
- * Its settings may change at any time; each attempt is made by those of its beginning.
+ * An event is *attempted* three times. Then it is *dropped*, or *held* and attempted until it succeeds. *Replay* means
+ * delivering again what was dropped, or everything after an offset. Each attempt uses the settings of its beginning.
  */
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
   readonly #consumer: EventConsumer;
   #webhook: StoredWebhook;
-  #types: ReadonlySet<WebhookEventType>;
-  #matches: (entry: LogEntry) => boolean;
+  #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
   #held: HeldDelivery | null = null;
-  /** Whether there may be dropped events to deliver again. */
+  /** True while there may be dropped events to deliver again. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
-  /** Counts what makes a running delivery outdated: other settings, or another position. */
+  /** Increased by what makes a running delivery outdated: other settings, or another position. */
   #revision = 0;
   #isStopped = false;
 
   constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.#parts = parts;
     this.#webhook = webhook;
-    this.#types = subscribedTypes(webhook);
-    this.#matches = eventFilter(webhook.filter);
+    this.#isSubscribed = eventFilter(webhook);
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
     this.#wakeup = new Wakeup(clock);
@@ -86,10 +87,7 @@ export class DeliveryWorker {
     this.#consumer.start();
   }
 
-  /**
-   * Everything up to here is done: delivered, dropped after the last attempt, not subscribed, or gone from chat.db
-   * (decision F4).
-   */
+  /** Everything up to here is done: delivered, dropped, not subscribed, or gone from chat.db (decision F4). */
   get offset(): Offset {
     return this.#consumer.offset;
   }
@@ -107,9 +105,7 @@ export class DeliveryWorker {
     this.#sending?.attempts.cancel();
   }
 
-  /**
-   * Ends after the running attempt, without another one; what is not done comes again after the restart (decision A7).
-   */
+  /** Ends after the running attempt. What is not done is delivered after the restart (decision A7). */
   finish(): void {
     this.#isStopped = true;
     this.#consumer.stop();
@@ -120,13 +116,12 @@ export class DeliveryWorker {
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
     this.#webhook = webhook;
-    this.#types = subscribedTypes(webhook);
-    this.#matches = eventFilter(webhook.filter);
+    this.#isSubscribed = eventFilter(webhook);
     const changes = wantsChanges(webhook);
     // After a pause the rows are read again, as they are now.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
-      if (!isResumed && this.#held !== null) this.#hold(null);
+      if (!isResumed) this.#hold(null);
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
@@ -169,71 +164,83 @@ export class DeliveryWorker {
     if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, place: undefined });
   }
 
+  /** Delivers one event: decide, post, settle. What is not done is handled again. */
   async #handle(entry: LogEntry): Promise<Handled<EndedDelivery>> {
+    const decision = await this.#decide(entry);
+    if (decision.kind === 'not_now') return { isDone: false };
+    if (decision.kind === 'over') {
+      this.#hold(null);
+      return { isDone: true, record: decision.record };
+    }
+    const revision = this.#revision;
+    const result = await this.#post(decision.post);
+    return this.#settle(entry, decision.post.id, result, revision !== this.#revision);
+  }
+
+  async #decide(entry: LogEntry): Promise<Decision> {
     const webhook = this.#webhook;
     if (!webhook.enabled) {
       await this.#wait();
-      return { isDone: false };
+      return { kind: 'not_now' };
     }
-    const { id: webhookId, include } = webhook;
-    const { type } = entry.event;
-    if (!this.#types.has(type) || !this.#matches(entry)) return this.#skip();
-    const { poster, json, ready, clock } = this.#parts;
-    await ready(include);
-    if (this.#isStopped) return { isDone: false };
+    if (!this.#isSubscribed(entry)) return { kind: 'over' };
+    const { json, ready, clock } = this.#parts;
+    await ready(webhook.include);
+    if (this.#isStopped) return { kind: 'not_now' };
     const caller = this.#caller();
     // What the key may not read counts as not subscribed.
-    if (caller?.feed.admits(entry) === false) return this.#skip();
-    const id = deliveryId(webhookId, deliveryName(entry));
-    if (this.#held !== null && this.#held.id !== id) this.#hold(null);
-    const held = this.#held;
-    const now = held === null ? entry : this.#asItIsNow(entry);
-    if (now === undefined) {
-      this.#hold(null);
-      return { isDone: true, record: goneRecord(webhookId, entry.rowId, entry.rowId, clock) };
-    }
-    const revision = this.#revision;
-    const text = (caller?.json ?? json)(now, include);
-    const attemptsBefore = held?.attempts ?? 0;
-    const retry = attemptsBefore === 0;
-    this.#sending = poster.send({ to: webhook, id, event: type, json: text, retry, attemptsBefore });
-    const sent = await this.#sending.result;
+    if (caller?.feed.admits(entry) === false) return { kind: 'over' };
+    const id = deliveryId(webhook.id, deliveryName(entry));
+    if (this.#held?.id !== id) this.#hold(null);
+    const now = this.#held === null ? entry : this.#asItIsNow(entry);
+    if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
+    const attemptsBefore = this.#held?.attempts ?? 0;
+    const text = (caller?.json ?? json)(now, webhook.include);
+    // A held event is attempted once, then held again.
+    const post = { to: webhook, id, event: entry.event.type, json: text, retry: attemptsBefore === 0, attemptsBefore };
+    return { kind: 'post', post };
+  }
+
+  async #post(post: Post): Promise<PostResult> {
+    this.#sending = this.#parts.poster.send(post);
+    const result = await this.#sending.result;
     this.#sending = undefined;
-    if (sent.outcome === 'interrupted') return { isDone: false };
-    const result = held === null ? sent : { ...sent, attempts: attemptsBefore + sent.attempts };
-    if (result.outcome === 'failed') {
-      if (revision !== this.#revision) return { isDone: false };
-      if (this.#webhook.on_failure === 'hold') {
-        await this.#holdAfter(result, entry, held, id);
-        return { isDone: false };
-      }
+    return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
+  }
+
+  /** Done when it is delivered or dropped. A failure under settings that have changed since proves nothing. */
+  async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
+    const { clock, log } = this.#parts;
+    const { outcome } = result;
+    if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
+    if (outcome === 'failed' && this.#webhook.on_failure === 'hold') {
+      await this.#holdAfter(result, entry, id);
+      return { isDone: false };
     }
-    if (held !== null) this.#hold(null);
-    this.#logEnd(result, entry);
-    const record = postRecord(id, type, entry.rowId, result, clock);
-    if (result.outcome === 'delivered') return { isDone: true, record };
+    this.#hold(null);
+    const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
+    logEnd(record, this.#webhook, log);
+    if (outcome === 'delivered') return { isDone: true, record };
     return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
-  /** What was held is not to be delivered any more, where it was this. */
-  #skip(): Handled<EndedDelivery> {
-    if (this.#held !== null) this.#hold(null);
-    return { isDone: true };
-  }
-
-  /** Notes a failed attempt and waits until the next one is due. */
-  async #holdAfter(result: PostResult, entry: LogEntry, before: HeldDelivery | null, id: string): Promise<void> {
-    const held = heldDelivery(id, entry.rowId, result, before, this.#parts.clock);
+  /** Stores a failed attempt and waits until the next one is due. */
+  async #holdAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
+    const { clock, log } = this.#parts;
+    const isFirst = this.#held === null;
+    const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
     this.#hold(held);
     const { attempts, error } = held;
-    if (before === null) {
+    if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
-      this.#parts.log.warn('holding an event for a webhook, retrying until it succeeds', fields);
+      log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    await this.#wait(Math.min(FIRST_HOLD_MS * 2 ** Math.max(0, attempts - FIRST_ATTEMPTS), MAX_HOLD_MS));
+    await this.#wait(holdWaitMs(attempts));
   }
 
+  /** Stores which delivery is held; null: none. */
   #hold(held: HeldDelivery | null): void {
+    if (held === null && this.#held === null) return;
     this.#held = held;
     const { store, log } = this.#parts;
     try {
@@ -243,22 +250,14 @@ export class DeliveryWorker {
     }
   }
 
-  #logEnd({ outcome, status, attempts, error }: PostResult, { event, rowId }: LogEntry): void {
-    const { id, url } = this.#webhook;
-    const { log } = this.#parts;
-    const fields = { webhook: id, event: event.type, row_id: rowId, status };
-    if (outcome === 'delivered') log.debug('delivered an event to a webhook', fields);
-    else log.warn('dropped an event for a webhook', { ...fields, origin: new URL(url).origin, attempts, error });
-  }
-
-  /** A new row is read again; a change is told as it was. */
+  /** Reads a new row again. A change stays as it was. */
   #asItIsNow(entry: LogEntry): LogEntry | undefined {
     if (entry.change !== undefined) return entry;
     const row = this.#parts.rowNow(entry.rowId);
     return row === undefined ? undefined : { ...entry, guid: row.guid, event: row.event };
   }
 
-  /** undefined when it is gone. */
+  /** Reads a dropped event again. Returns undefined when it is gone. */
   #entryAt({ rowId, change }: DroppedEvent): LogEntry | undefined {
     const { feed, rowNow } = this.#parts;
     if (change > 0) {
@@ -270,19 +269,19 @@ export class DeliveryWorker {
     return { ...row, offset: { rowId, change: this.offset.change }, generation: feed.changeGeneration() };
   }
 
-  /** The running attempt is the last one of its delivery, which is handled again. */
+  /** Makes the running attempt the last one of its delivery, which is then handled again. */
   #outdate(): void {
     this.#revision += 1;
     this.#wakeup.wake();
     this.#sending?.attempts.finish();
   }
 
-  /** Until something changes, or for `atMostMs`. */
+  /** Waits until something changes, or for `atMostMs`. */
   async #wait(atMostMs?: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
   }
 
-  /** The limited key that the webhook belongs to; undefined for the owner's. Without a valid key it stands still. */
+  /** Returns the ports of the webhook's key, or undefined for the owner's. Throws `unauthorized` without a valid key. */
   #caller(): Caller | undefined {
     const { keyId } = this.#webhook;
     if (keyId === null) return undefined;

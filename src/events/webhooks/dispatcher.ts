@@ -1,18 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '../../domain/caller.ts';
 import { isAppError, isChatDbAway } from '../../domain/errors.ts';
-import type { RowEntry } from '../../domain/event.ts';
-import type { IncludeSet } from '../../domain/include.ts';
 import { type ClientOffset, isAfter, type Offset, rowOffset } from '../../domain/offset.ts';
-import type { EventFeed } from '../../domain/ports/feed.ts';
-import type { Clock, Log } from '../../domain/ports/host.ts';
-import type {
-  NewWebhook,
-  ReplayFrom,
-  WebhookChanges,
-  WebhookRegistry,
-  WebhookStore,
-} from '../../domain/ports/webhooks.ts';
+import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../domain/ports/webhooks.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import {
   type DeliveryRecord,
@@ -22,30 +11,18 @@ import {
   wantsChanges,
 } from '../../domain/webhook.ts';
 import { changedWebhook, shownSettings } from '../../domain/webhook-settings.ts';
-import type { EventJson } from '../../schema/event-json.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
 import { deliveryId, postRecord } from './delivery-record.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster, Sending } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
 
-/** Until chat.db is asked again for a webhook that waits for it. */
+/** Milliseconds until a webhook that waits for chat.db looks for it again. */
 const RETRY_MS = 1000;
 
-export interface DispatcherParts {
-  readonly feed: EventFeed;
-  /** A row as it is now; undefined when it was deleted from chat.db. */
-  readonly rowNow: (rowId: number) => RowEntry | undefined;
-  readonly store: WebhookStore;
+export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress'> {
   readonly poster: Poster;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly json: EventJson;
-  /** Resolves when what is to be included can be had; undefined when it can be now. */
-  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   readonly onOutcome?: (outcome: DeliveryRecord['outcome']) => void;
-  /** What a limited key may see now; undefined when it has expired or was revoked. */
-  readonly callerOf?: (keyId: string) => Caller | undefined;
 }
 
 /**
@@ -57,7 +34,7 @@ export class Dispatcher implements WebhookRegistry {
   readonly #workerParts: DeliveryWorkerParts;
   readonly #progress: ProgressBatcher;
   readonly #workers = new Map<string, DeliveryWorker>();
-  /** Test posts under way: of which webhook, and the end, record included. */
+  /** Running test posts: their webhook, and a promise that includes their record. */
   readonly #tests = new Map<DeliveryAttempts, { readonly id: string; readonly ended: Promise<unknown> }>();
   #closing: Promise<void> | undefined;
 
@@ -76,7 +53,7 @@ export class Dispatcher implements WebhookRegistry {
     return this.#parts.store.list();
   }
 
-  /** The webhooks of a limited key stand still while it is not valid, and go on when it is again. */
+  /** Stops the webhooks of a limited key while it is not valid, and starts them when it is again. */
   refresh(keyId: string): void {
     this.#progress.flush();
     for (const webhook of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
@@ -207,7 +184,7 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id says nothing of changes: those that the webhook has had are not repeated.
+    // A row id names no change: changes that the webhook has received are not repeated.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
@@ -217,9 +194,7 @@ export class Dispatcher implements WebhookRegistry {
     throw invalidRequest([{ pointer: '/after', message }]);
   }
 
-  /**
-   * Decision A7: running attempts are finished, no other one begins; after `withinMs` they are ended. Twice is fine.
-   */
+  /** Lets running attempts finish, and ends them after `withinMs` (decision A7). May be called twice. */
   close(withinMs: number): Promise<void> {
     this.#closing ??= this.#close(withinMs);
     return this.#closing;
@@ -229,7 +204,7 @@ export class Dispatcher implements WebhookRegistry {
     const workers = [...this.#workers.values()];
     const tests = [...this.#tests];
     for (const worker of workers) worker.finish();
-    // A test makes one attempt, and so is not told to finish.
+    // A test makes one attempt, so it needs no `finish`.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const worker of workers) worker.cancel();
       for (const [attempts] of tests) attempts.cancel();
@@ -245,7 +220,7 @@ export class Dispatcher implements WebhookRegistry {
     else this.#open(webhook);
   }
 
-  /** A reader that joins before changes are detected would get rows alone. */
+  /** Opens once changes are detected: a reader that joins before receives new rows alone. */
   #openWithChanges(webhook: StoredWebhook): void {
     const { feed, store, clock, log } = this.#parts;
     try {
@@ -271,7 +246,7 @@ export class Dispatcher implements WebhookRegistry {
     worker.start();
   }
 
-  /** Where it goes on with other events: rows as before, changes from now on where it had none. */
+  /** Returns where it continues with other events: rows as before, changes from now on where it had none. */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;
     if (!wantsChanges(changed)) return rowOffset(now.rowId);

@@ -2,16 +2,14 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { AxiosAdapter, AxiosInstance } from 'axios';
+import type { AxiosInstance } from 'axios';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
-import { DeliveryAttempts, type PostResult } from './delivery-attempts.ts';
+import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
 import { contractSignature, standardSignature } from './signature.ts';
-import { transport, transportWith } from './transport.ts';
+import { transport } from './transport.ts';
 
-/** The contract: a failed delivery is attempted again after 1 second, then after 5. */
-export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 /** Decision F2. */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /** Below the 5 s after which common servers close an idle connection, so that it is not used as they do. */
@@ -25,12 +23,18 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Asked right before each attempt: a hub that was paused may no longer be the one that delivers. */
+  /** Called right before each attempt: a hub that was paused may no longer be the one that delivers. */
   readonly mayAttempt?: () => boolean;
 }
 
 /** Where events are posted, and with what. */
 export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers'>;
+
+/** A post on its way; `attempts` ends it early. */
+export interface Sending {
+  readonly attempts: DeliveryAttempts;
+  readonly result: Promise<PostResult>;
+}
 
 /** One event for one receiver. */
 export interface Post {
@@ -45,84 +49,87 @@ export interface Post {
   readonly attemptsBefore?: number;
 }
 
-/** A post on its way; `attempts` ends it early. */
-export interface Sending {
-  readonly attempts: DeliveryAttempts;
-  readonly result: Promise<PostResult>;
-}
-
-interface Client {
-  readonly axios: AxiosInstance;
-  readonly http: AxiosAdapter;
-}
-
-/**
- * POSTs events to receivers (decision F2) through one axios instance with kept connections. axios is loaded with the
- * first post, because it costs more to load than the rest of the service.
- */
+/** POSTs events to receivers (decision F2) over kept connections. */
 export class Poster {
   readonly errors = new DeliveryErrors();
   readonly #options: PosterOptions;
-  readonly #retryWaitsMs: readonly number[];
   readonly #httpAgent: HttpAgent;
   readonly #httpsAgent: HttpsAgent;
-  #client: Promise<Client> | undefined;
+  #client: Promise<AxiosInstance> | undefined;
 
   constructor(options: PosterOptions) {
     this.#options = options;
-    this.#retryWaitsMs = options.retryWaitsMs ?? RETRY_WAITS_MS;
-    // No limit on sockets: one receiver's open requests must not hold up another webhook to the same host (decision
-    // F3).
+    // No limit on sockets: open requests to a host must not hold up another webhook to the same host (decision F3).
     const { lookup } = new HostLookup();
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
     this.#httpsAgent = new HttpsAgent(agentOptions);
   }
 
-  /** Why nothing may be posted to this url; undefined when it may. */
+  /** Returns why nothing may be posted to this url, or undefined when it may. */
   refusal(url: string): string | undefined {
     const { allowedHosts = [] } = this.#options;
     return mayPostTo(url, allowedHosts) ? undefined : hostRefusal(url);
   }
 
   send(post: Post): Sending {
-    const { clock, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
+    const { clock, mayAttempt, retryWaitsMs = RETRY_WAITS_MS } = this.#options;
+    const { url } = post.to;
     const body = Buffer.from(post.json, 'utf8');
     const attempts = new DeliveryAttempts({
       clock,
-      attemptTimeoutMs,
-      retryWaitsMs: post.retry ? this.#retryWaitsMs : [],
+      retryWaitsMs: post.retry ? retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
-      mayAttempt: this.#options.mayAttempt,
-      onFailure: (failure) => this.errors.note(post.to.url, failure),
+      mayAttempt,
+      onFailure: (failure) => this.errors.note(url, failure),
     });
-    return { attempts, result: this.#send(post.to, body, attempts) };
+    // The host may have been allowed when the webhook was registered.
+    const error = this.refusal(url);
+    if (error !== undefined) {
+      const refused = { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' } as const;
+      return { attempts, result: Promise.resolve(refused) };
+    }
+    return { attempts, result: this.#post(attempts, post.to, body) };
+  }
+
+  async #post(attempts: DeliveryAttempts, { url, headers }: Target, body: Buffer): Promise<PostResult> {
+    const { clock, attemptTimeoutMs: timeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
+    this.#client ??= this.#newClient();
+    const client = await this.#client;
+    return attempts.post(client, {
+      method: 'post',
+      url,
+      data: body,
+      transport: transport({ clock, timeoutMs, headers }),
+    });
+  }
+
+  /** axios is loaded with the first post, because it costs more to load than the rest of the service. */
+  async #newClient(): Promise<AxiosInstance> {
+    const { default: axios } = await import('axios');
+    const { default: axiosRetry } = await import('axios-retry');
+    const client = axios.create({
+      httpAgent: this.#httpAgent,
+      httpsAgent: this.#httpsAgent,
+      maxRedirects: 0,
+      proxy: false,
+      decompress: false,
+      // The head alone decides: a body that is too large or endless must not turn a 200 into a failure.
+      responseType: 'stream',
+    });
+    // Each attempt brings all of its headers (decision F2), so that axios need not merge its defaults.
+    client.defaults.headers = {} as typeof client.defaults.headers;
+    client.interceptors.request.use((config) => {
+      config.attempts?.prepare(config.headers);
+      return config;
+    });
+    axiosRetry(client);
+    return client;
   }
 
   close(): void {
     this.#httpAgent.destroy();
     this.#httpsAgent.destroy();
-  }
-
-  async #send({ url, headers }: Target, body: Buffer, attempts: DeliveryAttempts): Promise<PostResult> {
-    const error = this.refusal(url);
-    // Registered before the list was changed.
-    if (error !== undefined) return { outcome: 'failed', attempts: 0, status: null, error, durationMs: 0, answer: '' };
-    this.#client ??= this.#load();
-    const { axios, http } = await this.#client;
-    try {
-      await axios.request({
-        method: 'post',
-        url,
-        data: body,
-        adapter: attempts.adapter(http),
-        'axios-retry': attempts.retryOptions,
-        ...(Object.keys(headers).length > 0 && { transport: transportWith(headers) }),
-      });
-    } catch {
-      // Every failure was noted by the attempt that failed.
-    }
-    return attempts.result();
   }
 
   #headers(post: Post, body: Buffer, attempt: number): Record<string, string> {
@@ -146,26 +153,6 @@ export class Poster {
       headers['webhook-signature'] = secrets.map((one) => standardSignature(one, post.id, timestampS, body)).join(' ');
     }
     return headers;
-  }
-
-  async #load(): Promise<Client> {
-    const [{ default: axios }, { default: axiosRetry }] = await Promise.all([import('axios'), import('axios-retry')]);
-    const client = axios.create({
-      httpAgent: this.#httpAgent,
-      httpsAgent: this.#httpsAgent,
-      maxRedirects: 0,
-      proxy: false,
-      decompress: false,
-      // The head alone decides: a body that is too large or endless must not turn a 200 into a failure.
-      responseType: 'stream',
-      transport,
-      transformRequest: [],
-      transformResponse: [],
-    });
-    // Each attempt brings all of its headers (decision F2), so that axios need not merge its defaults.
-    client.defaults.headers = {} as typeof client.defaults.headers;
-    axiosRetry(client);
-    return { axios: client, http: axios.getAdapter('http') };
   }
 }
 
@@ -215,7 +202,7 @@ function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
   );
 }
 
-/** Why it may not, for the registration and the list of deliveries. */
+/** Returns the reason for the registration and the list of deliveries. */
 function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import { withSmallNewSpace } from '../../runtime/memory.ts';
 import type { AddressBookFile, Person } from './address-book-file.ts';
 import { ContactBook, MAX_CONTACTS } from './contact-book.ts';
 import { contactsNamed, searchContacts } from './contact-search.ts';
@@ -94,7 +93,7 @@ export class AddressBook implements Contacts {
       const home = this.#options.callingCode();
       const isChanged = this.#sources.check();
       if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
-      await withSmallNewSpace(() => this.#load(home));
+      await this.#load(home);
     } catch (error) {
       this.#tell({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
     }

@@ -73,7 +73,7 @@ export class ApprovedSends {
   async #outcome(approval: StoredApproval): Promise<End | undefined> {
     const { sender, files, check, clock, idempotency } = this.#parts;
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
-    const idempotencyKey = `\0approval\0${id}`;
+    const idempotencyKey = { kind: 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {

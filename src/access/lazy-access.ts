@@ -45,7 +45,8 @@ export class LazyAccess {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
       send: async (request) => {
-        if (this.#loaded === undefined && request.dryRun !== true) return sender.send(request);
+        if (this.#loaded === undefined && request.dryRun !== true)
+          return { kind: 'sent', ...(await sender.send(request)) };
         return (await this.load()).owner.send(request);
       },
     };

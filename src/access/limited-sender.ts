@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
 import { isAppError, type Mistake } from '../domain/errors.ts';
+import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { MessageReader } from '../domain/ports/reading.ts';
 import type {
   CallerSender,
-  HeldSend,
+  DryRun,
   IdempotencyStore,
   MessageSender,
   SendAnswer,
@@ -97,7 +98,7 @@ export class LimitedSender implements CallerSender {
     const { stored: key } = this.#key;
     const nowMs = clock.now();
     const { askedMs, atMs, idempotencyKey, isKnown } = this.#earlierSend(ask, nowMs, withdrawnMs);
-    if (isKnown) return () => this.#queue(request, destination, idempotencyKey);
+    if (isKnown) return async () => ({ kind: 'sent', ...(await this.#queue(request, destination, idempotencyKey)) });
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);
     if (askedMs === undefined) assertWithinCaps(auditStore, key, target, isNew, nowMs);
@@ -105,16 +106,17 @@ export class LimitedSender implements CallerSender {
     if (key.dry_run || request.dryRun === true) {
       audit.noteDryRun(key.id, target);
       const { to, members } = destination;
-      return async () => ({ would: waits ? 'hold' : 'send', to, members, text: request.body });
+      const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
+      return async () => ({ kind: 'dry_run', dryRun });
     }
     const note = { keyId: key.id, action: 'send', target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
       if (waits) return this.#hold(request, destination, ask, askedMs ?? atMs);
       try {
-        const answer = await this.#queue(request, destination, idempotencyKey);
-        if ('confirmed' in answer) audit.note({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });
-        return answer;
+        const result = await this.#queue(request, destination, idempotencyKey);
+        audit.note({ ...note, outcome: result.confirmed ? 'sent' : 'pending' });
+        return { kind: 'sent', ...result };
       } catch (error) {
         audit.note({ ...note, outcome: codeOf(error) });
         throw error;
@@ -129,7 +131,7 @@ export class LimitedSender implements CallerSender {
   #earlierSend(ask: Ask, nowMs: number, withdrawnMs: number | undefined) {
     const { auditStore, idempotency } = this.#parts;
     const askedMs = auditStore.ask(ask.id, ask.sinceMs);
-    const keyAt = (ms: number): string => (ask.hasKey ? `\0ask\0${ask.id}` : `\0ask\0${ask.id}\0${ms}`);
+    const keyAt = (ms: number): IdempotencyKey => ({ kind: 'ask', key: ask.hasKey ? ask.id : `${ask.id}\0${ms}` });
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Nobody asked that a failure be remembered, so the same text may be tried again.
@@ -143,7 +145,7 @@ export class LimitedSender implements CallerSender {
     return { askedMs, atMs: nowMs, idempotencyKey, isKnown: outcome !== undefined };
   }
 
-  async #hold(request: SendRequest, destination: Destination, ask: Ask, askedMs: number): Promise<HeldSend> {
+  async #hold(request: SendRequest, destination: Destination, ask: Ask, askedMs: number): Promise<SendAnswer> {
     const { approvals, audit } = this.#parts;
     const { body: text, attachments, uploads = [] } = request;
     const files = { attachments, uploads };
@@ -152,14 +154,14 @@ export class LimitedSender implements CallerSender {
     try {
       if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
       const held = await approvals.hold({ keyId, destination, text, files, ask: id, requestHash, hasKey, askedMs });
-      return { held: shownApproval(held, false) };
+      return { kind: 'held', approval: shownApproval(held, false) };
     } catch (error) {
       audit.noteRefusal(keyId, codeOf(error), destination.to);
       throw error;
     }
   }
 
-  #queue(request: SendRequest, { to }: Destination, idempotencyKey: string): Promise<SendResult> {
+  #queue(request: SendRequest, { to }: Destination, idempotencyKey: IdempotencyKey): Promise<SendResult> {
     const check = (): void => {
       assertStillAllowed(this.#parts, this.#key, to);
       this.#assertStillDirect(to);
@@ -181,11 +183,11 @@ export class LimitedSender implements CallerSender {
       case 'held':
       case 'approved':
       case 'pending':
-        return { held: shownApproval(earlier, false) };
+        return { kind: 'held', approval: shownApproval(earlier, false) };
       case 'sent': {
         const message = await this.#parts.reader.message(earlier.message_id ?? '');
-        if (message === undefined) return { held: shownApproval(earlier, false) };
-        return { confirmed: true, message, replayed: true };
+        if (message === undefined) return { kind: 'held', approval: shownApproval(earlier, false) };
+        return { kind: 'sent', confirmed: true, message, replayed: true };
       }
       case 'denied':
         throw problem('send_denied');
@@ -225,7 +227,7 @@ export class LimitedSender implements CallerSender {
       const sinceMs = nowMs - SAME_ASK_MS;
       return { id: digest([id, requestHash]), sinceMs, heldSinceMs: sinceMs, hasKey: false, requestHash };
     }
-    const ask = digest([id, 'key', idempotencyKey]);
+    const ask = digest([id, 'key', idempotencyKey.key]);
     return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
   }
 }

@@ -29,12 +29,13 @@ export class OwnerSender implements CallerSender {
     const { recipient, body: text } = request;
     if (request.dryRun === true) {
       const destination = resolve(directory, recipient);
-      return { would: 'send', to: destination?.to ?? recipient, members: destination?.members ?? [], text };
+      const { to, members } = destination ?? { to: recipient, members: [] };
+      return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
     }
     try {
       const result = await sender.send(request);
       this.#note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');
-      return result;
+      return { kind: 'sent', ...result };
     } catch (error) {
       this.#note(recipient, text, isAppError(error) ? error.code : 'internal_error');
       throw error;

@@ -2,6 +2,7 @@ import { memberKey } from '../domain/address.ts';
 import { TAPBACK } from '../domain/audit.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { LogEntry } from '../domain/event.ts';
+import { type IdempotencyKey, storedKey } from '../domain/idempotency-key.ts';
 import type { Message } from '../domain/message.ts';
 import type { Offset } from '../domain/offset.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
@@ -111,8 +112,8 @@ export class Tapbacks implements ConsumerTask<undefined> {
         log.info('a held send is too long for the self-chat: it is decided in the console', { approval: id });
         return;
       }
-      const idempotencyKey = `\0tapback\0${proof.provedMs}\0${id}`;
-      if (store.reserve(idempotencyKey, clock.now()) !== undefined) {
+      const idempotencyKey: IdempotencyKey = { kind: 'tapback', key: `${proof.provedMs}\0${id}` };
+      if (store.reserve(storedKey(idempotencyKey), clock.now()) !== undefined) {
         log.info('too many messages to the self-chat this hour: a held send is decided in the console', {
           approval: id,
         });

@@ -46,7 +46,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
     json: (entry) => json(entry, NO_INCLUDES),
-    isKept: (key) => idempotency.find(key, clock.now()) !== undefined,
+    isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     status: () => owner.status(),
     addresses: () => owned.addresses(),
   });

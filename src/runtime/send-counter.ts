@@ -2,7 +2,7 @@ import { isAppError } from '../domain/errors.ts';
 import type { SendAnswer } from '../domain/ports/sending.ts';
 import type { Counters } from './counters.ts';
 
-/** Counts what becomes of a send: how sure we are of it, or the code of its problem. */
+/** Counts the outcome of a send: how sure it is, or the code of its problem. */
 export async function countedSend(sending: Promise<SendAnswer>, counters: Counters): Promise<SendAnswer> {
   try {
     const result = await sending;
@@ -15,8 +15,7 @@ export async function countedSend(sending: Promise<SendAnswer>, counters: Counte
 }
 
 function outcomeOf(answer: SendAnswer): string {
-  if ('would' in answer) return 'dry_run';
-  if ('held' in answer) return 'held';
+  if (answer.kind !== 'sent') return answer.kind;
   if (answer.replayed) return 'replayed';
   return answer.confirmed ? 'confirmed' : 'provisional';
 }

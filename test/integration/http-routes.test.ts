@@ -129,7 +129,9 @@ describe('sending', () => {
     expect(answer).toMatchObject({ status: 202, json: message, headers: { 'idempotent-replayed': 'true' } });
     expect(answer.headers.location).toBeUndefined();
     const requestId = answer.headers['x-request-id'];
-    expect(gateway.sender.sent).toEqual([{ ...send, attachments: [], idempotencyKey: 'once only', requestId }]);
+    expect(gateway.sender.sent).toEqual([
+      { ...send, attachments: [], idempotencyKey: { kind: 'client', key: 'once only' }, requestId },
+    ]);
   });
 
   test('names every mistake at once: in a header, in the body, and on the disk', async () => {

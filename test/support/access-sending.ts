@@ -5,7 +5,7 @@ import type { Approval } from '../../src/domain/approval.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { NewKey } from '../../src/domain/ports/access.ts';
-import type { HeldSend, SendAnswer, SendRequest } from '../../src/domain/ports/sending.ts';
+import type { SendAnswer, SendRequest } from '../../src/domain/ports/sending.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
@@ -145,8 +145,9 @@ export class AccessSending {
   }
 
   async hold(caller: Caller, request: Partial<SendRequest> = {}): Promise<Approval & { readonly shown: string }> {
-    const { held } = (await this.send(caller, request)) as HeldSend;
-    return (await this.access.approvals.get(held.id, 0)) as Approval & { readonly shown: string };
+    const answer = await this.send(caller, request);
+    if (answer.kind !== 'held') throw new Error(`It was ${answer.kind}.`);
+    return (await this.access.approvals.get(answer.approval.id, 0)) as Approval & { readonly shown: string };
   }
 
   /** Publishes what is new in chat.db, and lets everything that follows from it happen. */

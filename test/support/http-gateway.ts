@@ -12,7 +12,7 @@ import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { McpService } from '../../src/domain/ports/mcp.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/domain/ports/search.ts';
-import type { MessageSender, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
+import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import type { Uploads } from '../../src/domain/ports/uploads.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { problem } from '../../src/domain/problems.ts';
@@ -139,7 +139,7 @@ class MemoryReader implements MessageReader {
 }
 
 /** A sender that keeps what it was asked to send; files beneath /missing are not there. */
-class MemorySender implements MessageSender {
+class MemorySender implements CallerSender {
   readonly sent: SendRequest[] = [];
   answer: (request: SendRequest) => SendResult | Promise<SendResult> = () => ({
     confirmed: true,
@@ -153,9 +153,9 @@ class MemorySender implements MessageSender {
     );
   }
 
-  async send(request: SendRequest): Promise<SendResult> {
+  async send(request: SendRequest): Promise<SendAnswer> {
     this.sent.push(request);
-    return this.answer(request);
+    return { kind: 'sent', ...(await this.answer(request)) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { type IdempotencyKey, storedKey } from '../../src/domain/idempotency-key.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type {
   IdempotencyStore,
@@ -116,19 +117,19 @@ export class InMemoryMessages implements MessagesApp {
 export class InMemoryStore implements IdempotencyStore {
   readonly kept = new Map<string, { readonly requestHash: string; outcome: StoredOutcome }>();
 
-  find(key: string): ReturnType<IdempotencyStore['find']> {
-    return this.kept.get(key);
+  find(key: IdempotencyKey): ReturnType<IdempotencyStore['find']> {
+    return this.kept.get(storedKey(key));
   }
 
-  claim(key: string, requestHash: string): ReturnType<IdempotencyStore['claim']> {
-    const earlier = this.kept.get(key);
+  claim(key: IdempotencyKey, requestHash: string): ReturnType<IdempotencyStore['claim']> {
+    const earlier = this.kept.get(storedKey(key));
     if (earlier !== undefined) return earlier;
-    this.kept.set(key, { requestHash, outcome: { state: 'running' } });
+    this.kept.set(storedKey(key), { requestHash, outcome: { state: 'running' } });
     return 'claimed';
   }
 
-  finish(key: string, outcome: StoredOutcome): void {
-    const earlier = this.kept.get(key);
+  finish(key: IdempotencyKey, outcome: StoredOutcome): void {
+    const earlier = this.kept.get(storedKey(key));
     if (earlier !== undefined) earlier.outcome = outcome;
   }
 }

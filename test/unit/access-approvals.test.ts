@@ -75,25 +75,34 @@ describe('a held send', () => {
   test('is one for the same ask, and tells the asker what was decided', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
-    expect(await service.send(caller)).toMatchObject({ held: { id: held.id } });
-    expect(await service.send(caller, { idempotencyKey: 'k' })).not.toMatchObject({ held: { id: held.id } });
+    expect(await service.send(caller)).toMatchObject({ approval: { id: held.id } });
+    expect(await service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).not.toMatchObject({
+      approval: { id: held.id },
+    });
     await service.access.approvals.deny(held.id);
     expect(await codeOf(service.send(caller))).toBe('send_denied');
     const keyed = (await service.access.approvals.list({ state: 'held', waitMs: 0 }))[0];
     await service.access.approvals.approve(keyed?.id ?? '', keyed?.shown ?? '');
     await idle();
-    expect(await service.send(caller, { idempotencyKey: 'k' })).toMatchObject({ confirmed: true, replayed: true });
-    expect(await codeOf(service.send(caller, { idempotencyKey: 'k', body: 'other' }))).toBe('idempotency_key_reused');
+    expect(await service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).toMatchObject({
+      confirmed: true,
+      replayed: true,
+    });
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' }, body: 'other' }))).toBe(
+      'idempotency_key_reused',
+    );
     expect(service.texts()).toEqual(['hello']);
   });
 
   test('expires after 24 hours, and its text is erased', async () => {
     const caller = service.caller(always);
-    const held = await service.hold(caller, { idempotencyKey: 'k' });
+    const held = await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } });
     await service.clock.advance(24 * HOUR_MS);
     expect(await codeOf(approve(held))).toBe('approval_expired');
     expect(await service.access.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
-    expect(await codeOf(service.send(caller, { idempotencyKey: 'k' }))).toBe('approval_expired');
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
+      'approval_expired',
+    );
     expect(service.messages.runs).toEqual([]);
   });
 
@@ -121,7 +130,7 @@ describe('a held send', () => {
     await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await service.send(caller, { recipient: ANA, body: 'two' })).toMatchObject({ confirmed: true });
     expect(await service.send(caller, { recipient: '+15559999', body: 'three' })).toMatchObject({
-      held: { state: 'held' },
+      approval: { state: 'held' },
     });
   });
 });
@@ -259,12 +268,12 @@ describe('over a restart', () => {
       [done, 'done'],
     ] as const) {
       store.claim(
-        `\0approval\0${held.id}`,
+        { kind: 'approval', key: held.id },
         requestHash({ recipient: ANA, body, attachments: [] }),
         service.clock.now(),
       );
     }
-    store.finish(`\0approval\0${done.id}`, { state: 'provisional' });
+    store.finish({ kind: 'approval', key: done.id }, { state: 'provisional' });
     await restart();
     await service.access.start();
     await eventually(async () =>

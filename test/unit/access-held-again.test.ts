@@ -60,8 +60,10 @@ describe('ask, take back and ask again', () => {
 
   test('is the same ask for an Idempotency-Key, which was decided', async () => {
     const caller = service.caller(always);
-    await caller.approvals.withdraw((await service.hold(caller, { idempotencyKey: 'k' })).id);
-    expect(await codeOf(service.send(caller, { idempotencyKey: 'k' }))).toBe('already_decided');
+    await caller.approvals.withdraw((await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).id);
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
+      'already_decided',
+    );
   });
 });
 
@@ -173,15 +175,17 @@ describe('approvals that ended', () => {
 
   test('with an Idempotency-Key answer it for 30 days, whatever else is pruned', async () => {
     const caller = service.caller({ ...always, expires_at: null });
-    const held = await service.hold(caller, { idempotencyKey: 'k' });
+    const held = await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } });
     await service.access.approvals.deny(held.id);
     fill(10_005, held);
     await service.hold(caller, { body: 'another' });
     service.clock.pause(30 * DAY_MS - 1);
     await service.hold(caller, { body: 'and another' });
-    expect(await codeOf(service.send(caller, { idempotencyKey: 'k' }))).toBe('send_denied');
-    expect(await codeOf(service.send(caller, { idempotencyKey: 'k', recipient: ANA, body: 'other' }))).toBe(
-      'idempotency_key_reused',
-    );
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe('send_denied');
+    expect(
+      await codeOf(
+        service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' }, recipient: ANA, body: 'other' }),
+      ),
+    ).toBe('idempotency_key_reused');
   });
 });

@@ -150,8 +150,11 @@ describe('a dry run', () => {
   test('of the key or of the request says what would happen, sends nothing and counts nothing', async () => {
     const [always, dry] = [service.caller({ approval: 'always' }), service.caller({ dry_run: true })];
     const answer = { to: ANA, members: [ANA], text: 'hello' };
-    expect(await service.send(always, { dryRun: true })).toEqual({ would: 'hold', ...answer });
-    expect(await service.send(dry)).toEqual({ would: 'send', ...answer });
+    expect(await service.send(always, { dryRun: true })).toEqual({
+      kind: 'dry_run',
+      dryRun: { would: 'hold', ...answer },
+    });
+    expect(await service.send(dry)).toEqual({ kind: 'dry_run', dryRun: { would: 'send', ...answer } });
     expect(await codeOf(service.send(dry, { recipient: BEN }))).toBe('recipient_not_allowed');
     expect(service.messages.runs).toEqual([]);
     expect(service.access.keys.get(dry.key?.id ?? '').remaining).toEqual({
@@ -164,10 +167,8 @@ describe('a dry run', () => {
 
   test('works for the owner', async () => {
     expect(await service.access.owner.send({ recipient: ANA, body: 'hi', attachments: [], dryRun: true })).toEqual({
-      would: 'send',
-      to: ANA,
-      members: [ANA],
-      text: 'hi',
+      kind: 'dry_run',
+      dryRun: { would: 'send', to: ANA, members: [ANA], text: 'hi' },
     });
     expect(service.messages.runs).toEqual([]);
   });
@@ -186,11 +187,18 @@ describe('the same ask', () => {
 
   test('is by Idempotency-Key another one for each limited key, and another body under it is 422', async () => {
     const [one, two] = [service.caller(), service.caller()];
-    await service.send(one, { idempotencyKey: 'k', body: 'one' });
-    await service.send(two, { idempotencyKey: 'k', body: 'two' });
-    await service.sender.send({ recipient: ANA, body: 'owner', attachments: [], idempotencyKey: 'k' });
+    await service.send(one, { idempotencyKey: { kind: 'client', key: 'k' }, body: 'one' });
+    await service.send(two, { idempotencyKey: { kind: 'client', key: 'k' }, body: 'two' });
+    await service.sender.send({
+      recipient: ANA,
+      body: 'owner',
+      attachments: [],
+      idempotencyKey: { kind: 'client', key: 'k' },
+    });
     expect(service.texts()).toEqual(['one', 'two', 'owner']);
-    expect(await codeOf(service.send(one, { idempotencyKey: 'k', body: 'other' }))).toBe('idempotency_key_reused');
+    expect(await codeOf(service.send(one, { idempotencyKey: { kind: 'client', key: 'k' }, body: 'other' }))).toBe(
+      'idempotency_key_reused',
+    );
   });
 
   test('may be tried again after a failure that sent nothing', async () => {

@@ -40,7 +40,13 @@ function setUp() {
       attachments: { roots: [], chatDbPath: join(folder, 'chat.db'), configDir: join(folder, 'config') },
     });
     return (request: Partial<SendRequest> = {}) =>
-      sender.send({ recipient: '+15550100', body: 'hello', attachments: [], idempotencyKey: 'key', ...request });
+      sender.send({
+        recipient: '+15550100',
+        body: 'hello',
+        attachments: [],
+        idempotencyKey: { kind: 'client', key: 'key' },
+        ...request,
+      });
   };
   return { clock, chat, messages, log, start };
 }

@@ -42,7 +42,7 @@ describe('an own message', () => {
   test('that this service sent says so, with the request and its key', async () => {
     const world = await started();
     obedient(world);
-    await world.send({ requestId: 'r-1', idempotencyKey: 'k-1' });
+    await world.send({ requestId: 'r-1', idempotencyKey: { kind: 'client', key: 'k-1' } });
     await world.send({ requestId: 'r-2' });
     expect(originOf(world, 1)).toEqual({ by: 'gateway', request_id: 'r-1', idempotency_key: 'k-1' });
     expect(originOf(world, 2)).toEqual({ by: 'gateway', request_id: 'r-2' });
@@ -171,7 +171,7 @@ describe('after a crash', () => {
 
   test('between the send and its pairing the row is found by its content', async () => {
     const before = await started();
-    void before.send({ requestId: 'r-1', idempotencyKey: 'k-1' });
+    void before.send({ requestId: 'r-1', idempotencyKey: { kind: 'client', key: 'k-1' } });
     await idle();
     const mine = row(before, { body: 'hello' });
     const theirs = row(before, { body: 'typed elsewhere' });

@@ -132,7 +132,7 @@ describe('shutting down', () => {
         release = () => resolve({ kind: 'done' });
       });
     const running = world.send();
-    const waiting = world.send({ idempotencyKey: 'k' });
+    const waiting = world.send({ idempotencyKey: { kind: 'client', key: 'k' } });
     await idle();
     const closing = world.sender.close();
     await expect(waiting).rejects.toMatchObject({ status: 503, code: 'shutting_down' });
@@ -151,7 +151,7 @@ describe('shutting down', () => {
   test('kills a run that still goes after 8 s: its outcome is unknown, and the record says the same', async () => {
     const world = setUp();
     hanging(world);
-    const running = world.send({ idempotencyKey: 'k', attachments: [photo] });
+    const running = world.send({ idempotencyKey: { kind: 'client', key: 'k' }, attachments: [photo] });
     const failure = expect(running).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
     await eventually(() => expect(world.messages.runs.length).toBe(1));
     const closing = world.sender.close();

@@ -121,7 +121,7 @@ test('where a message of 0.1.0 was sent is not known: recording begins where the
 
 test('a send of 0.1.0 with an Idempotency-Key is still known', () => {
   const database = migrated('sends.db');
-  expect(idempotencyStore(database).find('k-1', 1_767_000_000_001)).toEqual({
+  expect(idempotencyStore(database).find({ kind: 'client', key: 'k-1' }, 1_767_000_000_001)).toEqual({
     requestHash: 'hash',
     outcome: { state: 'confirmed', rowId: 77 },
   });

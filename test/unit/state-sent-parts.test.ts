@@ -44,7 +44,8 @@ describe('a sent part', () => {
     store.setChat(kept, { address: '-;+15550100' });
     database.close();
     const later = sentPartStore(openStateDatabase(path));
-    expect(later.open()).toEqual([{ ...part({ chat: { address: '-;+15550100' } }), number: kept }]);
+    const chat = { address: '-;+15550100' };
+    expect(later.open()).toEqual([{ number: kept, atMs: 0, afterRowId: 10, chat, content: 'c' }]);
     expect(later.ofRow(11)).toEqual({ guid: 'A', requestId: 'r', idempotencyKey: undefined });
     expect(later.ofRow(12)).toBeUndefined();
     expect(later.unpaired(11)).toHaveLength(2);
@@ -57,6 +58,18 @@ describe('a sent part', () => {
     const [one, two] = [store.record(part()), store.record(part())];
     store.pair(one, 11, 'A');
     expect(() => store.pair(two, 11, 'A')).toThrow(/UNIQUE/);
+  });
+
+  test("names the client's key, and none of Postern's own", () => {
+    const { database, store } = open();
+    const keys = [{ kind: 'client', key: 'k' }, { kind: 'approval', key: 'a' }, undefined] as const;
+    for (const [index, idempotencyKey] of keys.entries()) store.pair(store.record(part({ idempotencyKey })), index, '');
+    expect(keys.map((_key, index) => store.ofRow(index)?.idempotencyKey)).toEqual(['k', undefined, undefined]);
+    expect(database.prepare('SELECT idempotency_key FROM sent_part').all().flat()).toEqual([
+      'k',
+      '\0approval\0a',
+      null,
+    ]);
   });
 
   test('is forgotten after 30 days, and rows up to its own are not told apart any more', () => {

@@ -54,7 +54,7 @@ const whole = ((): Buffer => {
       error: null,
       duration_ms: 12,
     });
-    idempotencyStore(database).claim(`key ${count}`, 'hash', 0);
+    idempotencyStore(database).claim({ kind: 'client', key: `key ${count}` }, 'hash', 0);
   }
   cursorStore(database).save({ offset: rowOffset(41), guid: 'A', inode: '7' });
   database.close();

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { IdempotencyKey } from '../../src/domain/idempotency-key.ts';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import type { NewWebhook } from '../../src/domain/ports/webhooks.ts';
@@ -158,16 +160,17 @@ describe('webhooks', () => {
 
 describe('idempotency', () => {
   const HOUR = 60 * 60 * 1000;
+  const key: IdempotencyKey = { kind: 'client', key: 'k' };
 
   test('a key is claimed once, and then tells what became of it', () => {
     const database = openStateDatabase(newFile());
     const store = idempotencyStore(database);
-    expect(store.claim('k', 'hash', 0)).toBe('claimed');
-    expect(store.claim('k', 'hash', 1)).toEqual({ requestHash: 'hash', outcome: { state: 'running' } });
-    store.finish('k', { state: 'confirmed', rowId: 77 });
-    expect(store.claim('k', 'other', 2)).toEqual({ requestHash: 'hash', outcome: { state: 'confirmed', rowId: 77 } });
-    store.finish('k', { state: 'problem', problem: '{"a":1}' });
-    expect(store.claim('k', 'hash', 3)).toEqual({
+    expect(store.claim(key, 'hash', 0)).toBe('claimed');
+    expect(store.claim(key, 'hash', 1)).toEqual({ requestHash: 'hash', outcome: { state: 'running' } });
+    store.finish(key, { state: 'confirmed', rowId: 77 });
+    expect(store.claim(key, 'other', 2)).toEqual({ requestHash: 'hash', outcome: { state: 'confirmed', rowId: 77 } });
+    store.finish(key, { state: 'problem', problem: '{"a":1}' });
+    expect(store.claim(key, 'hash', 3)).toEqual({
       requestHash: 'hash',
       outcome: { state: 'problem', problem: '{"a":1}' },
     });
@@ -177,19 +180,19 @@ describe('idempotency', () => {
   test('a key is forgotten after 24 hours', () => {
     const database = openStateDatabase(newFile());
     const store = idempotencyStore(database);
-    store.claim('k', 'hash', 0);
-    expect(store.claim('k', 'hash', 24 * HOUR)).not.toBe('claimed');
-    expect(store.claim('k', 'hash', 24 * HOUR + 1)).toBe('claimed');
+    store.claim(key, 'hash', 0);
+    expect(store.claim(key, 'hash', 24 * HOUR)).not.toBe('claimed');
+    expect(store.claim(key, 'hash', 24 * HOUR + 1)).toBe('claimed');
     database.close();
   });
 
   test('what a crash interrupted is known as such', () => {
     const path = newFile();
     const crashed = openStateDatabase(path);
-    idempotencyStore(crashed).claim('k', 'hash', 0);
+    idempotencyStore(crashed).claim(key, 'hash', 0);
     crashed.close();
     const database = openStateDatabase(path);
-    expect(idempotencyStore(database).claim('k', 'hash', 1)).toEqual({
+    expect(idempotencyStore(database).claim(key, 'hash', 1)).toEqual({
       requestHash: 'hash',
       outcome: { state: 'interrupted' },
     });
@@ -208,17 +211,27 @@ describe('idempotency', () => {
       },
     };
     const store = idempotencyStore(watched);
-    store.claim('k', 'hash', 0);
-    store.finish('k', { state: 'provisional' });
+    store.claim(key, 'hash', 0);
+    store.finish(key, { state: 'provisional' });
     expect(levels).toEqual([2, 2]);
     expect(synchronous()).toBe(1);
+    database.close();
+  });
+
+  test("Postern's own keys have the stored form that they had before they had a kind, which no client's key can have", () => {
+    const database = openStateDatabase(newFile());
+    const store = idempotencyStore(database);
+    store.claim({ kind: 'ask', key: 'one\0two' }, 'hash', 0);
+    const hash = createHash('sha256').update('\0ask\0one\0two').digest('hex');
+    expect(database.prepare('SELECT key_hash FROM send').all()).toEqual([[hash]]);
+    expect(store.find({ kind: 'client', key: 'one\0two' }, 1)).toBeUndefined();
     database.close();
   });
 
   test('neither key nor text is stored', () => {
     const path = newFile();
     const database = openStateDatabase(path);
-    idempotencyStore(database).claim('my-visible-key', 'hash', 0);
+    idempotencyStore(database).claim({ kind: 'client', key: 'my-visible-key' }, 'hash', 0);
     const stored = database.prepare('SELECT * FROM send').all().flat().join(' ');
     expect(stored).not.toContain('my-visible-key');
     database.close();

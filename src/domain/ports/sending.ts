@@ -1,5 +1,6 @@
 import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
+import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
 import type { UploadedFile } from './uploads.ts';
 
@@ -82,8 +83,8 @@ export interface SendRequest {
   readonly attachments: readonly string[];
   /** Files that were uploaded, which follow the attachments (decision R1). */
   readonly uploads?: readonly UploadedFile[];
-  /** `Idempotency-Key` (decision D9), when given. */
-  readonly idempotencyKey?: string;
+  /** A repeat under the same key sends nothing (decision D9). */
+  readonly idempotencyKey?: IdempotencyKey;
   /** Part of every log line of this send (decision E8). */
   readonly requestId?: string;
   /** Only says what would happen (decision L1). */
@@ -102,21 +103,20 @@ export interface SendResult {
   readonly replayed: boolean;
 }
 
-/** A send that waits for the owner's decision (decision L3). */
-export interface HeldSend {
-  readonly held: Approval;
-}
-
-/** What a dry run says: nothing is sent. */
+/** The answer to a dry run: nothing is sent. */
 export interface DryRun {
   readonly would: 'send' | 'hold';
   readonly to: string;
-  /** Who would read it. */
+  /** Its readers. */
   readonly members: readonly string[];
   readonly text: string;
 }
 
-export type SendAnswer = SendResult | HeldSend | DryRun;
+export type SendAnswer =
+  | ({ readonly kind: 'sent' } & SendResult)
+  /** It waits for the owner's decision (decision L3). */
+  | { readonly kind: 'held'; readonly approval: Approval }
+  | { readonly kind: 'dry_run'; readonly dryRun: DryRun };
 
 /** Sends for one caller. */
 export interface CallerSender {
@@ -166,13 +166,9 @@ export interface EarlierUse {
 }
 
 export interface IdempotencyStore {
-  /** What became of the key, undefined when it was not used within 24 hours. */
-  find(key: string, nowMs: number): EarlierUse | undefined;
-  /** Claims the key durably, or says what it was used for. Keys older than 24 hours are forgotten. */
-  claim(
-    key: string,
-    requestHash: string,
-    nowMs: number,
-  ): 'claimed' | { readonly requestHash: string; readonly outcome: StoredOutcome };
-  finish(key: string, outcome: StoredOutcome): void;
+  /** Returns what became of the key, or undefined when it was not used within 24 hours. */
+  find(key: IdempotencyKey, nowMs: number): EarlierUse | undefined;
+  /** Claims the key durably, or returns what it was used for. Keys older than 24 hours are forgotten. */
+  claim(key: IdempotencyKey, requestHash: string, nowMs: number): 'claimed' | EarlierUse;
+  finish(key: IdempotencyKey, outcome: StoredOutcome): void;
 }

@@ -1,3 +1,5 @@
+import type { IdempotencyKey } from '../idempotency-key.ts';
+
 /**
  * Where the row of a sent part may be: in the chat with this `style;identifier`, in any one-to-one chat, or in any chat
  * and none (decision D5). Sent to a participant, Messages itself chooses among the one-to-one chats of that person.
@@ -9,7 +11,7 @@ export interface NewSentPart {
   /** Unix milliseconds. */
   readonly atMs: number;
   readonly requestId: string | undefined;
-  readonly idempotencyKey: string | undefined;
+  readonly idempotencyKey: IdempotencyKey | undefined;
   /** Highest row id before the run; undefined while chat.db was away. */
   readonly afterRowId: number | undefined;
   readonly chat: ExpectedChat;
@@ -18,7 +20,7 @@ export interface NewSentPart {
 }
 
 /** A part whose row may still come. */
-export interface OpenPart extends NewSentPart {
+export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKey'> {
   readonly number: number;
   readonly afterRowId: number;
 }
@@ -27,6 +29,7 @@ export interface OpenPart extends NewSentPart {
 export interface PairedPart {
   readonly guid: string;
   readonly requestId: string | undefined;
+  /** The client's `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined;
 }
 

@@ -124,7 +124,7 @@ export class SendQueue {
       const checked = checkSend(request);
       if (!checked.ok) throw invalidRequest(checked.mistakes);
       const id = requestId === undefined ? {} : { requestId };
-      return { result: await sender.send({ ...checked.value, ...id, idempotencyKey: key }) };
+      return { result: await sender.send({ ...checked.value, ...id, idempotencyKey: { kind: 'client', key } }) };
     } catch (error) {
       if (isAppError(error) && error.code === 'shutting_down') return undefined;
       return { problem: toProblem(error) };

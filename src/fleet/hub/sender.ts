@@ -63,20 +63,23 @@ export class HubSender implements CallerSender {
 
   async send(request: SendRequest): Promise<SendAnswer> {
     const { recipient, body, attachments, from, idempotencyKey, requestId } = request;
+    const key = idempotencyKey?.key;
     if (!this.#parts.connection.isConnected) throw problem('broker_away');
-    if (request.dryRun === true) return this.#dryRun(request);
+    if (request.dryRun === true) return { kind: 'dry_run', dryRun: await this.#dryRun(request) };
     const content = { body, ...(attachments.length > 0 && { attachments }) };
     const askedHash = requestHash({ recipient, from, ...content });
-    const earlier = idempotencyKey === undefined ? undefined : await this.#claims.find(idempotencyKey);
+    const earlier = key === undefined ? undefined : await this.#claims.find(key);
     const claim = earlier ?? { ...(await destinationOf(request, this.#parts)), askedHash };
     const order: Order = {
       ...claim,
-      key: idempotencyKey ?? randomUUID(),
+      key: key ?? randomUUID(),
       attachments,
       request: { recipient: claim.recipient, ...content },
       requestId,
     };
-    return idempotencyKey === undefined ? this.#deliver(order) : this.#once(order, askedHash, earlier !== undefined);
+    const isOnce = key !== undefined;
+    const result = await (isOnce ? this.#once(order, askedHash, earlier !== undefined) : this.#deliver(order));
+    return { kind: 'sent', ...result };
   }
 
   /** A key that was used before gets the outcome of that send, or waits for it. */

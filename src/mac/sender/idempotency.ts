@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../../domain/ports/sending.ts';
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
@@ -21,39 +22,39 @@ export class Idempotency {
     this.#log = log;
   }
 
-  /** Lets a send with this key wait its turn; throws 409 while another does. Nothing is stored yet. */
-  enter(key: string, requestHash: string): Cancel {
-    const other = this.#inFlight.get(key);
+  /** Lets a send with this key wait its turn. Throws `send_in_progress` while another does. Stores nothing. */
+  enter(key: IdempotencyKey, requestHash: string): Cancel {
+    const stored = storedKey(key);
+    const other = this.#inFlight.get(stored);
     if (other !== undefined && other !== requestHash) throw problem('idempotency_key_reused');
     if (other !== undefined) throw problem('send_in_progress');
-    this.#inFlight.set(key, requestHash);
-    return () => void this.#inFlight.delete(key);
+    this.#inFlight.set(stored, requestHash);
+    return () => void this.#inFlight.delete(stored);
   }
 
-  /** The outcome of an earlier send with this key, or its problem thrown again; 422 when that was another request. */
-  find(key: string, requestHash: string): EarlierSend | undefined {
+  /**
+   * Returns the outcome of an earlier send with this key, or throws its problem again. Throws `idempotency_key_reused`
+   * when that was another request.
+   */
+  find(key: IdempotencyKey, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.find(key, this.#clock.now());
     return earlier && outcomeOf(earlier, requestHash);
   }
 
-  /** Claims the key durably: undefined means that this send may run. Otherwise as `find`. */
-  claim(key: string, requestHash: string): EarlierSend | undefined {
+  /** Claims the key durably. Returns undefined when this send may run; otherwise does as `find`. */
+  claim(key: IdempotencyKey, requestHash: string): EarlierSend | undefined {
     const earlier = this.#store.claim(key, requestHash, this.#clock.now());
     return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
   }
 
-  /** Stores how it ended, before anybody is told. */
-  keep(key: string, outcome: EarlierSend): void {
-    this.#finish(key, outcome);
-  }
-
-  /** The same for a send that failed. A failure nobody foresaw leaves it open whether something went out. */
-  keepFailure(key: string, error: unknown): void {
+  /** Stores how a send failed. A failure nobody foresaw leaves it open whether something went out. */
+  keepFailure(key: IdempotencyKey, error: unknown): void {
     const failure = isAppError(error) ? error : problem('send_outcome_unknown');
-    this.#finish(key, { state: 'problem', problem: toText(failure) });
+    this.keep(key, { state: 'problem', problem: toText(failure) });
   }
 
-  #finish(key: string, outcome: StoredOutcome): void {
+  /** Stores how a send ended, before anybody is told. */
+  keep(key: IdempotencyKey, outcome: StoredOutcome): void {
     try {
       this.#store.finish(key, outcome);
     } catch (error) {
@@ -79,7 +80,7 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
   }
 }
 
-/** Tells requests apart without keeping any text. */
+/** Returns a hash that tells requests apart without keeping any text. */
 export function requestHash({ recipient, body, attachments, uploads = [] }: SendRequest): string {
   // By content: who repeats a send uploads its files again.
   const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
@@ -92,7 +93,7 @@ function toText({ status, code, message, hint, extra }: AppError): string {
   return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** Version 0.1 stored no status; the code tells it. */
+/** Version 0.1 stored no status, which follows from the code. */
 function toError(text: string): AppError {
   const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
   const name = namesOf(stored.code).at(-1);

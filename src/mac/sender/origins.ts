@@ -67,8 +67,7 @@ export class Origins {
       return {
         by: 'gateway',
         ...(requestId !== undefined && { request_id: requestId }),
-        // One that begins with NUL is Postern's own, of a limited key or an approved send.
-        ...(idempotencyKey?.startsWith('\0') === false && { idempotency_key: idempotencyKey }),
+        ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
       };
     }
     this.start();

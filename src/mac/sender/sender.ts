@@ -1,4 +1,5 @@
 import type { Mistake } from '../../domain/errors.ts';
+import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
@@ -163,7 +164,7 @@ export class Sender implements MessageSender {
     throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
-  async #sendOnce(request: CheckedRequest, key: string, hash: string): Promise<SendResult> {
+  async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {
     // Durable before the run, and the outcome before the answer: whenever a crash comes, one send at most.
     const earlier = this.#idempotency.claim(key, hash);
     if (earlier !== undefined) return this.#replay(request, key, earlier);
@@ -183,9 +184,9 @@ export class Sender implements MessageSender {
     return this.#answer(request, expectation?.rowId, false);
   }
 
-  #outcome(key: string, expectation: Expectation | undefined): EarlierSend {
+  #outcome(key: IdempotencyKey, expectation: Expectation | undefined): EarlierSend {
     if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
-    if (expectation !== undefined) this.#late.set(key, expectation);
+    if (expectation !== undefined) this.#late.set(storedKey(key), expectation);
     for (const oldest of this.#late.keys()) {
       if (this.#late.size <= LATE_KEPT) break;
       this.#late.delete(oldest);
@@ -193,12 +194,12 @@ export class Sender implements MessageSender {
     return { state: 'provisional' };
   }
 
-  #replay(request: SendRequest, key: string, earlier: EarlierSend): SendResult {
+  #replay(request: SendRequest, key: IdempotencyKey, earlier: EarlierSend): SendResult {
     if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
-    const late = this.#late.get(key);
+    const late = this.#late.get(storedKey(key));
     const rowId = late === undefined ? undefined : this.#confirmations.find(late);
     if (rowId !== undefined) {
-      this.#late.delete(key);
+      this.#late.delete(storedKey(key));
       this.#idempotency.keep(key, { state: 'confirmed', rowId });
     }
     return this.#answer(request, rowId, true);

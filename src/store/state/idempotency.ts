@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import type { EarlierUse, IdempotencyStore, StoredOutcome } from '../../domain/ports/sending.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
@@ -19,7 +20,7 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
   // What an earlier process left running when it died.
   database.exec("UPDATE send SET state = 'interrupted' WHERE state = 'running'");
 
-  const find = (key: string, nowMs: number): EarlierUse | undefined => {
+  const find = (key: IdempotencyKey, nowMs: number): EarlierUse | undefined => {
     const row = select.get(hashed(key), nowMs - KEPT_MS);
     return row && { requestHash: String(row[0]), outcome: toOutcome(row) };
   };
@@ -43,8 +44,8 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
   };
 }
 
-function hashed(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+function hashed(key: IdempotencyKey): string {
+  return createHash('sha256').update(storedKey(key)).digest('hex');
 }
 
 function toOutcome(row: Row): StoredOutcome {

@@ -1,3 +1,4 @@
+import { clientKey, storedKey } from '../../domain/idempotency-key.ts';
 import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
 import type { Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
@@ -20,8 +21,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const pair = database.prepare('UPDATE sent_part SET row_id = ?, guid = ?, is_open = 0 WHERE number = ?');
   const giveUp = database.prepare('UPDATE sent_part SET until_row_id = ?, is_open = 0 WHERE number = ?');
   const open = database.prepare(
-    `SELECT number, at_ms, request_id, idempotency_key, after_row_id, chat, content FROM sent_part
-     WHERE is_open <> 0 ORDER BY number`,
+    'SELECT number, at_ms, after_row_id, chat, content FROM sent_part WHERE is_open <> 0 ORDER BY number',
   );
   const ofRow = database.prepare('SELECT guid, request_id, idempotency_key FROM sent_part WHERE row_id = ?');
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
@@ -44,9 +44,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 
   return {
-    record: ({ atMs, requestId = null, idempotencyKey = null, afterRowId = null, chat, content }) =>
+    record: ({ atMs, requestId = null, idempotencyKey, afterRowId = null, chat, content }) =>
       durably(database, () => {
-        insert.run(atMs, requestId, idempotencyKey, afterRowId, textOf(chat), content, afterRowId === null ? 0 : 1);
+        const key = idempotencyKey === undefined ? null : storedKey(idempotencyKey);
+        insert.run(atMs, requestId, key, afterRowId, textOf(chat), content, afterRowId === null ? 0 : 1);
         forget(atMs);
         return Number(newest.get()?.[0]);
       }),
@@ -55,11 +56,9 @@ export function sentPartStore(database: Sqlite): SentPartStore {
     pair: (number, rowId, guid) => void pair.run(rowId, guid, number),
     giveUp: (number, highestRowId) => void giveUp.run(highestRowId, number),
     open: () =>
-      open.all().map(([number, atMs, requestId, key, afterRowId, chat, content]) => ({
+      open.all().map(([number, atMs, afterRowId, chat, content]) => ({
         number: Number(number),
         atMs: Number(atMs),
-        requestId: textOrNothing(requestId),
-        idempotencyKey: textOrNothing(key),
         afterRowId: Number(afterRowId),
         chat: chatOf(String(chat)),
         content: String(content),
@@ -67,7 +66,12 @@ export function sentPartStore(database: Sqlite): SentPartStore {
     ofRow(rowId) {
       const row = ofRow.get(rowId);
       if (row === undefined) return undefined;
-      return { guid: String(row[0]), requestId: textOrNothing(row[1]), idempotencyKey: textOrNothing(row[2]) };
+      const key = textOrNothing(row[2]);
+      return {
+        guid: String(row[0]),
+        requestId: textOrNothing(row[1]),
+        idempotencyKey: key === undefined ? undefined : clientKey(key),
+      };
     },
     unpaired(rowId, contents) {
       const rows =

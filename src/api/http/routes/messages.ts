@@ -61,9 +61,9 @@ export function messageRoutes(
     async sendMessage(exchange) {
       const sending: Sending = { exchange, counters, schema: isHub ? hubSendBody : sendBody };
       const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
-      if ('would' in answer) return { status: 200, body: answer };
-      if ('held' in answer) {
-        const { held: approval } = answer;
+      if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
+      if (answer.kind === 'held') {
+        const { approval } = answer;
         return { status: 202, body: { approval }, headers: { Location: `${API}/approvals/${approval.id}` } };
       }
       const { confirmed, message, replayed } = answer;
@@ -101,18 +101,18 @@ async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAns
 async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
   const { exchange, counters } = sending;
   const { sender, uploads } = exchange.caller;
-  const idempotencyKey = exchange.header('idempotency-key');
+  const key = exchange.header('idempotency-key');
   const { attachment_ids: ids = [], ...request } = await readSend(sending, body);
   const answer = await countedSend(
     sender.send({
       ...request,
       requestId: exchange.id,
       ...(ids.length > 0 && { uploads: uploads.files(ids) }),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(key !== undefined && { idempotencyKey: { kind: 'client', key } }),
     }),
     counters,
   );
-  if (!('would' in answer)) await uploads.discard(ids);
+  if (answer.kind !== 'dry_run') await uploads.discard(ids);
   return answer;
 }
 

@@ -30,7 +30,7 @@ export const messagesSend = tool({
     approval_id: z.string().optional(),
     message_id: z.string().optional(),
   }),
-  async run({ to, text, idempotency_key: idempotencyKey, dry_run: dryRun }, { caller, counters, requestId }) {
+  async run({ to, text, idempotency_key: key, dry_run: dryRun }, { caller, counters, requestId }) {
     const checked = checkBody(sendBody, { recipient: to, body: text });
     if (!checked.ok) throw invalidRequest(checked.mistakes);
     const { recipient, body } = checked.value;
@@ -39,7 +39,7 @@ export const messagesSend = tool({
       body,
       attachments: [],
       requestId,
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(key !== undefined && { idempotencyKey: { kind: 'client', key } as const }),
       ...(dryRun && { dryRun }),
     };
     return answerOf(await countedSend(caller.sender.send(request), counters));
@@ -47,14 +47,14 @@ export const messagesSend = tool({
 });
 
 function answerOf(answer: SendAnswer) {
-  if ('would' in answer) {
-    const { would, to, members } = answer;
+  if (answer.kind === 'dry_run') {
+    const { would, to, members } = answer.dryRun;
     const what = would === 'send' ? 'sent at once' : 'held until the owner decides';
     const readers = members.map((member) => oneLine(member)).join(', ');
     return { text: `Nothing was sent. It would be ${what}, to ${oneLine(to)}, read by ${readers}.`, state: 'dry_run' };
   }
-  if ('held' in answer) {
-    const { id, expires_at: expires } = answer.held;
+  if (answer.kind === 'held') {
+    const { id, expires_at: expires } = answer.approval;
     return {
       text: `Held: nothing was sent yet. The owner decides until ${expires}; approvals_wait with id "${id}" tells the end.`,
       state: 'held',

@@ -54,7 +54,7 @@ describe('what changes in chat.db', () => {
     await eventually(async () => expect(ids(await find('fresh'))).toEqual([row]));
   });
 
-  test('a message of more than 8,192 units (4,096 that are not ASCII) is indexed by the reader thread, a shorter one at once', async () => {
+  test('a message of more than 8,192 units (2,048 that are not ASCII) is indexed by the reader thread, a shorter one at once', async () => {
     const { fixture, chat, feed, find, put } = await indexed('old');
     const arrive = async (text: string): Promise<number> => {
       const row = fixture.message({ chat, text, date: appleNs('2026-03-01T00:00:00Z') });
@@ -65,7 +65,7 @@ describe('what changes in chat.db', () => {
     };
     const short = await arrive(`lighthouse ${'x '.repeat(4090)}`.slice(0, 8192));
     const long = await arrive(`windmill ${'x '.repeat(4096)}`.slice(0, 8193));
-    const other = await arrive(`señal ${'y '.repeat(2100)}`);
+    const other = await arrive(`señal ${'y '.repeat(1022)}`);
     const next = await arrive('afterwards');
     await eventually(async () => {
       expect(ids([...(await find('lighthouse')), ...(await find('windmill'))])).toEqual([short, long]);

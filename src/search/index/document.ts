@@ -57,14 +57,15 @@ export function unitsOf({ body, attachments }: Message): number {
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length);
 }
 
-/** Units of ASCII that are indexed in some milliseconds. Other letters take twice the time and more. */
-const LONG = 8192;
+/** Units of ASCII that are indexed in a millisecond, and of other letters in words that are all new in two to three. */
+export const LONG = 8192;
+const LONG_FOLDED = 2048;
 
 /** True for a message whose words the reader thread reads, because they would hold the event loop. */
 export function isLong(message: Message): boolean {
   const units = unitsOf(message);
-  const isPlain = units <= LONG / 2 || (isAscii(message.body) && message.attachments.every(isAscii));
-  return units > (isPlain ? LONG : LONG / 2);
+  const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
+  return units > (isPlain ? LONG : LONG_FOLDED);
 }
 
 export function nameOf(path: string): string {

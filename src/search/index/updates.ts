@@ -6,14 +6,13 @@ import type { ConsumerTask, Handled } from '../../domain/ports/feed.ts';
 import type { IndexSource } from '../../domain/ports/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import type { About, Position } from './about.ts';
-import { isLong, unitsOf } from './document.ts';
+import { isLong, LONG, unitsOf } from './document.ts';
 import { type Documents, LAST_ID, type Place } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
 /** Entries of the log that are written together; fewer where they are long. */
 const MAX_WAITING = 64;
-const MAX_UNITS = 65_536;
 const MAX_REPAIRS = 1000;
 /** Documents looked through for removed rows in one go. */
 const SCANNED = 20_000;
@@ -165,7 +164,7 @@ export class Updates implements ConsumerTask<undefined> {
     let written = 0;
     let long: number | undefined;
     sqlite.transaction(() => {
-      for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < MAX_UNITS; written += 1) {
+      for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < LONG; written += 1) {
         const message = this.#messageOf(this.#waiting[written]);
         if (message === undefined) continue;
         if (isLong(message)) {

@@ -7,7 +7,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /**
  * The districts of src/, and which others each may import. In one sentence: domain ← runtime, config, schema ← mac,
- * events, search, access, store ← api, fleet ← app ← cli.
+ * events, search, access, store ← api, fleet, archive ← app ← cli.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -22,13 +22,28 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   events: ['domain', 'runtime', 'schema'],
   search: ['domain', 'runtime', 'schema'],
   fleet: ['domain', 'runtime', 'schema'],
+  // mac: the archive is made without a service.
+  archive: ['domain', 'runtime', 'mac'],
   // search: a query is parsed where it comes in.
   api: ['domain', 'runtime', 'schema', 'search'],
   app: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'search', 'fleet', 'api'],
   // mac: the uninstaller asks which staged files Messages still shows.
   installer: ['domain', 'runtime', 'config', 'client', 'mac'],
   // fleet, mac and store: setting up a fleet, backup and restore work without a service.
-  cli: ['domain', 'runtime', 'schema', 'config', 'client', 'installer', 'simulator', 'mac', 'store', 'fleet', 'app'],
+  cli: [
+    'domain',
+    'runtime',
+    'schema',
+    'config',
+    'client',
+    'installer',
+    'simulator',
+    'mac',
+    'store',
+    'fleet',
+    'archive',
+    'app',
+  ],
   main: ['domain', 'cli'],
 };
 

@@ -14,6 +14,7 @@ export const NAVIGATION = {
     ['docs/changes.md', 'Edits, receipts, deletions'],
     ['docs/search.md'],
     ['docs/contacts.md'],
+    ['docs/archive.md', 'An archive of everything'],
     ['docs/agents.md'],
     ['docs/mcp.md', 'MCP for agents'],
     ['docs/remote-access.md', 'From another machine'],

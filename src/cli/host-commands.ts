@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
+import { declareArchiveCommands } from './archive-commands.ts';
 import { type ClientContext, type Context, EXIT } from './context.ts';
 import { count, examples, hostName, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
@@ -82,6 +83,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     );
   declareAgentCommands(program, context, runs);
   declareBackupCommands(program, context, runs);
+  declareArchiveCommands(program, context, runs);
   declareConfigCommands(program, context, runs);
   declareFleetCommands(program, context, runs);
   declareShellCommands(program, context, runs);

@@ -89,6 +89,16 @@ const entry = {
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
+/** What is compared before a row is read for an archive. */
+export const ARCHIVED_COLUMNS = columnList({
+  rowId: 'value',
+  guid: 'value',
+  date: 'date',
+  bytes: 'value',
+  chat: 'value',
+  print: 'value',
+});
+
 export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 'value' });
 
 export const MESSAGE_COLUMNS = columnList(message);

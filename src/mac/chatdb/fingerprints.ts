@@ -8,7 +8,7 @@ import type {
   RowOrigin,
   RowRange,
 } from '../../domain/ports/changes.ts';
-import type { Row } from '../../runtime/sqlite.ts';
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
 import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
@@ -140,6 +140,25 @@ export function printsBetween(snapshot: Snapshot, from: number, to: number): Rea
   return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
 
+/** SQL for the row `m` of which `printsWith` makes its print. */
+export function printSql(schema: SchemaInfo): string {
+  return `CASE WHEN ${isMessage(schema)} THEN ${rowSql(schema)} ELSE -1 END`;
+}
+
+/** Prints of rows by what `printSql` selected of each, inside a read of the caller. */
+export function printsWith(
+  { database }: Snapshot,
+  rows: readonly (readonly [rowId: number, selected: SqlValue])[],
+): ReadonlyMap<number, Print> {
+  const rowIds = JSON.stringify(rows.map(([rowId]) => rowId));
+  const additions = additionsOf(database, printQueriesFor(database.schema).list, [rowIds]);
+  return new Map(rows.map(([rowId, selected]) => [rowId, toPrint(selected, additions.get(rowId))]));
+}
+
+function toPrint(selected: SqlValue, addition = 0): Print {
+  return selected === -1 ? REACTION_PRINT : Number(selected ?? 0) + addition || 1;
+}
+
 function printsOf(
   database: ChatDatabase,
   queries: RowQueries,
@@ -149,7 +168,7 @@ function printsOf(
   const prints = new Map<number, Print>();
   for (const [rowId, value] of database.all(queries.rows, ...parameters)) {
     const id = Number(rowId);
-    prints.set(id, value === -1 ? REACTION_PRINT : Number(value ?? 0) + (additions.get(id) ?? 0) || 1);
+    prints.set(id, toPrint(value ?? null, additions.get(id)));
   }
   return prints;
 }
@@ -200,7 +219,7 @@ function withoutAddition(print: Print, addition = 0): number {
 
 const printQueriesFor = perSchema((schema): PrintQueries => {
   const content = rowSql(schema);
-  const print = `CASE WHEN ${isMessage(schema)} THEN ${content} ELSE -1 END`;
+  const print = printSql(schema);
   const summed = `CASE WHEN ${isMessage(schema)} THEN max(${content}, 1) ELSE ${REACTION_PRINT} END`;
   const between = (rowId: string): string => `${rowId} >= ${INT_PARAM} AND ${rowId} <= ${INT_PARAM}`;
   const among = (rowId: string): string => `${rowId} IN (SELECT value FROM json_each(${TEXT_PARAM}))`;

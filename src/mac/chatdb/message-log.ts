@@ -67,7 +67,8 @@ function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number
   return end === -1 ? limit : Math.max(1, end);
 }
 
-function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
+/** The event of a row of `ENTRY_COLUMNS`. */
+export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);

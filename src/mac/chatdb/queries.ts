@@ -197,7 +197,7 @@ export function textBytes(schema: SchemaInfo): string {
   return `ifnull(${schema.byteLength('m.text')}, 0) + ${blob}`;
 }
 
-function reactionParts(schema: SchemaInfo) {
+export function reactionParts(schema: SchemaInfo) {
   return {
     associatedType: column(schema, 'associated_message_type', '0'),
     associatedGuid: column(schema, 'associated_message_guid'),

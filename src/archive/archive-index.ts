@@ -1,0 +1,252 @@
+import { rmSync } from 'node:fs';
+import { openSqlite, type Row, type Sqlite, type Statement } from '../runtime/sqlite.ts';
+import type { Head } from './chain.ts';
+
+/** The latest line of a row of chat.db. */
+export interface Entry {
+  readonly guid: string;
+  /** Its file, by `ChainRecord.id`. */
+  readonly file: number;
+  readonly n: number;
+  /** Where the line begins in the file. */
+  readonly start: number;
+  /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
+  readonly at: number | null;
+  /** The row's print when it was compared last; `NOT_COMPARED` or `REMOVED`. */
+  readonly print: number;
+  /** The run that wrote the line. */
+  readonly run: number;
+  /** The database that the row was in last; see `ArchiveIndex.database`. */
+  readonly database: number;
+  /** How many of its attachments are not in the archive. */
+  readonly missing: number;
+  /** Where its earlier lines begin, oldest first, with commas. */
+  readonly earlier: string;
+}
+
+export const NOT_COMPARED = 0;
+export const REMOVED = -1;
+
+/** One NDJSON file as far as the index has it. */
+export interface ChainRecord {
+  readonly id: number;
+  readonly path: string;
+  readonly key: string;
+  readonly head: Head;
+  /** The hash of the last line that its pages were made of; "" without pages. */
+  readonly page: string;
+}
+
+const VERSION = 1;
+const CACHE_KIB = 16_384;
+
+const TABLES = `
+  CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL, key TEXT NOT NULL, lines INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, hash TEXT NOT NULL, page TEXT NOT NULL DEFAULT '');
+  CREATE TABLE conversation (key TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE database (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL);
+  CREATE TABLE entry (guid TEXT PRIMARY KEY, file INTEGER NOT NULL, n INTEGER NOT NULL, start INTEGER NOT NULL,
+    at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL, database INTEGER NOT NULL, missing INTEGER NOT NULL,
+    earlier TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX entry_by_date ON entry (file, at, n);
+  PRAGMA user_version = ${VERSION};`;
+
+const ENTRY = 'e.guid, e.file, e.n, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier';
+
+/**
+ * Where the line of each row is. Everything in it can be read from the NDJSON files, which are the truth: it is
+ * brought up to date when the archive is opened, and made again when it is missing or damaged.
+ */
+export class ArchiveIndex {
+  readonly #sqlite: Sqlite;
+  readonly #statements = new Map<string, Statement>();
+  #isOpen = false;
+
+  constructor(path: string) {
+    this.#sqlite = openUsable(path);
+  }
+
+  /** Number of a database of Messages, the same at every run that reads the same file. */
+  database(id: string): number {
+    this.#run('INSERT OR IGNORE INTO database (id) VALUES (?)', id);
+    return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
+  }
+
+  files(): readonly ChainRecord[] {
+    return this.#all('SELECT id, path, key, lines, bytes, hash, page FROM file ORDER BY path').map(toRecord);
+  }
+
+  file(path: string, key: string): ChainRecord {
+    const select = 'SELECT id, path, key, lines, bytes, hash, page FROM file WHERE path = ?';
+    const known = this.#get(select, path);
+    if (known !== undefined) return toRecord(known);
+    const begun = 'INSERT INTO file (path, key, lines, bytes, hash) VALUES (?, ?, 0, 0, ?)';
+    this.#run(begun, path, key, '0'.repeat(64));
+    return toRecord(this.#get(select, path) ?? []);
+  }
+
+  setHead(id: number, { lines, bytes, hash }: Head): void {
+    this.#run('UPDATE file SET lines = ?, bytes = ?, hash = ? WHERE id = ?', lines, bytes, hash, id);
+  }
+
+  setPage(id: number, hash: string): void {
+    this.#run('UPDATE file SET page = ? WHERE id = ?', hash, id);
+  }
+
+  /** Forgets a file and its lines, to read them again. */
+  forget(id: number): void {
+    this.#run('DELETE FROM entry WHERE file = ?', id);
+    this.#run('DELETE FROM file WHERE id = ?', id);
+  }
+
+  entries(guids: readonly string[]): ReadonlyMap<string, Entry> {
+    const sql = `SELECT ${ENTRY} FROM json_each(?) g CROSS JOIN entry e ON e.guid = g.value`;
+    return new Map(this.#all(sql, JSON.stringify(guids)).map((row) => [row[0] as string, toEntry(row)]));
+  }
+
+  put(entry: Entry): void {
+    const { guid, file, n, start, at, print, run, database, missing, earlier } = entry;
+    const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    this.#run(sql, guid, file, n, start, at, print, run, database, missing, earlier);
+  }
+
+  /** Rows that were in this database and are not known to be removed. */
+  countLive(database: number): number {
+    const sql = 'SELECT count(*) FROM entry WHERE database = ? AND print <> ?';
+    return Number(this.#get(sql, database, REMOVED)?.[0]);
+  }
+
+  /** Rows of another database that were never in this one. */
+  countElsewhere(database: number): number {
+    const sql = 'SELECT count(*) FROM entry WHERE database <> ? AND print <> ?';
+    return Number(this.#get(sql, database, REMOVED)?.[0]);
+  }
+
+  /** The live rows of a database by guid, those of earlier runs only. */
+  liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
+    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
+      ORDER BY e.guid LIMIT ?`;
+    return this.#all(sql, guid, database, REMOVED, run, limit).map(toEntry);
+  }
+
+  /** Dates of the messages of a file, in their order. */
+  dates(file: number): readonly number[] {
+    const sql = 'SELECT at FROM entry WHERE file = ? AND at IS NOT NULL ORDER BY at, n';
+    return this.#all(sql, file).map(([at]) => Number(at));
+  }
+
+  /** Messages of a file by date, `limit` of them after the first `offset`. */
+  byDate(file: number, offset: number, limit: number): readonly Entry[] {
+    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND e.at IS NOT NULL ORDER BY e.at, e.n LIMIT ? OFFSET ?`;
+    return this.#all(sql, file, limit, offset).map(toEntry);
+  }
+
+  /** How many messages a file has, and when the last is dated. */
+  summary(file: number): { readonly messages: number; readonly lastAt: number } {
+    const row = this.#get('SELECT count(*), max(at) FROM entry WHERE file = ? AND at IS NOT NULL', file);
+    return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
+  }
+
+  /** The JSON that describes a conversation. */
+  description(key: string): string | undefined {
+    return this.#get('SELECT description FROM conversation WHERE key = ?', key)?.[0] as string | undefined;
+  }
+
+  describe(key: string, description: string): void {
+    this.#run('INSERT OR REPLACE INTO conversation VALUES (?, ?)', key, description);
+  }
+
+  /** Keeps what was put since the last time. */
+  commit(): void {
+    if (this.#isOpen) this.#sqlite.exec('COMMIT');
+    this.#isOpen = false;
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  #begin(): void {
+    if (this.#isOpen) return;
+    this.#sqlite.exec('BEGIN IMMEDIATE');
+    this.#isOpen = true;
+  }
+
+  #run(sql: string, ...values: readonly (string | number | null)[]): void {
+    this.#begin();
+    this.#statement(sql).run(...values);
+  }
+
+  #get(sql: string, ...values: readonly (string | number)[]): Row | undefined {
+    return this.#statement(sql).get(...values);
+  }
+
+  #all(sql: string, ...values: readonly (string | number)[]): Row[] {
+    return this.#statement(sql).all(...values);
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#sqlite.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** A damaged one, or one of another version, is begun again. */
+function openUsable(path: string): Sqlite {
+  try {
+    return openVersion(path);
+  } catch (error) {
+    if (!/^SQLITE_(NOTADB|CORRUPT|ERROR)/.test(String((error as { code?: unknown }).code))) throw error;
+    for (const side of ['', '-journal', '-wal', '-shm']) rmSync(path + side, { force: true });
+    return openVersion(path);
+  }
+}
+
+function openVersion(path: string): Sqlite {
+  const sqlite = openSqlite(path);
+  try {
+    sqlite.exec(`PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA temp_store = FILE`);
+    const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
+    if (version === VERSION) return sqlite;
+    const tables = sqlite.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+    sqlite.transaction(() => {
+      for (const [name] of tables.all()) sqlite.exec(`DROP TABLE "${String(name)}"`);
+      sqlite.exec(TABLES);
+    });
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+function toRecord(row: Row): ChainRecord {
+  const [id, path, key, lines, bytes, hash, page] = row;
+  return {
+    id: Number(id),
+    path: String(path),
+    key: String(key),
+    head: { lines: Number(lines), bytes: Number(bytes), hash: String(hash) },
+    page: String(page),
+  };
+}
+
+function toEntry(row: Row): Entry {
+  const [guid, file, n, start, at, print, run, database, missing, earlier] = row;
+  return {
+    guid: guid as string,
+    file: file as number,
+    n: n as number,
+    start: start as number,
+    at: at as number | null,
+    print: print as number,
+    run: run as number,
+    database: database as number,
+    missing: missing as number,
+    earlier: earlier as string,
+  };
+}

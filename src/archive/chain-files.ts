@@ -1,0 +1,142 @@
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
+import { type Head, nextLine } from './chain.ts';
+import { damaged } from './errors.ts';
+import { makeFolderOf, openToAppend, syncFile, writeAll } from './private-files.ts';
+
+const SYNCED_AT_ONCE = 32;
+
+interface Chain {
+  readonly record: ChainRecord;
+  readonly path: string;
+  /** The end of what is written. */
+  written: Head;
+  /** The same with what waits. */
+  head: Head;
+  waiting: string[];
+  isOpened: boolean;
+}
+
+/** Where a line was put. */
+export interface Place {
+  readonly file: number;
+  readonly n: number;
+  readonly start: number;
+}
+
+/**
+ * Appends to the chains of an archive. Lines wait in memory until `flush`, since rows come by their ids and each may be
+ * of another file; after it they are in their files, and after `sync` on the disk.
+ */
+export class ChainFiles {
+  readonly #folder: string;
+  readonly #index: ArchiveIndex;
+  readonly #chains = new Map<string, Chain>();
+  #waiting = new Set<Chain>();
+  #waitingCharacters = 0;
+
+  constructor(folder: string, index: ArchiveIndex) {
+    this.#folder = folder;
+    this.#index = index;
+  }
+
+  get waitingCharacters(): number {
+    return this.#waitingCharacters;
+  }
+
+  append(path: string, key: string, members: string): Place {
+    const chain = this.#chain(path, key);
+    const { text, head } = nextLine(chain.head, members);
+    const start = chain.head.bytes;
+    chain.waiting.push(text);
+    chain.head = head;
+    this.#waiting.add(chain);
+    this.#waitingCharacters += text.length;
+    return { file: chain.record.id, n: head.lines, start };
+  }
+
+  /** The number of lines of a file. */
+  lines(path: string, key: string): number {
+    return this.#chain(path, key).head.lines;
+  }
+
+  /** Writes what waits. Whatever the index says of it may be kept from now on. */
+  flush(): void {
+    for (const chain of this.#waiting) this.#write(chain);
+    this.#waiting = new Set();
+    this.#waitingCharacters = 0;
+  }
+
+  /** Resolves once everything is on the disk for certain: the manifest may name it then. */
+  async sync(): Promise<void> {
+    this.flush();
+    const touched = [...this.#chains.values()].filter(({ isOpened }) => isOpened);
+    const folders = touched.filter(({ record }) => record.head.lines === 0).map(({ path }) => dirname(path));
+    const left = [...touched.map(({ path }) => path), ...new Set(folders)];
+    const syncNext = async (): Promise<void> => {
+      for (let path = left.pop(); path !== undefined; path = left.pop()) await syncFile(join(this.#folder, path));
+    };
+    // Together: the file system has one commit for many.
+    await Promise.all(Array.from({ length: SYNCED_AT_ONCE }, syncNext));
+  }
+
+  #chain(path: string, key: string): Chain {
+    const known = this.#chains.get(path);
+    if (known !== undefined) return known;
+    const record = this.#index.file(path, key);
+    const chain = { record, path, written: record.head, head: record.head, waiting: [], isOpened: false };
+    this.#chains.set(path, chain);
+    return chain;
+  }
+
+  #write(chain: Chain): void {
+    const path = join(this.#folder, chain.path);
+    if (!chain.isOpened) {
+      makeFolderOf(this.#folder, chain.path);
+      assertEndsWith(path, chain.written);
+    }
+    const file = openToAppend(path);
+    chain.isOpened = true;
+    try {
+      writeAll(file, Buffer.from(chain.waiting.join('')));
+    } catch (error) {
+      // A full disk takes the first part of what it is given.
+      ftruncateSync(file, chain.written.bytes);
+      throw error;
+    } finally {
+      closeSync(file);
+    }
+    chain.waiting = [];
+    chain.written = chain.head;
+    this.#index.setHead(chain.record.id, chain.head);
+  }
+}
+
+/** Appends one line to a chain by itself, on the disk for certain. */
+export function appendLine(path: string, head: Head, members: string): Head {
+  const file = openToAppend(path);
+  try {
+    const line = nextLine(head, members);
+    writeAll(file, Buffer.from(line.text));
+    fsyncSync(file);
+    return line.head;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Throws `archive_damaged` when a file does not end with the line that it ended with. */
+function assertEndsWith(path: string, head: Head): void {
+  if (head.lines === 0) return;
+  const file = openSync(path, 'r');
+  try {
+    const ending = Buffer.from(`"hash":"${head.hash}"}\n`);
+    const found = Buffer.alloc(ending.length);
+    const isSame = fstatSync(file).size === head.bytes;
+    if (isSame) readSync(file, found, 0, ending.length, head.bytes - ending.length);
+    if (!isSame || !found.equals(ending)) throw damaged(`The end of ${path} is not what was written to it.`);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** The end of a chain of lines. */
+export interface Head {
+  readonly lines: number;
+  readonly bytes: number;
+  /** Of the last line. */
+  readonly hash: string;
+}
+
+export const NO_LINES: Head = { lines: 0, bytes: 0, hash: '0'.repeat(64) };
+
+export interface SealedLine {
+  readonly text: string;
+  readonly head: Head;
+}
+
+const HASH_AT = ',"hash":"'.length;
+const ENDING = HASH_AT + 64 + '"}'.length;
+const OBJECT_END = 0x7d;
+const NEWLINE = 0x0a;
+const CHUNK_BYTES = 1 << 18;
+/** A message with a body of 1 MiB, each character of it escaped, and its details. */
+const MAX_LINE_BYTES = 1 << 26;
+const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Makes the next line of a chain. `members` are the JSON members between its number and its hash, which is the SHA-256
+ * of the line without the member `hash`. Each line names the hash of the one before, so none can be changed, taken out
+ * or put in without changing all that follow.
+ */
+export function nextLine(head: Head, members: string): SealedLine {
+  const text = `{"n":${head.lines + 1},"prev":"${head.hash}",${members}`;
+  const sealed = hash('sha256', `${text}}`, 'hex');
+  const line = `${text},"hash":"${sealed}"}\n`;
+  return {
+    text: line,
+    head: { lines: head.lines + 1, bytes: head.bytes + Buffer.byteLength(line), hash: sealed },
+  };
+}
+
+export interface ReadLine {
+  readonly n: number;
+  /** Where it begins in the file. */
+  readonly start: number;
+  /** Its JSON, without the line break. Valid until the next line is read. */
+  readonly bytes: Buffer;
+  /** The end of the chain with this line. */
+  readonly head: Head;
+}
+
+/** The first line of a file that is not as it was written. */
+export interface WrongLine {
+  readonly n: number;
+  readonly start: number;
+  readonly wrong: string;
+}
+
+export function isWrong(line: ReadLine | WrongLine): line is WrongLine {
+  return 'wrong' in line;
+}
+
+/** Reads a chain from `head` on, line by line, and stops after the first wrong one. Throws what opening and reading throw. */
+export function* readChain(path: string, head: Head = NO_LINES): Generator<ReadLine | WrongLine> {
+  let last = head;
+  for (const { start, bytes, isWhole } of linesOf(path, head.bytes)) {
+    const n = last.lines + 1;
+    const wrong = isWhole ? faultOf(bytes, last, n) : 'is not complete';
+    if (wrong !== undefined) {
+      yield { n, start, wrong };
+      return;
+    }
+    const end = bytes.length - '"}'.length;
+    last = { lines: n, bytes: start + bytes.length + 1, hash: bytes.toString('latin1', end - 64, end) };
+    yield { n, start, bytes, head: last };
+  }
+}
+
+/** undefined for a line that follows `last` and is as it was written. */
+function faultOf(line: Buffer, last: Head, n: number): string | undefined {
+  const at = line.length - ENDING;
+  const end = line.length - '"}'.length;
+  if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
+    return 'has no hash at its end: it was changed';
+  }
+  // In place of a copy: the hash covers the line up to here and a brace.
+  const separator = line[at] ?? 0;
+  line[at] = OBJECT_END;
+  const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
+  line[at] = separator;
+  if (sealed !== line.toString('latin1', end - 64, end)) return 'was changed: its hash is of another content';
+  const beginning = `{"n":${n},"prev":"${last.hash}",`;
+  if (line.toString('latin1', 0, beginning.length) === beginning) return undefined;
+  return 'does not follow the line before it: a line was removed, added or replaced';
+}
+
+interface RawLine {
+  readonly start: number;
+  readonly bytes: Buffer;
+  /** False for the rest of a file that does not end with a line break, and for a line beyond all bounds. */
+  readonly isWhole: boolean;
+}
+
+function* linesOf(path: string, from: number): Generator<RawLine> {
+  const file = openSync(path, READ_PLAINLY);
+  try {
+    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`);
+    let rest: Buffer[] = [];
+    let restBytes = 0;
+    let start = from;
+    for (let at = from; restBytes <= MAX_LINE_BYTES; ) {
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+      const chunk = buffer.subarray(0, readSync(file, buffer, 0, CHUNK_BYTES, at));
+      if (chunk.length === 0) break;
+      at += chunk.length;
+      let begin = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, begin)) {
+        const piece = chunk.subarray(begin, end);
+        const bytes = restBytes === 0 ? piece : Buffer.concat([...rest, piece]);
+        yield { start, bytes, isWhole: true };
+        start += bytes.length + 1;
+        begin = end + 1;
+        rest = [];
+        restBytes = 0;
+      }
+      if (begin < chunk.length) rest.push(chunk.subarray(begin));
+      restBytes += chunk.length - begin;
+    }
+    if (restBytes > 0) yield { start, bytes: Buffer.concat(rest), isWhole: false };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Reads single lines of a file. Those near one another cost one read of the file. */
+export class LineReader {
+  readonly #path: string;
+  readonly #file: number;
+  #window = Buffer.alloc(0);
+  #windowAt = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = openSync(path, READ_PLAINLY);
+  }
+
+  /** The line that begins at `start`, without its line break. */
+  at(start: number): string {
+    let from = start - this.#windowAt;
+    let end = from >= 0 && from < this.#window.length ? this.#window.indexOf(NEWLINE, from) : -1;
+    for (let size = CHUNK_BYTES; end < 0; size *= 4) {
+      const buffer = Buffer.allocUnsafe(size);
+      this.#window = buffer.subarray(0, readSync(this.#file, buffer, 0, size, start));
+      this.#windowAt = start;
+      from = 0;
+      end = this.#window.indexOf(NEWLINE);
+      if (end < 0 && (this.#window.length < size || size > MAX_LINE_BYTES)) {
+        throw new Error(`${this.#path} has no line at byte ${start}`);
+      }
+    }
+    return this.#window.toString('utf8', from, end);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}

@@ -1,0 +1,51 @@
+import { type BigIntStats, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AppError, errorCode } from '../domain/errors.ts';
+
+/** A folder that no archive may be in. */
+export interface ForbiddenPlace {
+  readonly path: string;
+  /** What is in it, such as "the configuration of Postern". */
+  readonly holds: string;
+}
+
+/**
+ * The folder of an archive with its links followed. Throws `archive_misplaced` when it is, or is beneath, one of those
+ * folders: by whatever name, since what counts is the folder itself.
+ */
+export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
+  const folder = realPlace(resolve(out));
+  const found = forbidden.map(({ path, holds }) => ({ holds, stat: statOf(path) }));
+  for (let at = folder; ; at = dirname(at)) {
+    const stat = statOf(at);
+    const place = found.find((one) => one.stat !== undefined && isSame(one.stat, stat));
+    if (place !== undefined) {
+      throw new AppError('archive_misplaced', `${resolve(out)} is in the folder of ${place.holds}.`, {
+        hint: 'Name a folder somewhere else, such as ~/Documents/Messages.',
+      });
+    }
+    if (dirname(at) === at) return folder;
+  }
+}
+
+/** Follows the links in the part of a path that exists. */
+function realPlace(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    return join(realPlace(dirname(path)), basename(path));
+  }
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats | undefined): boolean {
+  return b !== undefined && a.dev === b.dev && a.ino === b.ino;
+}

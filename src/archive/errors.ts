@@ -1,0 +1,41 @@
+import { AppError, errorCode, isAppError } from '../domain/errors.ts';
+
+const FROM_A_COPY = 'Nothing was written. Put the file back from a copy of the archive, or export into another folder.';
+
+/** The archive is not what its last run left. `detail` is a sentence. */
+export function damaged(detail: string, cause?: unknown): AppError {
+  return new AppError('archive_damaged', detail, {
+    hint: `${FROM_A_COPY} To see everything that is wrong: postern export verify`,
+    cause,
+  });
+}
+
+const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
+const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
+
+/** Turns what the file system says about the folder into a sentence; anything else is returned as it is. */
+export function explained(error: unknown, folder: string): unknown {
+  if (isAppError(error)) return error;
+  const code = errorCode(error) ?? '';
+  if (FULL.test(code)) {
+    return new AppError('archive_disk_full', `The disk of ${folder} is full.`, {
+      hint: 'What was archived so far is whole. Make room, then run the same command: it continues there.',
+      cause: error,
+    });
+  }
+  if (REFUSED.test(code)) {
+    const hint = 'Look at who owns the folder and what is in it, and whether its disk is read-only.';
+    return new AppError('archive_not_writable', `Postern may not write to ${folder} (${code}).`, {
+      hint,
+      cause: error,
+    });
+  }
+  if (/^E(?:IO|NXIO|NODEV|STALE)$/.test(code)) {
+    const hint = 'What was archived so far is whole. Connect the disk again, then run the same command.';
+    return new AppError('archive_unreachable', `The disk of ${folder} does not answer (${code}).`, {
+      hint,
+      cause: error,
+    });
+  }
+  return error;
+}

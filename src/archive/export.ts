@@ -1,0 +1,262 @@
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isoSecond } from '../domain/iso-second.ts';
+import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { Clock } from '../domain/ports/host.ts';
+import type { AttachmentReader } from '../domain/ports/reading.ts';
+import type { ArchiveSource, SourceRow } from '../mac/chatdb/archive-source.ts';
+import { type OpenArchive, openArchive } from './archive.ts';
+import { rowKey } from './archived-line.ts';
+import { appendLine, ChainFiles } from './chain-files.ts';
+import { explained } from './errors.ts';
+import { conversationKey, LOG } from './layout.ts';
+import { type Manifest, sealOf, writeManifest } from './manifest.ts';
+import { RowWriter } from './row-writer.ts';
+import { type AttachmentMode, StoredFiles } from './stored-files.ts';
+
+export interface ExportOptions {
+  readonly folder: string;
+  readonly source: ArchiveSource;
+  readonly attachments: AttachmentMode;
+  readonly files: AttachmentReader;
+  /** Guids of conversations; undefined for all. */
+  readonly conversations: ReadonlySet<string> | undefined;
+  /** New messages before it, or after `until`, are left out. Milliseconds since 1970. */
+  readonly sinceMs: number | undefined;
+  readonly untilMs: number | undefined;
+  readonly names: NameLookup;
+  readonly clock: Clock;
+  readonly version: string;
+  /** This Mac by its own name. */
+  readonly mac: string;
+  /** Ends the run after the rows it is at. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ExportProgress) => void;
+}
+
+export interface ExportProgress {
+  readonly rows: number;
+  readonly totalRows: number;
+}
+
+/** What a run did. */
+export interface ExportReport {
+  /** Rows looked at. */
+  rows: number;
+  /** Lines of messages and reactions that were not in the archive. */
+  added: number;
+  /** Lines of rows that are no longer as they were. */
+  changed: number;
+  /** Lines of rows that are gone from chat.db. */
+  removed: number;
+  /** Attachments stored, and their bytes. */
+  files: number;
+  fileBytes: number;
+  /** Attachments of the rows of this run that are not on this Mac, by the reason. */
+  missing: Record<string, number>;
+  notConverted: number;
+  /** Rows archived from another chat.db that this one does not have. */
+  elsewhere: number;
+  warnings: string[];
+  isInterrupted: boolean;
+  /** Of the whole archive; "" when the run was interrupted. */
+  seal: string;
+}
+
+/** Rows read at once. */
+const PAGE_ROWS = 500;
+/** Rows after which the index is committed. */
+const COMMIT_ROWS = 10_000;
+const MAX_WAITING_CHARACTERS = 8_000_000;
+const REMOVALS_AT_ONCE = 1000;
+
+/** Extends an archive by everything that is new in chat.db or has changed. Throws AppError, with what it did kept. */
+export async function exportArchive(options: ExportOptions): Promise<ExportReport> {
+  try {
+    const archive = openArchive(options.folder);
+    const files = new ChainFiles(archive.folder, archive.index);
+    try {
+      return await new Run(options, archive, files).run();
+    } finally {
+      archive.close();
+    }
+  } catch (error) {
+    throw explained(error, options.folder);
+  }
+}
+
+class Run {
+  readonly #options: ExportOptions;
+  readonly #archive: OpenArchive;
+  readonly #files: ChainFiles;
+  readonly #report: ExportReport;
+  readonly #manifest: Manifest;
+  readonly #writer: RowWriter;
+  readonly #database: number;
+  readonly #run: number;
+  #sinceCommit = 0;
+  /** Rows of this run that the archive has. */
+  #live = 0;
+
+  constructor(options: ExportOptions, archive: OpenArchive, files: ChainFiles) {
+    const { source, clock, version, mac, attachments, folder } = options;
+    const before = archive.manifest;
+    this.#options = options;
+    this.#archive = archive;
+    this.#files = files;
+    this.#report = emptyReport();
+    this.#run = (before?.unfinished?.run ?? before?.runs ?? 0) + 1;
+    const startedAt = isoSecond(clock.now());
+    const databaseId = source.databaseId;
+    this.#manifest = {
+      created_at: before?.created_at ?? startedAt,
+      runs: before?.runs ?? 0,
+      mac,
+      made_by: `postern ${version}`,
+      database: databaseId,
+      unfinished: { run: this.#run, started_at: startedAt },
+      files: before?.files ?? new Map(),
+    };
+    this.#database = archive.index.database(databaseId);
+    if (before !== undefined && before.database !== databaseId) {
+      this.#report.warnings.push(
+        'chat.db is another file than at the last run: its messages were matched by their guids.',
+      );
+    }
+    const stored = new StoredFiles({
+      folder,
+      mode: attachments,
+      files: options.files,
+      onStored: (bytes) => {
+        this.#report.files += 1;
+        this.#report.fileBytes += bytes;
+      },
+      onNotConverted: () => {
+        this.#report.notConverted += 1;
+      },
+    });
+    this.#writer = new RowWriter({
+      folder,
+      index: archive.index,
+      files,
+      source,
+      stored,
+      wantsFiles: attachments !== 'none',
+      report: this.#report,
+      run: this.#run,
+      database: this.#database,
+      seenAt: () => isoSecond(clock.now()),
+    });
+  }
+
+  async run(): Promise<ExportReport> {
+    const { source, folder, signal, conversations } = this.#options;
+    const report = this.#report;
+    writeManifest(folder, this.#manifest);
+    // Rows that come while it runs are for the next run: then each reaction of this one is on a message read later.
+    const upTo = source.highestRowId();
+    const totalRows = source.count();
+    await this.#walk(upTo, totalRows);
+    if (!signal.aborted) await this.#removals(conversations && new Set([...conversations].map(conversationKey)));
+    await this.#files.sync();
+    this.#archive.index.commit();
+    report.isInterrupted = signal.aborted;
+    if (!report.isInterrupted) report.seal = this.#seal();
+    return report;
+  }
+
+  async #walk(upTo: number, totalRows: number): Promise<void> {
+    const { source, signal, onProgress, conversations } = this.#options;
+    const chats = conversations && source.chatRowIds([...conversations]);
+    for (let after = 0; !signal.aborted; ) {
+      const rows = source.rows(after, upTo, PAGE_ROWS);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      this.#live += await this.#writer.page(rows.filter((row) => this.#isWanted(row, chats)));
+      this.#report.rows += rows.length;
+      this.#commitIfDue(rows.length);
+      onProgress({ rows: this.#report.rows, totalRows });
+      after = last.rowId;
+      await nextTurn();
+    }
+  }
+
+  #isWanted({ datedMs, chat }: SourceRow, chats: ReadonlySet<number> | undefined): boolean {
+    if (chats !== undefined && (chat === undefined || !chats.has(chat))) return false;
+    const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY } = this.#options;
+    return datedMs > sinceMs && datedMs < untilMs;
+  }
+
+  /** Lines are in their files before the index keeps where: what it lacks is read from there. */
+  #commitIfDue(rows: number): void {
+    this.#sinceCommit += rows;
+    if (this.#sinceCommit < COMMIT_ROWS && this.#files.waitingCharacters < MAX_WAITING_CHARACTERS) return;
+    this.#sinceCommit = 0;
+    this.#files.flush();
+    this.#archive.index.commit();
+  }
+
+  /** Writes a line for each row that this chat.db had at an earlier run and has no more. */
+  async #removals(keys: ReadonlySet<string> | undefined): Promise<void> {
+    const { source, signal, sinceMs, untilMs } = this.#options;
+    const { index } = this.#archive;
+    const isWhole = keys === undefined && sinceMs === undefined && untilMs === undefined;
+    if (isWhole) this.#report.elsewhere = index.countElsewhere(this.#database);
+    if (isWhole && index.countLive(this.#database) === this.#live) return;
+    for (let after = ''; !signal.aborted; ) {
+      const entries = index.liveAfter(after, this.#database, this.#run, REMOVALS_AT_ONCE);
+      const last = entries.at(-1);
+      if (last === undefined) break;
+      const listed = source.listed(entries.map(({ guid }) => guid));
+      await this.#writer.removed(
+        entries.filter(({ guid }) => !listed.has(guid) && !guid.startsWith(rowKey('', ''))),
+        keys,
+      );
+      after = last.guid;
+      this.#commitIfDue(entries.length);
+      await nextTurn();
+    }
+  }
+
+  /** Ends the run: its line in the log, then the manifest, which names the end of every file. */
+  #seal(): string {
+    const { folder, clock, attachments, sinceMs, untilMs, conversations } = this.#options;
+    const { warnings, isInterrupted: _, seal: _seal, ...counts } = this.#report;
+    const { unfinished, ...manifest } = this.#manifest;
+    const started = unfinished?.started_at ?? '';
+    const members = {
+      run: this.#run,
+      started_at: started,
+      ended_at: isoSecond(clock.now()),
+      made_by: manifest.made_by,
+      attachments,
+      ...(conversations !== undefined && { conversations: conversations.size }),
+      ...(sinceMs !== undefined && { since: isoSecond(sinceMs) }),
+      ...(untilMs !== undefined && { until: isoSecond(untilMs) }),
+      ...counts,
+      warnings,
+    };
+    const log = appendLine(join(folder, LOG), this.#archive.log, JSON.stringify(members).slice(1, -1));
+    const files = new Map(this.#archive.index.files().map(({ path, head }) => [path, head]));
+    files.set(LOG, log);
+    writeManifest(folder, { ...manifest, runs: manifest.runs + 1, files });
+    return sealOf(files);
+  }
+}
+
+function emptyReport(): ExportReport {
+  return {
+    rows: 0,
+    added: 0,
+    changed: 0,
+    removed: 0,
+    files: 0,
+    fileBytes: 0,
+    missing: {},
+    notConverted: 0,
+    elsewhere: 0,
+    warnings: [],
+    isInterrupted: false,
+    seal: '',
+  };
+}

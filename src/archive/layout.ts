@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto';
+import { chatIdentity } from '../domain/address.ts';
+
+// Where everything is in an archive, relative to its folder.
+
+export const MANIFEST = 'manifest.json';
+export const LOG = 'log.ndjson';
+export const PEOPLE = 'people.json';
+export const FIRST_PAGE = 'index.html';
+export const CONVERSATIONS = 'conversations';
+export const FILES = 'files';
+/** Can be deleted: the next run makes it again. */
+export const INDEX = 'index.db';
+export const LOCK = 'lock.db';
+/** Ends the name of a file that is still being written. */
+export const PART = '.part';
+
+const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
+const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
+
+/** The same for every guid of a conversation, whatever service or macOS gave it. */
+export function conversationKey(guid: string): string {
+  const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
+  return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
+}
+
+/** The lines of a conversation that are dated in one year. */
+export function chainPath(key: string, year: string): string {
+  return `${CONVERSATIONS}/${key}/messages-${year}.ndjson`;
+}
+
+/** Conversation and year of such a file; undefined for any other path. */
+export function chainOf(path: string): { readonly key: string; readonly year: string } | undefined {
+  const [, key, year] = CHAIN.exec(path) ?? [];
+  return key === undefined || year === undefined ? undefined : { key, year };
+}
+
+/** Where a file with this SHA-256 is stored. */
+export function storedPath(sha256: string, extension: string): string {
+  return `${FILES}/${sha256.slice(0, 2)}/${sha256}.${extension}`;
+}
+
+/** The SHA-256 in such a path; undefined for any other. */
+export function storedHash(path: string): string | undefined {
+  return STORED.exec(path)?.[2];
+}

@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Head } from './chain.ts';
+import { damaged } from './errors.ts';
+import { chainOf, LOG, MANIFEST } from './layout.ts';
+import { readWhole, writeWhole } from './private-files.ts';
+
+export const FORMAT = 'postern-archive';
+const VERSION = 1;
+
+/** What manifest.json says: what the folder is, and where each file ended when a run was complete. */
+export interface Manifest {
+  readonly created_at: string;
+  /** Of the runs that were complete. */
+  readonly runs: number;
+  /** The Mac of the last run by its own name, and the version that wrote it. */
+  readonly mac: string;
+  readonly made_by: string;
+  /** Names the chat.db of the last run. */
+  readonly database: string;
+  /** A run that began and was not complete: then there may be lines behind those heads. */
+  readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
+  /** By path. */
+  readonly files: ReadonlyMap<string, Head>;
+}
+
+/** One hash over the ends of all files: whoever has noted it can prove that nothing of the archive was changed. */
+export function sealOf(files: ReadonlyMap<string, Head>): string {
+  const lines = [...files].map(([path, { lines, hash }]) => `${path} ${lines} ${hash}\n`);
+  return hash('sha256', lines.sort().join(''), 'hex');
+}
+
+export function writeManifest(folder: string, manifest: Manifest): void {
+  const { files, ...about } = manifest;
+  const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
+  const document = {
+    format: FORMAT,
+    version: VERSION,
+    ...about,
+    seal: sealOf(files),
+    files: Object.fromEntries(sorted),
+  };
+  writeWhole(join(folder, MANIFEST), `${JSON.stringify(document, null, 1)}\n`);
+}
+
+/** undefined where there is none. Throws `archive_damaged` for one that no run wrote. */
+export function readManifest(folder: string): Manifest | undefined {
+  const text = readWhole(join(folder, MANIFEST));
+  if (text === undefined) return undefined;
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    throw damaged(`${join(folder, MANIFEST)} is not JSON.`, error);
+  }
+  if (isObject(document) && document.format === FORMAT && Number(document.version) > VERSION) {
+    throw damaged(`${folder} was written by a newer version of Postern.`);
+  }
+  const manifest = manifestOf(document);
+  if (manifest === undefined) throw damaged(`${join(folder, MANIFEST)} is not a manifest of an archive.`);
+  return manifest;
+}
+
+function manifestOf(document: unknown): Manifest | undefined {
+  if (!isObject(document) || document.format !== FORMAT || document.version !== VERSION) return undefined;
+  const { created_at, runs, mac, made_by, database, unfinished, files, seal } = document;
+  if (!isObject(files) || typeof runs !== 'number') return undefined;
+  const heads = new Map<string, Head>();
+  for (const [path, head] of Object.entries(files)) {
+    if (!isHead(head) || (path !== LOG && chainOf(path) === undefined)) return undefined;
+    heads.set(path, head);
+  }
+  if (seal !== sealOf(heads)) return undefined;
+  return {
+    created_at: String(created_at),
+    runs,
+    mac: String(mac),
+    made_by: String(made_by),
+    database: String(database),
+    files: heads,
+    ...(isObject(unfinished) && {
+      unfinished: { run: Number(unfinished.run), started_at: String(unfinished.started_at) },
+    }),
+  };
+}
+
+function isHead(value: unknown): value is Head {
+  if (!isObject(value)) return false;
+  const { lines, bytes, hash } = value;
+  return Number.isSafeInteger(lines) && Number.isSafeInteger(bytes) && /^[0-9a-f]{64}$/.test(String(hash));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

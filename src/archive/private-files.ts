@@ -1,0 +1,126 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorCode } from '../domain/errors.ts';
+import { PART } from './layout.ts';
+
+// Files that are the owner's alone: 0600, in folders of 0700. No link is followed.
+
+const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+export const FILE_MODE = 0o600;
+export const FOLDER_MODE = 0o700;
+
+/** Creates the folder of `path` beneath `root`, and those between. Throws `ENOTDIR` where one is a link. */
+export function makeFolderOf(root: string, path: string): void {
+  let folder = root;
+  for (const name of dirname(path).split('/')) {
+    if (name === '.') continue;
+    folder = join(folder, name);
+    try {
+      mkdirSync(folder, { mode: FOLDER_MODE });
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+      if (!lstatSync(folder).isDirectory()) {
+        throw Object.assign(new Error(`${folder} is not a folder`), { code: 'ENOTDIR' });
+      }
+    }
+  }
+}
+
+/** Opens a file to append to, and creates it if it is missing. */
+export function openToAppend(path: string): number {
+  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+  fchmodSync(file, FILE_MODE);
+  return file;
+}
+
+/** A file beside `path` that takes its place once it is complete. */
+export class Draft {
+  readonly #path: string;
+  readonly #file: number;
+  #isOpen = true;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = openSync(path + PART, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+    fchmodSync(this.#file, FILE_MODE);
+  }
+
+  write(content: string | Uint8Array): void {
+    writeAll(this.#file, typeof content === 'string' ? Buffer.from(content) : content);
+  }
+
+  /** Puts it in place, on the disk for certain; `target` where its name was not known before. */
+  keep(target = this.#path): void {
+    fsyncSync(this.#file);
+    this.#close();
+    renameSync(this.#path + PART, target);
+  }
+
+  discard(): void {
+    if (!this.#isOpen) return;
+    this.#close();
+    rmSync(this.#path + PART, { force: true });
+  }
+
+  #close(): void {
+    this.#isOpen = false;
+    closeSync(this.#file);
+  }
+}
+
+/** Replaces a file as a whole. */
+export function writeWhole(path: string, content: string): void {
+  const draft = new Draft(path);
+  try {
+    draft.write(content);
+    draft.keep();
+  } finally {
+    draft.discard();
+  }
+}
+
+export function writeAll(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+/** undefined for a file that is missing. */
+export function readWhole(path: string): string | undefined {
+  let file: number;
+  try {
+    file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Resolves once a file, or the names in a folder, are on the disk for certain, where the system can say so. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, O_RDONLY | O_NOFOLLOW);
+  try {
+    await file.sync();
+  } catch (error) {
+    // Some file systems of other machines have no fsync of folders.
+    if (!/^(EINVAL|ENOTSUP|EPERM|EBADF|EISDIR)$/.test(errorCode(error) ?? '')) throw error;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,240 @@
+import { join } from 'node:path';
+import type { Message } from '../domain/message.ts';
+import type { Reaction } from '../domain/reaction.ts';
+import type { ArchiveSource, SourceChat, SourceEntry, SourceRow } from '../mac/chatdb/archive-source.ts';
+import { type ArchiveIndex, type Entry, REMOVED } from './archive-index.ts';
+import {
+  type ArchivedConversation,
+  type ArchivedFile,
+  type ArchivedLine,
+  comparable,
+  countMissing,
+  isStored,
+  rowKey,
+  secondsOf,
+} from './archived-line.ts';
+import { LineReader } from './chain.ts';
+import type { ChainFiles } from './chain-files.ts';
+import type { ExportReport } from './export.ts';
+import { chainOf, chainPath, conversationKey } from './layout.ts';
+import type { StoredFiles } from './stored-files.ts';
+
+export interface RowWriterParts {
+  readonly folder: string;
+  readonly index: ArchiveIndex;
+  readonly files: ChainFiles;
+  readonly source: ArchiveSource;
+  readonly stored: StoredFiles;
+  /** Whether attachments that an earlier run did not store are tried again. */
+  readonly wantsFiles: boolean;
+  readonly report: ExportReport;
+  readonly run: number;
+  readonly database: number;
+  readonly seenAt: () => string;
+}
+
+/** Writes the lines of rows: of new ones, and of those that are no longer as their last line says. */
+export class RowWriter {
+  readonly #parts: RowWriterParts;
+  /** Paths of the files by their numbers in the index. */
+  readonly #paths = new Map<number, string>();
+  /** Guids of the conversations that were compared with what the archive says of them. */
+  readonly #described = new Set<string>();
+
+  constructor(parts: RowWriterParts) {
+    this.#parts = parts;
+  }
+
+  /** Compares some rows with the archive. Returns how many of them it has afterwards. */
+  async page(rows: readonly SourceRow[]): Promise<number> {
+    const { index, source, database } = this.#parts;
+    const known = index.entries(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
+    const differing: SourceRow[] = [];
+    let live = 0;
+    for (const row of rows) {
+      const entry = known.get(rowKey(row.guid, row.rowId));
+      if (entry === undefined || entry.print !== row.print || this.#isIncomplete(entry)) {
+        differing.push(row);
+        continue;
+      }
+      live += 1;
+      if (entry.database !== database) index.put({ ...entry, database });
+    }
+    const compared = new Set(differing.map(({ guid, rowId }) => rowKey(guid, rowId)));
+    const prints = new Map(differing.map((row) => [row.rowId, row.print]));
+    for (const entries of source.entries(differing)) {
+      await this.#targets(entries, known, compared);
+      for (const entry of entries) {
+        const key = rowKey(entry.guid, entry.rowId);
+        await this.#compare(key, entry, prints.get(entry.rowId) ?? 0, known.get(key));
+        live += 1;
+      }
+    }
+    return live;
+  }
+
+  /** Writes that rows are gone from chat.db; `keys` are the conversations that are asked for, undefined for all. */
+  async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
+    const { index, files, report, seenAt } = this.#parts;
+    const reactedTo: string[] = [];
+    for (const entry of entries) {
+      const path = this.#pathOf(entry.file);
+      const key = chainOf(path)?.key ?? '';
+      if (keys?.has(key) === false) continue;
+      const target = this.#lineOf(entry).reaction?.message_guid;
+      if (target !== undefined) reactedTo.push(target);
+      const members = `"seen_at":"${seenAt()}","replaces":${entry.n},"removed":true,"guid":${JSON.stringify(entry.guid)}`;
+      const place = files.append(path, key, members);
+      index.put({ ...entry, ...place, print: REMOVED, run: this.#parts.run, earlier: withEarlier(entry) });
+      report.removed += 1;
+    }
+    files.flush();
+    await this.#again(reactedTo);
+  }
+
+  #isIncomplete(entry: Entry): boolean {
+    return entry.missing > 0 && this.#parts.wantsFiles;
+  }
+
+  /**
+   * Compares the messages of earlier runs that new reactions are on, unless they are compared anyway: their own rows do
+   * not show them. Before the reactions are written, so that a run that dies between the two leaves nothing out.
+   */
+  async #targets(
+    entries: readonly SourceEntry[],
+    known: ReadonlyMap<string, Entry>,
+    compared: ReadonlySet<string>,
+  ): Promise<void> {
+    const guids = new Set<string>();
+    for (const { guid, rowId, event } of entries) {
+      if (!('message_guid' in event.data) || known.has(rowKey(guid, rowId))) continue;
+      const { message_guid: target } = event.data;
+      if (!compared.has(target)) guids.add(target);
+    }
+    if (guids.size > 0) await this.#again([...guids]);
+  }
+
+  /** Compares archived messages whose rows are as they were. */
+  async #again(guids: readonly string[]): Promise<void> {
+    const { index, source, run, files } = this.#parts;
+    const known = index.entries(guids);
+    const earlier = guids.filter((guid) => (known.get(guid)?.run ?? run) < run);
+    if (earlier.length === 0) return;
+    for (const entries of source.entries([...source.listed(earlier).values()])) {
+      for (const entry of entries) {
+        const before = known.get(entry.guid);
+        if (before !== undefined) await this.#compare(entry.guid, entry, before.print, before);
+      }
+    }
+    files.flush();
+  }
+
+  async #compare(key: string, { event }: SourceEntry, print: number, before: Entry | undefined): Promise<void> {
+    const { index, stored, report, run, database } = this.#parts;
+    const { data } = event;
+    const message = 'message_guid' in data ? undefined : data;
+    const old = before === undefined ? undefined : this.#lineOf(before);
+    const hasAttachments = (message?.details?.attachments.length ?? 0) > 0;
+    const files = message !== undefined && hasAttachments ? await stored.store(message, old?.files) : undefined;
+    for (const file of files ?? []) {
+      if (!isStored(file)) report.missing[file.missing] = (report.missing[file.missing] ?? 0) + 1;
+    }
+    const missing = countMissing(files);
+    if (before !== undefined && before.print !== REMOVED && old !== undefined && isSame(old, data, files)) {
+      index.put({ ...before, print, database, missing });
+      return;
+    }
+    const place = this.#append(data, before, files);
+    index.put({
+      guid: key,
+      ...place,
+      at: secondsOf(message),
+      print,
+      run,
+      database,
+      missing,
+      earlier: before === undefined ? '' : withEarlier(before),
+    });
+    if (before === undefined) report.added += 1;
+    else report.changed += 1;
+  }
+
+  /** The lines of one row stay in one file, whatever becomes of its date and its conversation. */
+  #append(data: Message | Reaction, before: Entry | undefined, archived: readonly ArchivedFile[] | undefined) {
+    const { files, seenAt } = this.#parts;
+    const path =
+      before === undefined
+        ? chainPath(conversationKey(data.conversation_id), data.timestamp.slice(0, 4))
+        : this.#pathOf(before.file);
+    const key = chainOf(path)?.key ?? '';
+    const at = seenAt();
+    if (key === conversationKey(data.conversation_id)) this.#describe(data.conversation_id, path, key, at);
+    const replaces = before === undefined ? '' : `"replaces":${before.n},`;
+    const kind = 'message_guid' in data ? 'reaction' : 'message';
+    const attachments = archived === undefined ? '' : `,"files":${JSON.stringify(archived)}`;
+    return files.append(path, key, `"seen_at":"${at}",${replaces}"${kind}":${JSON.stringify(data)}${attachments}`);
+  }
+
+  /** Begins each file with what the conversation is, and says it again when that has changed. */
+  #describe(guid: string, path: string, key: string, at: string): void {
+    const { index, files, source } = this.#parts;
+    let isChanged = false;
+    if (!this.#described.has(guid)) {
+      this.#described.add(guid);
+      const before = index.description(key);
+      const description = JSON.stringify(describe(guid, source.chat(guid), before));
+      isChanged = description !== before;
+      if (isChanged) index.describe(key, description);
+    }
+    if (!isChanged && files.lines(path, key) > 0) return;
+    files.append(path, key, `"seen_at":"${at}","conversation":${index.description(key) ?? 'null'}`);
+  }
+
+  /** The last line of a row that says what it was: of a removed one, the one before its removal. */
+  #lineOf(entry: Entry): ArchivedLine {
+    const start = entry.print === REMOVED ? Number(entry.earlier.split(',').at(-1)) : entry.start;
+    // Of this run: it may wait still.
+    if (entry.run === this.#parts.run) this.#parts.files.flush();
+    const reader = new LineReader(join(this.#parts.folder, this.#pathOf(entry.file)));
+    try {
+      return JSON.parse(reader.at(start)) as ArchivedLine;
+    } finally {
+      reader.close();
+    }
+  }
+
+  #pathOf(file: number): string {
+    if (!this.#paths.has(file)) {
+      for (const { id, path } of this.#parts.index.files()) this.#paths.set(id, path);
+    }
+    return this.#paths.get(file) ?? '';
+  }
+}
+
+function withEarlier({ earlier, start }: Entry): string {
+  return earlier === '' ? String(start) : `${earlier},${start}`;
+}
+
+/** A conversation that several chats of chat.db are, one for each service, has the ids of all. */
+function describe(guid: string, chat: SourceChat | undefined, before: string | undefined): ArchivedConversation {
+  const known = before === undefined ? undefined : (JSON.parse(before) as ArchivedConversation);
+  const { displayName = null, isGroup = false, participants = [] } = chat ?? {};
+  const ids = known?.ids ?? [];
+  return {
+    ids: guid === '' || ids.includes(guid) ? ids : [...ids, guid],
+    display_name: displayName ?? known?.display_name ?? null,
+    is_group: isGroup,
+    participants: [...new Set([...(isGroup ? [] : (known?.participants ?? [])), ...participants])],
+  };
+}
+
+/** Whether a line says what a row is now. A file that was stored stays stored, so more of them is the only difference. */
+function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
+  const before = line.message ?? line.reaction;
+  if (before === undefined || comparable(before) !== comparable(data)) return false;
+  return countStored(line.files) === countStored(files);
+}
+
+function countStored(files: readonly ArchivedFile[] | undefined): number {
+  return files?.filter(isStored).length ?? 0;
+}

@@ -1,0 +1,177 @@
+import { createHash, hash } from 'node:crypto';
+import { statSync, utimesSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import type { AttachmentDetails } from '../domain/details.ts';
+import { errorCode, isAppError } from '../domain/errors.ts';
+import type { Message } from '../domain/message.ts';
+import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../domain/ports/reading.ts';
+import type { ArchivedFile, StoredFile } from './archived-line.ts';
+import { explained } from './errors.ts';
+import { FILES, storedPath } from './layout.ts';
+import { Draft, makeFolderOf, syncFile } from './private-files.ts';
+
+/** What a stored file may be called. A program that opens a file by its name runs none of these. */
+const EXTENSIONS: ReadonlySet<string> = new Set([
+  ...['jpg', 'jpeg', 'png', 'gif', 'heic', 'heif', 'webp', 'tif', 'tiff', 'bmp'],
+  ...['m4a', 'mp3', 'caf', 'amr', 'wav', 'aif', 'aiff', 'aac'],
+  ...['mov', 'mp4', 'm4v', '3gp'],
+  ...['pdf', 'vcf', 'txt'],
+]);
+/** Of files whose name has no extension. */
+const BY_TYPE: Readonly<Record<string, string>> = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/gif': 'gif',
+  'image/heic': 'heic',
+  'image/webp': 'webp',
+  'image/tiff': 'tiff',
+  'audio/mp4': 'm4a',
+  'audio/x-m4a': 'm4a',
+  'audio/mpeg': 'mp3',
+  'audio/x-caf': 'caf',
+  'audio/amr': 'amr',
+  'video/quicktime': 'mov',
+  'video/mp4': 'mp4',
+  'application/pdf': 'pdf',
+  'text/vcard': 'vcf',
+};
+/** What some browsers show or play in no other form. */
+const CONVERTED: Readonly<Record<string, AttachmentForm>> = {
+  ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
+  ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
+};
+
+/** `none`: no file is copied. `convert`: besides each original, a form of it that every browser shows or plays. */
+export type AttachmentMode = 'none' | 'copy' | 'convert';
+
+export interface StoredFilesParts {
+  readonly folder: string;
+  readonly mode: AttachmentMode;
+  readonly files: AttachmentReader;
+  /** Called for each file that was stored and was not there before. */
+  readonly onStored: (bytes: number) => void;
+  /** Called for each file that no converter could convert. */
+  readonly onNotConverted: () => void;
+}
+
+/** The extension that a file is stored with: one of a fixed list, else `bin`. */
+export function storedExtension({ name, mime_type: type }: Pick<AttachmentDetails, 'name' | 'mime_type'>): string {
+  const own = extname(name).slice(1).toLowerCase();
+  if (own === '') return BY_TYPE[type ?? ''] ?? 'bin';
+  return EXTENSIONS.has(own) ? own : 'bin';
+}
+
+/** Copies attachments into an archive, each content once, under its SHA-256. */
+export class StoredFiles {
+  readonly #parts: StoredFilesParts;
+
+  constructor(parts: StoredFilesParts) {
+    this.#parts = parts;
+  }
+
+  /** One record for each attachment. `known` is what an earlier line has: what was stored once stays stored. */
+  async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
+    const stored: ArchivedFile[] = [];
+    for (const [place, attachment] of (message.details?.attachments ?? []).entries()) {
+      const n = attachment.n ?? place;
+      const earlier = known.find((file): file is StoredFile => file.n === n && 'sha256' in file);
+      stored.push(earlier ?? (await this.#storeOne(message, n, attachment)));
+    }
+    return stored;
+  }
+
+  async #storeOne(message: Message, n: number, attachment: AttachmentDetails): Promise<ArchivedFile> {
+    const { mode, files } = this.#parts;
+    if (mode === 'none') return { n, missing: 'not_asked' };
+    const extension = storedExtension(attachment);
+    const original = await this.#copied(message, extension, () => files.open(message.id, n));
+    if (original === 'absent') {
+      return { n, missing: attachment.state === 'available' ? 'not_readable' : attachment.state };
+    }
+    if (original === 'changed') return { n, missing: 'changed' };
+    const form = mode === 'convert' ? CONVERTED[extension] : undefined;
+    if (form === undefined) return { n, ...original };
+    const converted = await this.#converted(message, n, form);
+    return { n, ...original, ...(converted !== undefined && { converted }) };
+  }
+
+  /** undefined where there is no converter, or where it refuses the file. */
+  async #converted(message: Message, n: number, form: AttachmentForm) {
+    try {
+      const extension = form.as === 'jpeg' ? 'jpg' : 'm4a';
+      const made = await this.#copied(message, extension, () => this.#parts.files.open(message.id, n, form));
+      return made === 'absent' || made === 'changed' ? undefined : made;
+    } catch (error) {
+      if (!isAppError(error) || error.code.startsWith('archive_')) throw error;
+      this.#parts.onNotConverted();
+      return undefined;
+    }
+  }
+
+  async #copied(
+    message: Message,
+    extension: string,
+    open: () => Promise<AttachmentFile | undefined>,
+  ): Promise<Omit<StoredFile, 'n'> | 'absent' | 'changed'> {
+    const { folder, onStored } = this.#parts;
+    const file = await open();
+    if (file === undefined) return 'absent';
+    makeFolderOf(folder, `${FILES}/incoming`);
+    const draft = new Draft(join(folder, FILES, 'incoming'));
+    try {
+      const sha256 = file.bytes === 0 ? hash('sha256', '', 'hex') : await copy(file, draft, folder);
+      if (sha256 === undefined) return 'changed';
+      const path = storedPath(sha256, extension);
+      const target = join(folder, path);
+      if (statSync(target, { throwIfNoEntry: false })?.size !== file.bytes) {
+        makeFolderOf(folder, path);
+        draft.keep(target);
+        await syncFile(dirname(target));
+        setTime(target, message.timestamp);
+        onStored(file.bytes);
+      }
+      return { sha256, file: path, bytes: file.bytes };
+    } finally {
+      draft.discard();
+      await file.close().catch(() => {});
+    }
+  }
+}
+
+/** The SHA-256 of what was copied; undefined when it is not as long as the file was, or cannot be read any more. */
+async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise<string | undefined> {
+  const sum = createHash('sha256');
+  let bytes = 0;
+  try {
+    for await (const chunk of file.read(0, file.bytes - 1)) {
+      sum.update(chunk);
+      bytes += chunk.length;
+      write(draft, chunk, folder);
+    }
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    // Of reading: the file is gone, or its disk.
+    if (/^E[A-Z]+$/.test(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+  return bytes === file.bytes ? sum.digest('hex') : undefined;
+}
+
+/** Throws what it means for the archive, so that it is not taken for a failure of reading. */
+function write(draft: Draft, chunk: Uint8Array, folder: string): void {
+  try {
+    draft.write(chunk);
+  } catch (error) {
+    const cause = explained(error, folder);
+    throw isAppError(cause) ? cause : explained(Object.assign(new Error(), { code: 'EIO', cause }), folder);
+  }
+}
+
+function setTime(path: string, timestamp: string): void {
+  const seconds = Date.parse(timestamp) / 1000;
+  try {
+    utimesSync(path, seconds, seconds);
+  } catch {
+    // A disk that keeps no such dates.
+  }
+}

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorCode, isAppError } from '../domain/errors.ts';
+import { chainsIn } from './archive.ts';
+import type { ArchivedLine } from './archived-line.ts';
+import { isStored } from './archived-line.ts';
+import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
+import { FILES, LOG, MANIFEST, PART, storedHash } from './layout.ts';
+import { type Manifest, readManifest, sealOf } from './manifest.ts';
+
+/** What is wrong with one file of an archive; `line` where it is one of its lines. */
+export interface Fault {
+  readonly file: string;
+  readonly line?: number;
+  /** The rest of a sentence that begins with the file. */
+  readonly what: string;
+}
+
+export interface VerifyReport {
+  /** At most one of each file. */
+  readonly faults: readonly Fault[];
+  readonly files: number;
+  readonly lines: number;
+  readonly attachments: number;
+  /** Lines that a run wrote which did not end; the next one goes on behind them. */
+  readonly unsealed: number;
+  /** The hash over the ends of all files; "" without a manifest. */
+  readonly seal: string;
+}
+
+export interface VerifyProgress {
+  readonly bytes: number;
+  readonly totalBytes: number;
+}
+
+export interface VerifyOptions {
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: VerifyProgress) => void;
+  /** Called with each line that is as it was written. */
+  readonly onLine?: (line: ArchivedLine) => void;
+}
+
+/** Lines, or pieces of an attachment, between two looks at what else there is to do. */
+const TURN_BYTES = 1 << 22;
+const FILES_MEMBER = '"files":[';
+
+/** Checks every line of every file against its hash, every file against the manifest, and every attachment. Writes nothing. */
+export async function verifyArchive(options: VerifyOptions): Promise<VerifyReport> {
+  return new Verification(options).run();
+}
+
+class Verification {
+  readonly #options: VerifyOptions;
+  readonly #faults: Fault[] = [];
+  #lines = 0;
+  #unsealed = 0;
+  #attachments = 0;
+  #bytes = 0;
+  #totalBytes = 0;
+  #turnAt = TURN_BYTES;
+
+  constructor(options: VerifyOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<VerifyReport> {
+    const { folder, signal } = this.#options;
+    const manifest = this.#manifest();
+    const sealed = manifest?.files ?? new Map<string, Head>();
+    const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();
+    const stored = this.#storedFiles();
+    this.#totalBytes = [...paths, ...stored].reduce((sum, path) => sum + this.#size(path), 0);
+    const isUnfinished = manifest === undefined || manifest.unfinished !== undefined;
+    for (const path of paths) if (!signal.aborted) await this.#chain(path, sealed.get(path) ?? NO_LINES, isUnfinished);
+    for (const path of stored) if (!signal.aborted) await this.#storedFile(path);
+    return {
+      faults: this.#faults,
+      files: paths.length,
+      lines: this.#lines,
+      attachments: this.#attachments,
+      unsealed: this.#unsealed,
+      seal: manifest === undefined ? '' : sealOf(manifest.files),
+    };
+  }
+
+  #manifest(): Manifest | undefined {
+    const { folder } = this.#options;
+    try {
+      const manifest = readManifest(folder);
+      if (manifest === undefined) this.#faults.push({ file: MANIFEST, what: 'is missing' });
+      return manifest;
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      this.#faults.push({ file: MANIFEST, what: 'is not as it was written' });
+      return undefined;
+    }
+  }
+
+  async #chain(path: string, seal: Head, isUnfinished: boolean): Promise<void> {
+    const { folder, signal } = this.#options;
+    let head = NO_LINES;
+    try {
+      for (const line of readChain(join(folder, path))) {
+        if (isWrong(line)) {
+          // What a run that did not end left of its last line is cut off by the next one.
+          if (line.n > seal.lines && isUnfinished && line.wrong === 'is not complete') break;
+          this.#faults.push({ file: path, line: line.n, what: line.wrong });
+          return;
+        }
+        head = line.head;
+        this.#lines += 1;
+        if (line.n === seal.lines && head.hash !== seal.hash) {
+          this.#faults.push({ file: path, line: line.n, what: `is not the one that ${MANIFEST} names` });
+          return;
+        }
+        const fault = path === LOG ? undefined : this.#contentFault(line.bytes);
+        if (fault !== undefined) {
+          this.#faults.push({ file: path, line: line.n, what: fault });
+          return;
+        }
+        await this.#pass(line.bytes.length + 1);
+        if (signal.aborted) return;
+      }
+    } catch (error) {
+      this.#faults.push({ file: path, what: readingFault(error) });
+      return;
+    }
+    if (head.lines < seal.lines) {
+      this.#faults.push({ file: path, line: head.lines + 1, what: `is missing, and all up to line ${seal.lines}` });
+    }
+    const more = head.lines - Math.min(seal.lines, head.lines);
+    this.#unsealed += more;
+    if (more > 0 && !isUnfinished) {
+      this.#faults.push({ file: path, line: seal.lines + 1, what: `was added after the last run` });
+    }
+  }
+
+  /** undefined when every attachment that the line names is there. */
+  #contentFault(bytes: Buffer): string | undefined {
+    const { folder, onLine } = this.#options;
+    if (onLine === undefined && !bytes.includes(FILES_MEMBER)) return undefined;
+    const line = JSON.parse(bytes.toString('utf8')) as ArchivedLine;
+    onLine?.(line);
+    for (const file of (line.files ?? []).filter(isStored)) {
+      for (const { file: path, bytes: size } of [file, ...(file.converted === undefined ? [] : [file.converted])]) {
+        const found = statSync(join(folder, path), { throwIfNoEntry: false });
+        if (found?.size !== size) return `names ${path}, which is ${found === undefined ? 'missing' : 'not as long'}`;
+      }
+    }
+    return undefined;
+  }
+
+  #storedFiles(): readonly string[] {
+    const { folder } = this.#options;
+    try {
+      return readdirSync(join(folder, FILES))
+        .flatMap((name) =>
+          name.length === 2 ? readdirSync(join(folder, FILES, name)).map((file) => `${name}/${file}`) : [],
+        )
+        .map((name) => `${FILES}/${name}`)
+        .filter((path) => !path.endsWith(PART))
+        .sort();
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') this.#faults.push({ file: FILES, what: readingFault(error) });
+      return [];
+    }
+  }
+
+  async #storedFile(path: string): Promise<void> {
+    const sum = createHash('sha256');
+    try {
+      for await (const chunk of createReadStream(join(this.#options.folder, path))) {
+        sum.update(chunk as Uint8Array);
+        await this.#pass((chunk as Uint8Array).length);
+      }
+    } catch (error) {
+      this.#faults.push({ file: path, what: readingFault(error) });
+      return;
+    }
+    this.#attachments += 1;
+    if (sum.digest('hex') !== storedHash(path)) {
+      this.#faults.push({ file: path, what: 'was changed: it is named after another content' });
+    }
+  }
+
+  async #pass(bytes: number): Promise<void> {
+    this.#bytes += bytes;
+    if (this.#bytes < this.#turnAt) return;
+    this.#turnAt = this.#bytes + TURN_BYTES;
+    this.#options.onProgress({ bytes: this.#bytes, totalBytes: this.#totalBytes });
+    await nextTurn();
+  }
+
+  #size(path: string): number {
+    return statSync(join(this.#options.folder, path), { throwIfNoEntry: false })?.size ?? 0;
+  }
+}
+
+function readingFault(error: unknown): string {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  return code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
+}

@@ -1,0 +1,126 @@
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { destination } from '../../archive/destination.ts';
+import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
+import type { AttachmentMode } from '../../archive/stored-files.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { archiveFailure } from '../archive-failure.ts';
+import { type ClientContext, EXIT, type PlaceOptions, quoted } from '../context.ts';
+import { openMessages } from '../messages-source.ts';
+import { json } from '../output/text.ts';
+import { progressOf } from '../output/work-progress.ts';
+import { Refusal, reportRefusal } from '../service-connection.ts';
+
+export interface ExportCommandOptions extends PlaceOptions {
+  readonly out?: string;
+  readonly conversation?: readonly string[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly attachments?: AttachmentMode;
+  readonly json?: boolean;
+}
+
+/** `postern export`: makes an archive of everything in chat.db, or extends it. */
+export function exportMessages(options: ExportCommandOptions, context: ClientContext): Promise<number> {
+  return reportRefusal(options, context, () => archiveFailure('The export ended', () => run(options, context)));
+}
+
+async function run(options: ExportCommandOptions, context: ClientContext): Promise<number> {
+  const { out, attachments = 'copy' } = options;
+  if (out === undefined) {
+    throw new Refusal(EXIT.usage, 'Say where the archive is to be, as in: postern export --out ~/Documents/Messages');
+  }
+  const messages = openMessages(options, context);
+  try {
+    const folder = destination(out, [
+      { path: messages.configFolder, holds: "Postern's configuration" },
+      { path: dirname(messages.chatDbPath), holds: 'Messages' },
+      { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
+    ]);
+    const conversations = await chosen(options.conversation, messages.conversationsOf);
+    // Also opens chat.db, so that what is wrong with it is said before anything is made.
+    messages.source.count();
+    await messages.contacts.ready();
+    const report = await exportArchive({
+      folder,
+      source: messages.source,
+      attachments,
+      files: messages.files,
+      conversations,
+      sinceMs: options.since === undefined ? undefined : Date.parse(options.since),
+      untilMs: options.until === undefined ? undefined : Date.parse(options.until),
+      names: messages.contacts.names,
+      clock: systemClock,
+      version: context.version,
+      mac: hostname(),
+      signal: context.untilEnded(),
+      onProgress: progressOf<ExportProgress>(context, systemClock, ({ rows, totalRows }) => ({
+        doing: 'Exporting',
+        done: rows,
+        total: totalRows,
+        unit: 'messages',
+      })),
+    });
+    context.progress(undefined);
+    if (options.json === true) context.stdout(json({ folder, ...report }, 2));
+    else context.stdout(...summary(folder, report));
+    return report.isInterrupted ? EXIT.startAgain : EXIT.ok;
+  } finally {
+    await messages.close();
+  }
+}
+
+async function chosen(
+  given: readonly string[] | undefined,
+  find: (one: string) => Promise<readonly string[]>,
+): Promise<ReadonlySet<string> | undefined> {
+  if (given === undefined) return undefined;
+  const found = await Promise.all(given.map(async (one) => ({ one, guids: await find(one) })));
+  const unknown = found.filter(({ guids }) => guids.length === 0).map(({ one }) => one);
+  if (unknown.length > 0) {
+    throw new Refusal(
+      EXIT.refusedInput,
+      `There is no conversation with ${unknown.join(', ')}. Nothing was exported.`,
+      'Name it by its id, its address, or a name in Contacts.',
+    );
+  }
+  return new Set(found.flatMap(({ guids }) => guids));
+}
+
+function summary(folder: string, report: ExportReport): readonly string[] {
+  const { added, changed, removed, files, missing, isInterrupted, seal, elsewhere, notConverted } = report;
+  const lines = [
+    `${plural(added, 'new line')}, ${plural(changed, 'changed message')}, ${plural(removed, 'deleted message')} in ${folder}.`,
+  ];
+  if (files > 0) lines.push(`Copied ${plural(files, 'attachment')} (${megabytes(report.fileBytes)}).`);
+  const absent = Object.entries(missing).filter(([reason]) => reason !== 'not_asked');
+  if (absent.length > 0) {
+    const total = absent.reduce((sum, [, count]) => sum + count, 0);
+    const reasons = absent.map(([reason, count]) => `${count} ${REASONS[reason] ?? reason}`).join(', ');
+    lines.push(`${plural(total, 'attachment')} could not be copied: ${reasons}. Later runs try them again.`);
+  }
+  if (notConverted > 0) lines.push(`${plural(notConverted, 'attachment')} could not be converted.`);
+  if (elsewhere > 0) {
+    lines.push(`${plural(elsewhere, 'message')} in the archive came from another chat.db and are not in this one.`);
+  }
+  lines.push(...report.warnings);
+  if (isInterrupted) lines.push('Interrupted. The same command continues.');
+  else lines.push(`Seal: ${seal}`, `To check the archive: postern export verify ${quoted(folder)}`);
+  return lines;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  in_cloud: 'only in iCloud',
+  downloading: 'being downloaded',
+  missing: 'missing on this Mac',
+  not_readable: 'not readable',
+  changed: 'changed while being copied',
+};
+
+function plural(count: number, one: string): string {
+  return `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
+}

@@ -1,0 +1,187 @@
+import type { Event } from '../../domain/event.ts';
+import { NO_PRINT, type Print } from '../../domain/fingerprint.ts';
+import type { Reaction } from '../../domain/reaction.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { ARCHIVED_COLUMNS, ENTRY_COLUMNS, INT_PARAM, instantAt, TEXT_PARAM, toText, toUnixMs } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { perSchema } from './database.ts';
+import { withDetails } from './details.ts';
+import { printSql, printsWith } from './fingerprints.ts';
+import { toRowEntry } from './message-log.ts';
+import { anyChat, isListed, LOWEST_CHAT, messageParts, reactionParts, textBytes } from './queries.ts';
+import { reactionDetailsOf } from './reaction-details.ts';
+import { isPartOfPoll } from './row-kinds.ts';
+import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
+
+const { at } = ARCHIVED_COLUMNS;
+
+/** What chat.db says of a conversation. */
+export interface SourceChat {
+  readonly guid: string;
+  readonly displayName: string | null;
+  readonly isGroup: boolean;
+  readonly participants: readonly string[];
+}
+
+/** A row as it is listed, before its content is read. */
+export interface SourceRow {
+  readonly rowId: number;
+  readonly guid: string;
+  readonly print: Print;
+  /** Row id of its conversation; undefined for a row of none. */
+  readonly chat: number | undefined;
+  /** Its date in milliseconds since 1970. */
+  readonly datedMs: number;
+  /** Bytes of its text and attributedBody. */
+  readonly bytes: number;
+}
+
+/** A row with everything that the API tells of it, but for names and what only a service knows. */
+export interface SourceEntry {
+  readonly rowId: number;
+  readonly guid: string;
+  readonly event: Event;
+}
+
+interface SourceQueries {
+  /** `ENTRY_COLUMNS`. Parameter: a JSON array of row ids. */
+  readonly entries: string;
+  /** `ARCHIVED_COLUMNS`. Parameters: after, up to, limit. */
+  readonly rows: string;
+  /** `ARCHIVED_COLUMNS` of a listed row. Parameter: guid. */
+  readonly listed: string;
+}
+
+/** A read shows large bodies up to a limit only, so rows are read until half of it is reached. */
+const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
+
+const sourceQueriesOf = perSchema((schema): SourceQueries => {
+  const columns = ARCHIVED_COLUMNS.select({
+    rowId: 'm.ROWID',
+    guid: 'm.guid',
+    date: 'm.date',
+    bytes: textBytes(schema),
+    chat: LOWEST_CHAT,
+    print: printSql(schema),
+  });
+  const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });
+  return {
+    entries: `SELECT ${entry} FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value`,
+    rows: `SELECT ${columns} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
+        AND ${isListed(schema)} AND NOT ${isPartOfPoll(schema)}
+      ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
+    listed: `SELECT ${columns} FROM message m WHERE m.guid = ${TEXT_PARAM} AND ${isListed(schema)}`,
+  };
+});
+
+/** Reads chat.db in slices for an archive, each at one commit. Every method throws `chat_db_unavailable` while it cannot. */
+export class ArchiveSource {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Names the file itself: another one after it was replaced. */
+  get databaseId(): string {
+    this.#connection.check();
+    return this.#connection.fileId;
+  }
+
+  /** The conversation with exactly this guid. */
+  chat(guid: string): SourceChat | undefined {
+    return this.#connection.read((snapshot) => {
+      const chat = snapshot.chatsWithId(guid).find((one) => one.guid === guid);
+      if (chat === undefined) return undefined;
+      const { displayName, isGroup } = chat;
+      return { guid, displayName, isGroup, participants: chat.participants() };
+    });
+  }
+
+  /** Row ids of the conversations with these guids. */
+  chatRowIds(guids: readonly string[]): ReadonlySet<number> {
+    return this.#connection.read(
+      (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),
+    );
+  }
+
+  count(): number {
+    return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
+  }
+
+  highestRowId(): number {
+    return this.#connection.read(({ database }) =>
+      Number(database.get(`SELECT ifnull(max(ROWID), 0) FROM message WHERE ROWID <= ${Number.MAX_SAFE_INTEGER}`)?.[0]),
+    );
+  }
+
+  /** The next listed rows by their ids; empty at the end. */
+  rows(after: number, upTo: number, limit: number): readonly SourceRow[] {
+    return this.#connection.read((snapshot) => {
+      const { database } = snapshot;
+      const rows = database.all(sourceQueriesOf(database.schema).rows, after, upTo, limit);
+      const prints = printsWith(
+        snapshot,
+        rows.map((row) => [row[at.rowId] as number, row[at.print] ?? null]),
+      );
+      return rows.map((row) => toSourceRow(row, prints.get(row[at.rowId] as number) ?? NO_PRINT));
+    });
+  }
+
+  /** Their content, in the same order; a row that is gone by now is left out. */
+  *entries(rows: readonly SourceRow[]): Generator<readonly SourceEntry[]> {
+    let from = 0;
+    while (from < rows.length) {
+      let bytes = 0;
+      let to = from;
+      do {
+        bytes += rows[to]?.bytes ?? 0;
+        to += 1;
+      } while (to < rows.length && bytes + (rows[to]?.bytes ?? 0) <= MAX_BYTES_AT_ONCE);
+      const slice = rows.slice(from, to);
+      yield this.#connection.read((snapshot) => entriesOf(snapshot, slice));
+      from = to;
+    }
+  }
+
+  /** The rows with these guids that are listed, without their prints. */
+  listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
+    return this.#connection.read(({ database }) => {
+      const { listed } = sourceQueriesOf(database.schema);
+      const found = guids.map((guid) => database.get(listed, guid)).filter((row) => row !== undefined);
+      return new Map(found.map((row) => toSourceRow(row, NO_PRINT)).map((row) => [row.guid, row]));
+    });
+  }
+}
+
+function toSourceRow(row: Row, print: Print): SourceRow {
+  return {
+    rowId: row[at.rowId] as number,
+    guid: toText(row[at.guid]),
+    print,
+    chat: (row[at.chat] ?? undefined) as number | undefined,
+    datedMs: toUnixMs(instantAt(row, at.date)),
+    bytes: Number(row[at.bytes] ?? 0),
+  };
+}
+
+function entriesOf(snapshot: Snapshot, rows: readonly SourceRow[]): readonly SourceEntry[] {
+  const { entries } = sourceQueriesOf(snapshot.database.schema);
+  const rowIds = JSON.stringify(rows.map(({ rowId }) => rowId));
+  return snapshot.database.all(entries, rowIds).map((row) => {
+    const { rowId, guid, event } = toRowEntry(row, snapshot);
+    return { rowId, guid, event: withEverything(snapshot, event) };
+  });
+}
+
+function withEverything(snapshot: Snapshot, event: Event): Event {
+  if (isOfReaction(event)) {
+    const details = reactionDetailsOf(snapshot, event.data);
+    return details === undefined ? event : { type: event.type, data: { ...event.data, details } };
+  }
+  return { type: event.type, data: withDetails(snapshot, event.data) };
+}
+
+function isOfReaction(event: Event): event is Extract<Event, { readonly data: Reaction }> {
+  return event.type === 'reaction.added' || event.type === 'reaction.removed';
+}

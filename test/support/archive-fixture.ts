@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ArchivedLine } from '../../src/archive/archived-line.ts';
+import { type ExportOptions, type ExportReport, exportArchive } from '../../src/archive/export.ts';
+import { type VerifyReport, verifyArchive } from '../../src/archive/verify.ts';
+import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
+import { AttachmentFiles } from '../../src/mac/chatdb/attachment-files.ts';
+import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { collectingLog } from './log.ts';
+
+const NEVER = new AbortController().signal;
+
+/** Runs one export of a chat.db into `folder`, as the command does. */
+export async function archived(
+  chatDb: string,
+  folder: string,
+  options: Partial<ExportOptions> = {},
+): Promise<ExportReport> {
+  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
+  try {
+    return await exportArchive({
+      folder,
+      source: new ArchiveSource(connection),
+      attachments: 'copy',
+      files: new AttachmentFiles(connection),
+      conversations: undefined,
+      sinceMs: undefined,
+      untilMs: undefined,
+      names: { nameOf: () => undefined },
+      clock: systemClock,
+      version: '0.0.0',
+      mac: 'a-mac',
+      signal: NEVER,
+      onProgress: () => {},
+      ...options,
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+export function verified(folder: string): Promise<VerifyReport> {
+  return verifyArchive({ folder, signal: NEVER, onProgress: () => {} });
+}
+
+/** Paths of the NDJSON files, relative to the archive. */
+export function chainsOf(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /messages-\d{4}\.ndjson$/.test(path))
+    .sort();
+}
+
+/** Every line of every file. */
+export function linesOf(folder: string): readonly ArchivedLine[] {
+  return chainsOf(folder).flatMap((path) =>
+    readFileSync(join(folder, path), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as ArchivedLine),
+  );
+}
+
+/** Bodies of the messages that no later line replaces. */
+export function bodiesOf(folder: string): readonly string[] {
+  return chainsOf(folder).flatMap((path) => {
+    const standing = new Map<number, string>();
+    for (const line of readFileSync(join(folder, path), 'utf8').trimEnd().split('\n')) {
+      const { n, replaces, message } = JSON.parse(line) as ArchivedLine;
+      if (replaces !== undefined) standing.delete(replaces);
+      if (message !== undefined) standing.set(n, message.body);
+    }
+    return [...standing.values()];
+  });
+}
+
+/** Everything in a folder with its mode, size and time of change. */
+export function everythingIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((path) => {
+      const { mode, size, mtimeMs } = statSync(join(folder, path));
+      return `${path} ${mode.toString(8)} ${size} ${mtimeMs}`;
+    });
+}

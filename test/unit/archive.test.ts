@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { destination } from '../../src/archive/destination.ts';
+import { archived, bodiesOf, chainsOf, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const CHAT = 'iMessage;-;+15550100';
+
+let folder: string;
+let chatDb: string;
+let fixture: ChatFixture;
+let chat: number;
+
+function write(
+  text: string,
+  iso = '2026-05-01T10:00:00Z',
+  columns: Record<string, number | string | bigint> = {},
+): number {
+  return fixture.message({ chat, text, date: appleNs(iso), handle_id: fixture.handle('+15550100'), ...columns });
+}
+
+beforeEach(() => {
+  const home = join(root, randomUUID());
+  folder = join(home, 'archive');
+  chatDb = join(home, 'Messages', 'chat.db');
+  fixture = new ChatFixture(chatDb);
+  chat = fixture.chat(CHAT, ['+15550100']);
+});
+
+function onlyChain(): string {
+  const [path = '', ...more] = chainsOf(folder);
+  expect(more).toEqual([]);
+  return join(folder, path);
+}
+
+/** Puts another byte in place of one, somewhere in the first occurrence of a text. */
+function breakIn(path: string, text: string): void {
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf(text);
+  expect(at).toBeGreaterThan(0);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+}
+
+describe('an archive', () => {
+  test('has every row once, by conversation and year, private, and later runs add what is new', async () => {
+    write('the first', '2025-12-31T23:59:59Z');
+    write('the second', '2026-01-01T00:00:00Z');
+    fixture.message({ text: 'in no conversation' });
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 3, changed: 0, removed: 0 });
+    expect(chainsOf(folder)).toHaveLength(3);
+    write('the third');
+    const report = await archived(chatDb, folder);
+    expect(report).toMatchObject({ added: 1, changed: 0, removed: 0 });
+    expect([...bodiesOf(folder)].sort()).toEqual(['in no conversation', 'the first', 'the second', 'the third']);
+    expect(await verified(folder)).toMatchObject({ faults: [], unsealed: 0, seal: report.seal });
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    for (const entry of everythingIn(folder)) expect(entry).toMatch(/ (40700|100600) /);
+  });
+
+  test('keeps what a message was before it was edited, unsent or deleted, and says so once', async () => {
+    const edited = write('before');
+    const deleted = write('to be deleted');
+    await archived(chatDb, folder);
+    fixture.sqlite
+      .prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?')
+      .run('after', appleNs('2026-05-01T10:01:00Z'), edited);
+    fixture.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(deleted);
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 1, removed: 1 });
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0 });
+    const lines = linesOf(folder);
+    expect(lines.map(({ n, replaces, removed, message }) => [n, replaces, removed ?? message?.body])).toEqual([
+      [1, undefined, undefined],
+      [2, undefined, 'before'],
+      [3, undefined, 'to be deleted'],
+      [4, 2, 'after'],
+      [5, 3, true],
+    ]);
+    expect((await verified(folder)).faults).toEqual([]);
+  });
+
+  test('writes a message again when somebody reacts to it later, and when a deleted one comes back', async () => {
+    const row = write('a message');
+    await archived(chatDb, folder);
+    write('Loved “a message”', '2026-05-01T11:00:00Z', {
+      associated_message_type: 2000,
+      associated_message_guid: `p:0/${fixture.guid(row)}`,
+    });
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 1, changed: 1 });
+    expect(linesOf(folder).at(-2)?.message?.details?.reactions).toHaveLength(1);
+    fixture.sqlite.exec(`INSERT INTO chat_recoverable_message_join (chat_id, message_id) VALUES (${chat}, ${row})`);
+    fixture.sqlite.exec(`DELETE FROM chat_message_join WHERE message_id = ${row}`);
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 1 });
+    fixture.join(chat, row, appleNs('2026-05-01T10:00:00Z'));
+    fixture.sqlite.exec('DELETE FROM chat_recoverable_message_join');
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 1, removed: 0 });
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0 });
+    expect((await verified(folder)).faults).toEqual([]);
+  });
+
+  test('goes on behind its last whole line when a run was killed, without its index too', async () => {
+    for (let n = 1; n <= 5; n += 1) write(`message ${n}`);
+    const stop = new AbortController();
+    const killed = archived(chatDb, folder, { signal: stop.signal, onProgress: () => stop.abort() });
+    expect((await killed).isInterrupted).toBe(true);
+    const path = onlyChain();
+    const whole = readFileSync(path);
+    for (const bytes of [whole.length - 1, whole.length - 100, 300, 10, 0]) {
+      truncateSync(path, bytes);
+      if (bytes === 300) rmSync(join(folder, 'index.db'));
+      expect(await verified(folder)).toMatchObject({ faults: [] });
+      const again = archived(chatDb, folder, { signal: stop.signal });
+      expect((await again).isInterrupted).toBe(true);
+    }
+    await archived(chatDb, folder);
+    expect(bodiesOf(folder)).toEqual([1, 2, 3, 4, 5].map((n) => `message ${n}`));
+    rmSync(join(folder, 'index.db'));
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0 });
+    expect((await verified(folder)).faults).toEqual([]);
+  });
+
+  test('meets the rows of a rebuilt chat.db by their guids, and takes what it lacks for no deletion', async () => {
+    const kept = write('in both');
+    const guid = fixture.guid(kept);
+    write('only in the old one');
+    await archived(chatDb, folder);
+    fixture.close();
+    renameSync(chatDb, `${chatDb}.old`);
+    fixture = new ChatFixture(chatDb);
+    fixture.message({ text: 'another row with the first id' });
+    chat = fixture.chat('any;-;+15550100', ['+15550100']);
+    write('in both', '2026-05-01T10:00:00Z', { guid });
+    const report = await archived(chatDb, folder);
+    expect(report).toMatchObject({ added: 1, changed: 0, removed: 0, elsewhere: 1 });
+    expect(report.warnings).toEqual([expect.stringContaining('another file')]);
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 0, changed: 0, removed: 0, warnings: [] });
+    expect([...bodiesOf(folder)].sort()).toEqual(['another row with the first id', 'in both', 'only in the old one']);
+  });
+
+  test('has only what was asked for, and later the rest', async () => {
+    fixture.message({ chat: fixture.chat('iMessage;-;+15550199'), text: 'another conversation' });
+    write('too old', '2026-01-01T00:00:00Z');
+    write('wanted', '2026-05-01T00:00:00Z');
+    await archived(chatDb, folder, { conversations: new Set([CHAT]), sinceMs: Date.parse('2026-02-01T00:00:00Z') });
+    expect(bodiesOf(folder)).toEqual(['wanted']);
+    expect(await archived(chatDb, folder)).toMatchObject({ added: 2, removed: 0 });
+  });
+});
+
+describe('the check of an archive', () => {
+  beforeEach(async () => {
+    const file = join(dirname(chatDb), 'Attachments', 'photo.jpg');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, 'a picture');
+    fixture.attach(write('one'), file, { transfer_name: 'photo.jpg', mime_type: 'image/jpeg' });
+    write('two');
+    write('three');
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
+  });
+
+  test.each([
+    ['a changed byte', (path: string) => breakIn(path, 'two'), 3, 'was changed'],
+    ['a changed hash', (path: string) => breakIn(path, '"hash":"'), 1, 'was changed'],
+    ['a line taken out', (path: string) => edit(path, (lines) => lines.toSpliced(2, 1)), 3, 'does not follow'],
+    [
+      'a line twice',
+      (path: string) => edit(path, (lines) => lines.toSpliced(2, 0, lines[2] ?? '')),
+      4,
+      'does not follow',
+    ],
+    [
+      'two lines the other way round',
+      (path: string) => edit(path, ([a = '', b = '', ...rest]) => [b, a, ...rest]),
+      1,
+      'does not follow',
+    ],
+    ['an end cut off', (path: string) => truncateSync(path, statSync(path).size - 1), 4, 'is not complete'],
+    ['the last line cut off', (path: string) => edit(path, (lines) => lines.slice(0, 3)), 4, 'is missing'],
+    ['something added', (path: string) => appendFileSync(path, '{"n":5}\n'), 5, 'has no hash'],
+  ])('names the line of %s, and no run writes to such an archive', async (_, damage, line, what) => {
+    const path = onlyChain();
+    damage(path);
+    const { faults } = await verified(folder);
+    expect(faults).toEqual([{ file: chainsOf(folder)[0], line, what: expect.stringContaining(what) }]);
+    write('four');
+    const before = everythingIn(folder);
+    // A byte in the middle alone is seen by the check only: a run reads the ends of files.
+    rmSync(join(folder, 'index.db'));
+    await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_damaged' });
+    const isOwn = (entry: string): boolean => /^(index|lock)\.db/.test(entry);
+    expect(everythingIn(folder).filter((entry) => !isOwn(entry))).toEqual(before.filter((entry) => !isOwn(entry)));
+  });
+
+  test('names an attachment that is another or gone, and a manifest that was changed', async () => {
+    const [stored = ''] = everythingIn(folder)
+      .filter((entry) => entry.includes('.jpg '))
+      .map((entry) => entry.split(' ')[0]);
+    expect(stored).toMatch(/^files\/([0-9a-f]{2})\/\1[0-9a-f]{62}\.jpg$/);
+    writeFileSync(join(folder, stored), 'a PICTURE');
+    expect((await verified(folder)).faults).toEqual([{ file: stored, what: expect.stringContaining('was changed') }]);
+    rmSync(join(folder, stored));
+    expect((await verified(folder)).faults).toEqual([
+      { file: chainsOf(folder)[0], line: 2, what: `names ${stored}, which is missing` },
+    ]);
+    breakIn(join(folder, 'manifest.json'), '"bytes"');
+    expect((await verified(folder)).faults[0]).toEqual({ file: 'manifest.json', what: 'is not as it was written' });
+    await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_damaged' });
+  });
+});
+
+/** Changes the lines of a file. */
+function edit(path: string, change: (lines: readonly string[]) => readonly string[]): void {
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  writeFileSync(path, `${change(lines).join('\n')}\n`);
+}
+
+describe('an attachment', () => {
+  const attach = (name: string, content: string | undefined, row = write(name)): void => {
+    const file = join(dirname(chatDb), 'Attachments', name);
+    mkdirSync(dirname(file), { recursive: true });
+    if (content !== undefined) writeFileSync(file, content);
+    fixture.attach(row, file, { transfer_name: name });
+  };
+  const files = () => linesOf(folder).flatMap((line) => line.files ?? []);
+
+  test('is stored once for each content, with an extension of a fixed list', async () => {
+    for (const [name, content] of Object.entries({
+      'a.jpg': 'same',
+      'b.jpg': 'same',
+      'c.HTML': '<b>',
+      'd.svg': '<svg>',
+      'e.pdf': '',
+      f: 'x',
+    }))
+      attach(name, content);
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 5 });
+    expect(files().map((file) => ('file' in file ? file.file.split('.').at(-1) : file))).toEqual([
+      'jpg',
+      'jpg',
+      'bin',
+      'bin',
+      'pdf',
+      'bin',
+    ]);
+    expect((await verified(folder)).attachments).toBe(5);
+  });
+
+  test('that is not there is named with the reason, and stored by a later run; what was stored stays', async () => {
+    attach('late.jpg', undefined);
+    attach('here.jpg', 'here');
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: { missing: 1 } });
+    writeFileSync(join(dirname(chatDb), 'Attachments', 'late.jpg'), 'late');
+    rmSync(join(dirname(chatDb), 'Attachments', 'here.jpg'));
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, changed: 1, missing: {} });
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 0, changed: 0, missing: {} });
+    expect(files()).toHaveLength(3);
+  });
+
+  test('that gets shorter while it is copied is no file of the archive', async () => {
+    attach('a.jpg', 'the content');
+    const file = { name: 'a.jpg', mimeType: null, bytes: 11, version: '', close: async () => {} };
+    async function* half() {
+      yield Buffer.from('the');
+    }
+    const report = await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: half }) } });
+    expect(report.missing).toEqual({ changed: 1 });
+    async function* gone() {
+      yield Buffer.from('the');
+      throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+    }
+    await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: gone }) } });
+    expect(everythingIn(folder).filter((entry) => entry.startsWith('files/'))).toEqual([]);
+    expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
+  });
+});
+
+describe('the folder of an archive', () => {
+  test('is nowhere in the configuration or the folder of Messages, by any name', () => {
+    const home = dirname(dirname(chatDb));
+    const forbidden = [{ path: dirname(chatDb), holds: 'Messages' }];
+    symlinkSync(dirname(chatDb), join(home, 'link'));
+    for (const out of ['Messages', 'Messages/Attachments/new/one', 'link', 'link/new', 'new/../Messages/x']) {
+      expect(() => destination(join(home, out), forbidden)).toThrow(/is in the folder of Messages/);
+    }
+    expect(destination(join(home, 'Messages2/new'), forbidden)).toBe(join(home, 'Messages2/new'));
+  });
+
+  test('is no folder with other things in it', async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'letter.txt'), '');
+    await expect(archived(chatDb, folder)).rejects.toMatchObject({ code: 'archive_foreign' });
+    expect(everythingIn(folder)).toHaveLength(1);
+  });
+
+  test('is written to by one run at a time', async () => {
+    write('one');
+    const second: Promise<unknown>[] = [];
+    await archived(chatDb, folder, {
+      onProgress: () => second.push(archived(chatDb, folder).catch((error: unknown) => error)),
+    });
+    expect(await second[0]).toMatchObject({ code: 'archive_in_use' });
+  });
+});

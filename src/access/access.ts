@@ -26,6 +26,7 @@ import { KeyRing } from './keys.ts';
 import { LimitedContacts } from './limited-contacts.ts';
 import { LimitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
+import { limitedPeople } from './limited-people.ts';
 import { LimitedReader, limitedAttachments } from './limited-reader.ts';
 import { LimitedSearch, limitedChatNames } from './limited-search.ts';
 import { LimitedSender } from './limited-sender.ts';
@@ -221,6 +222,7 @@ export class Access implements AccessService {
         return key.stored;
       },
       reader,
+      people: limitedPeople(owner.people, () => key.stored, chats),
       attachments: limitedAttachments(owner.attachments, reader),
       feed: new LimitedFeed(owner.feed, (entry) => {
         const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);

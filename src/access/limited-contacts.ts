@@ -58,7 +58,7 @@ export class LimitedContacts implements Contacts {
   }
 }
 
-function isListed({ read, send }: Key, address: string): boolean {
+export function isListed({ read, send }: Key, address: string): boolean {
   if (read === '*' || send === '*') return true;
   const canonical = rightsAddress(address);
   return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);

@@ -78,7 +78,8 @@ export class LimitedReader implements MessageReader {
   /** The same query over what is there. */
   #narrowed(query: MessageQuery): MessageQuery {
     const { directory, chats } = this.#parts;
-    const { conversationId: id, ...rest } = query;
+    const { conversationId: id, conversationIds: ids, ...rest } = query;
+    if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
     const best = id.includes(';') ? directory.meant(id)[0] : undefined;
     const isThere = best !== undefined && chats.has(best.guid);

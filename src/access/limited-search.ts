@@ -1,6 +1,5 @@
-import type { Page } from '../domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../domain/ports/search.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../domain/search.ts';
+import { type HitsPage, hitsOf, type SearchQuery, type SearchStatus, toHitsPage } from '../domain/search.ts';
 import type { ReadableChats } from './readable.ts';
 
 /** Searches only the conversations that are there for a key. */
@@ -19,15 +18,16 @@ export class LimitedSearch implements SearchIndex {
     return this.#index.status();
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
+  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
     const chats = this.#chats;
     const within = chats.isUnlisted ? [] : [chats.guids()];
-    if (within.some(({ length }) => length === 0)) return { items: [] };
+    if (within.some(({ length }) => length === 0)) return toHitsPage([]);
     const found = await this.#index.search({ ...query, conversations: [...query.conversations, ...within] }, page);
     // A message may have moved to another conversation since.
-    const items = chats.filter(found.items, ({ message }) => message.conversation_id);
-    this.#onRead(new Set(items.map(({ message }) => message.conversation_id)));
-    return { ...found, items };
+    const hits = hitsOf(found);
+    const readable = chats.filter(hits, ({ message }) => message.conversation_id);
+    this.#onRead(new Set(readable.map(({ message }) => message.conversation_id)));
+    return readable.length === hits.length ? found : toHitsPage(readable, found.next);
   }
 }
 

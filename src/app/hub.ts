@@ -143,6 +143,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       webhooks,
       search: absent(),
       contacts: absent(),
+      people: absent(),
       chats: absent(),
       approvals: absent(),
       status: () => status.report(),

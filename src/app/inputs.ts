@@ -1,9 +1,11 @@
 import type { Config } from '../config/config.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
+import { oneToOneChats } from '../mac/chatdb/one-to-one-chats.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
 import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
+import { PeopleReader } from '../mac/contacts/people.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';
@@ -30,8 +32,14 @@ export function openChatDb({ config, host, closers }: InputParts) {
   return { connection, thread };
 }
 
-/** The Address Book, which is opened when somebody asks for names. */
-export function openContacts({ config, host, closers, connection }: InputParts & { readonly connection: Connection }) {
+/** The Address Book, which is opened when somebody asks for names, and the people of both. */
+export function openContacts({
+  config,
+  host,
+  closers,
+  connection,
+  thread,
+}: InputParts & ReturnType<typeof openChatDb>) {
   const { clock, log } = host;
   const { addressBookPath, callingCode, isEnabled } = config.contacts;
   const book = new AddressBook({
@@ -43,5 +51,6 @@ export function openContacts({ config, host, closers, connection }: InputParts &
     log,
   });
   closers.add('Address Book', () => book.close());
-  return isEnabled ? book : noContacts;
+  const contacts = isEnabled ? book : noContacts;
+  return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
 }

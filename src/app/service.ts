@@ -120,7 +120,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
     const counters = new Counters();
-    const contacts = openContacts({ config, host, closers, connection });
+    const { contacts, people } = openContacts({ config, host, closers, connection, thread });
     const ready = (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined);
     const messages = new OriginReader(reader, {
       added: (message, details) => ages.added(message, sender.origins.added(message, details)),
@@ -193,6 +193,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const owner: Caller = {
       key: undefined,
       reader: new NamedReader(messages, contacts),
+      people,
       attachments,
       feed,
       json,

@@ -29,6 +29,7 @@ import type {
   TrackedPage,
   WebhookEdits,
 } from './options.ts';
+import { PeopleApi } from './people-api.ts';
 import { has, isPosternError, notPostern, PosternError, parsed } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, pause, queryOf, Requests } from './request.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
@@ -91,6 +92,11 @@ export class PosternClient {
     return new ApprovalsApi(this.#requests);
   }
 
+  /** People over all addresses. */
+  get people(): PeopleApi {
+    return new PeopleApi(this.#requests);
+  }
+
   /** Files to send, and files of messages. */
   get attachments(): AttachmentsApi {
     return new AttachmentsApi({
@@ -125,13 +131,8 @@ export class PosternClient {
   }
 
   /** Every message that fits, page after page; deep pages are as fast as the first. */
-  async *allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
-    let next: string | undefined = `messages${queryOf({ limit: 200, ...filter })}`;
-    while (next !== undefined) {
-      const page = await this.#requests.request('GET', next);
-      yield* this.#requests.listed<Message>(page, 'guid');
-      next = page.next;
-    }
+  allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
+    return this.#requests.pages(`messages${queryOf({ limit: 200, ...filter })}`, 'guid');
   }
 
   /** One page of what is found, newest first; the `cursor` of a page leads to the next one. */
@@ -191,10 +192,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
-  /**
-   * Its events after the row id or offset are delivered again, under the same delivery ids; `latest` skips those that
-   * are not delivered yet.
-   */
+  /** Delivers events after a row id or offset again, under the same ids; `latest` skips those not delivered yet. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
       after: isOffset(after) || after === 'latest' ? after : Number(after),

@@ -99,6 +99,16 @@ export class Requests implements AccessTransport {
     return value as Item[];
   }
 
+  /** The items of a list, page after page. */
+  async *pages<Item>(first: string, member: keyof Item & string): AsyncGenerator<Item, void> {
+    let next: string | undefined = first;
+    while (next !== undefined) {
+      const page = await this.request('GET', next);
+      yield* this.listed<Item>(page, member);
+      next = page.next;
+    }
+  }
+
   /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
   async request(method: string, path: string, options: RequestOptions = {}) {
     const response = await this.answer(method, path, options);

@@ -8,6 +8,7 @@ export type { Include } from '../domain/include.ts';
 export type { KeyRecord, Preset, Scope } from '../domain/key.ts';
 export type { Message, MessageStatus } from '../domain/message.ts';
 export type { Contact } from '../domain/ports/contacts.ts';
+export type { AmbiguousAddress, Person } from '../domain/ports/people.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type { StatusReport, WebhookSummary } from '../domain/status.ts';
@@ -39,4 +40,5 @@ export type {
   TrackedPage,
   WebhookEdits,
 } from './options.ts';
+export type { PersonMessageFilter } from './people-api.ts';
 export type { SearchFilter, SearchResults } from './search-results.ts';

@@ -6,6 +6,7 @@ import type { Approvals } from './ports/access.ts';
 import type { NameLookup } from './ports/contacts.ts';
 import type { EventFeed } from './ports/feed.ts';
 import type { Cancel } from './ports/host.ts';
+import type { People } from './ports/people.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading.ts';
 import type { SearchIndex, SearchNames } from './ports/search.ts';
 import type { CallerSender } from './ports/sending.ts';
@@ -22,6 +23,7 @@ export interface Caller extends SearchNames {
   /** undefined: the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
+  readonly people: People;
   readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
   readonly sender: CallerSender;

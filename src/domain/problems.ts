@@ -126,6 +126,11 @@ export const PROBLEMS = {
     detail: 'There is no conversation with this id.',
     hint: 'The id is the whole chat guid that a list of conversations shows.',
   },
+  person_not_found: {
+    status: 404,
+    detail: 'There is no person with this id.',
+    hint: 'The list of people shows the ids; they change when cards in Contacts change.',
+  },
   changes_disabled: {
     status: 404,
     detail: 'Changes of existing messages are not detected here.',

@@ -21,11 +21,14 @@ const LISTS: readonly { readonly read: '*' | readonly string[]; readonly words: 
 ];
 
 let fixture: AccessFixture;
+/** As the owner sees them. Without cards a person has one address, and the same id for every key. */
+let people: readonly { readonly id: string; readonly addresses: readonly string[] }[];
 const keys: { readonly client: LimitedClient; readonly scopes: readonly Scope[]; readonly words: readonly string[] }[] =
   [];
 
 beforeAll(async () => {
   fixture = await AccessFixture.start();
+  people = (await fixture.service.get('/people')).json as typeof people;
   for (const scopes of COMBINATIONS) {
     for (const { read, words } of LISTS) keys.push({ client: await fixture.key({ scopes, read }), scopes, words });
   }
@@ -39,7 +42,9 @@ function requestsOf(id: RouteId): readonly { readonly method: string; readonly p
     ? Object.keys(WORDS)
     : route.path.startsWith('/messages')
       ? Object.values(fixture.messages).map(String)
-      : ['00000000-0000-4000-8000-000000000000'];
+      : route.path.startsWith('/people/')
+        ? people.map(({ id }) => id)
+        : ['00000000-0000-4000-8000-000000000000'];
   const query = route.path === '/events' ? '?after=0' : route.path === '/search' ? '?q=from' : '';
   return ids.map((one) => ({
     method: route.method,
@@ -85,12 +90,14 @@ test('every scope opens a route, so that the matrix has both sides', () => {
 
 test('what a key may read is there in each list: the matrix does not pass by refusing everything', async () => {
   const [client, all] = [await fixture.key({ scopes: ['read', 'events'], read: [ANA] }), fixture.service];
+  const ana = people.find(({ addresses }) => addresses.includes(ANA));
   const texts = await Promise.all(
-    ['/messages', '/conversations', '/events?after=0', `/messages/${fixture.messages[ANA_CHAT]}`].map((path) =>
-      client.get(path),
-    ),
+    [
+      ...['/messages', '/conversations', '/people', '/events?after=0', `/messages/${fixture.messages[ANA_CHAT]}`],
+      `/people/${ana?.id}/messages`,
+    ].map((path) => client.get(path)),
   );
-  expect(texts.map(({ text }) => text.includes(ANA))).toEqual([true, true, true, true]);
+  expect(texts.map(({ text }) => text.includes(ANA))).toEqual(Array(6).fill(true));
   const everything = await fixture.key({ scopes: ['read'], read: '*' });
   expect((await everything.get('/messages')).text).toBe((await all.get('/messages')).text);
   expect((await everything.get('/conversations')).text).toBe((await all.get('/conversations')).text);

@@ -31,6 +31,7 @@ const clients: McpClient[] = [];
 beforeAll(async () => {
   mac = await simulatedMac();
   writeAddressBook(mac.addressBookPath);
+  await mac.command({ do: 'receive', from: 'ana@example.com', text: 'from the laptop' });
   for (const from of [ANA, CHO, STRANGER]) await mac.command({ do: 'receive', from, text: 'kettle' });
   const group = { do: 'group', identifier: 'chat1', participants: [ANA, CHO], name: 'Garden' } as const;
   const { guid } = await mac.command<{ guid: string }>(group);
@@ -82,6 +83,24 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
     expect(await get('/contacts')).not.toContain('ana@example.com');
   });
 
+  test('in GET /people and their messages, with the addresses and conversations of its list alone', async () => {
+    const reads = (read as readonly string[]).filter((entry) => !entry.includes(';'));
+    const people = JSON.parse(await get('/people')) as readonly { readonly id: string; readonly addresses: string[] }[];
+    expect(people.map(({ addresses }) => addresses)).toEqual(reads.map((address) => [address]));
+    expect(namesIn(JSON.stringify(people))).toEqual(reads.includes(ANA) ? ['Ana Silva'] : []);
+    for (const { id } of people) {
+      const texts = await get(`/people/${id}/messages`);
+      expect([texts.includes('kettle'), texts.includes('laptop'), texts.includes(';+;')]).toEqual([true, false, false]);
+    }
+    expect(await get('/people?q=example.com')).toBe('[]');
+    // The owner's id of somebody is nobody's when it is made of an address beyond the list.
+    for (const { id, addresses } of (await service.get('/people')).json as typeof people) {
+      if (addresses.every((address) => !reads.includes(address))) {
+        expect(JSON.parse(await get(`/people/${id}/messages`))).toMatchObject({ code: 'person_not_found' });
+      }
+    }
+  });
+
   test('in from:, where everybody else is nobody in the same words', async () => {
     for (const [typed, name] of [
       ['Ana Silva', 'Ana Silva'],
@@ -125,4 +144,18 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
       await service.request('DELETE', `/webhooks/${(json as { id: string }).id}`);
     }
   });
+});
+
+test('a key that lists two people and their group reads the messages of each person apart', async () => {
+  const { key } = await limitedKey(service, { scopes: ['read'], read: [ANA, CHO, 'any;+;chat1'], send: [] });
+  const get = async (path: string) => (await service.get(path, { 'x-api-key': key })).json;
+  const people = (await get('/people')) as readonly {
+    readonly id: string;
+    readonly conversations: readonly string[];
+  }[];
+  expect(people.map(({ conversations }) => conversations)).toEqual([[`any;-;${ANA}`], [`any;-;${CHO}`]]);
+  for (const { id, conversations } of people) {
+    const messages = (await get(`/people/${id}/messages`)) as readonly { readonly conversation_id: string }[];
+    expect([...new Set(messages.map((message) => message.conversation_id))]).toEqual(conversations);
+  }
 });

@@ -113,6 +113,67 @@ describe('GET /contacts', () => {
   );
 });
 
+describe('people', () => {
+  interface Someone {
+    readonly id: string;
+    readonly name: string | null;
+    readonly addresses: readonly string[];
+    readonly conversations: readonly string[];
+    readonly ambiguous?: unknown;
+  }
+  const people = async (query = '') => (await service.get(`/people${query}`)).json as readonly Someone[];
+  const LANDLINE = '+15550130';
+
+  beforeAll(async () => {
+    for (const from of ['Ana@Example.com', LANDLINE, ANA])
+      await mac.command({ do: 'receive', from, text: `by ${from}` });
+  });
+
+  test('are listed once over all addresses; a shared landline is nobody’s', async () => {
+    expect(await people()).toMatchObject([
+      { name: 'Ana Silva', addresses: [ANA, 'Ana@Example.com'] },
+      { name: null, addresses: [LANDLINE], ambiguous: [{ address: LANDLINE, names: ['Lena Vogel', 'Max Vogel'] }] },
+      { name: null, addresses: [NOBODY] },
+    ]);
+    const [ana] = await people('?q=ana%20example');
+    expect(ana?.conversations).toEqual([`any;-;${ANA}`, 'any;-;Ana@Example.com']);
+    expect(ana).not.toHaveProperty('ambiguous');
+    expect(await people('?q=lena')).toEqual([]);
+    expect(await people('?limit=2')).toHaveLength(2);
+  });
+
+  test('have their messages in one list, page by page, and none of a group', async () => {
+    const [ana] = await people('?q=ana');
+    await mac.command({ do: 'receive', from: ANA, text: 'in the garden', chat: group });
+    const all = (await items('/messages?limit=200')) as readonly (Item & { conversation_id: string })[];
+    const own = all.filter(({ conversation_id }) => ana?.conversations.includes(conversation_id));
+    const pages: Item[] = [];
+    let path: string | undefined = `/people/${ana?.id}/messages?limit=1&include=contacts`;
+    while (path !== undefined) {
+      const answer = await service.get(path);
+      pages.push(...(answer.json as readonly Item[]));
+      path = /<\/api\/v1([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    expect(pages.map(({ names: _, ...rest }) => rest)).toEqual(own);
+    expect(own.length).toBeGreaterThan(2);
+    expect(pages.every(({ names }) => Object.values(names ?? {}).includes('Ana Silva'))).toBe(true);
+  });
+
+  test.each([
+    ['/people/nobody/messages', 404, 'person_not_found'],
+    ['/people/%00/messages', 400, 'invalid_path'],
+    [`/people/${'x'.repeat(2000)}/messages`, 404, 'person_not_found'],
+    ['/people?limit=0', 400, 'invalid_request'],
+    [`/people?q=${'x'.repeat(201)}`, 400, 'invalid_request'],
+    ['/people/ID/messages?cursor=x', 400, 'invalid_cursor'],
+    ['/people/ID/messages?include=x', 400, 'invalid_request'],
+  ])('%s is %i %s', async (path, status, code) => {
+    const [ana] = await people('?q=ana');
+    const answer = await service.get(path.replace('ID', ana?.id ?? ''));
+    expect([answer.status, (answer.json as { code?: string }).code]).toEqual([status, code]);
+  });
+});
+
 test('a send takes no name', async () => {
   await service.post('/messages', { recipient: 'Ana Silva', body: 'Hi' });
   expect(mac.calls).not.toEqual([]);

@@ -117,7 +117,8 @@ describeWithNats('the Macs behind a hub', () => {
         'Over several Macs the offset must be at most 1000.',
       ]);
       expect((await hub.get('/messages?cursor=bm9uZQ')).status).toBe(400);
-      for (const path of ['/messages?include=contacts', '/search?q=x', '/keys', '/contacts', '/audit', '/keys/me']) {
+      const ofOneMac = ['/search?q=x', '/keys', '/contacts', '/people', '/people/x/messages', '/audit', '/keys/me'];
+      for (const path of ['/messages?include=contacts', ...ofOneMac]) {
         const answer = await hub.get(path);
         expect([path, answer.status, ((await answer.json()) as Problem).code]).toEqual([path, 501, 'not_at_a_hub']);
       }

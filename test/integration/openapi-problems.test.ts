@@ -165,6 +165,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
       ['listConversations', '/conversations?limit=0&include=all'],
       ['getConversation', '/conversations/x?include=all'],
       ['listContacts', '/contacts?limit=0'],
+      ['listPeople', '/people?limit=0'],
+      ['listPersonMessages', '/people/x/messages?limit=0&include=all'],
       ['listEvents', '/events?after=x&changes=1&include=all&max_age_s=59'],
       ['sendMessage', '/messages', { recipient: '' }],
       ['registerWebhook', '/webhooks', { url: 'example.net', events: ['all'] }],
@@ -209,6 +211,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('conversion_unavailable', 'getAttachment', await service.get(`${file}?as=m4a`));
     expectProblem('range_not_satisfiable', 'getAttachment', await service.get(file, { range: 'bytes=9000-' }));
     expectProblem('conversation_not_found', 'getConversation', await service.get('/conversations/nobody'));
+    expectProblem('person_not_found', 'listPersonMessages', await service.get('/people/nobody/messages'));
     expectProblem('after_unknown', 'listEvents', await service.get('/events?after=999999'));
     expectProblem('webhook_not_found', 'getWebhook', await service.get('/webhooks/none'));
     const silent = await Receiver.start(() => undefined);

@@ -216,6 +216,9 @@ describe('real answers are as the document says', () => {
     await ask('listConversations', 200, {}, undefined, '?include=details,contacts');
     await ask('listContacts', 200, {}, undefined, '?q=ana');
     await ask('listContacts', 400, {}, undefined, '?limit=0');
+    const [person] = (await ask('listPeople', 200)).json as readonly { readonly id: string }[];
+    await ask('listPersonMessages', 200, { id: person?.id ?? '' }, undefined, '?limit=1&include=details,contacts');
+    await ask('listPersonMessages', 404, { id: 'nobody' });
     await ask('listEvents', 200, {}, undefined, '?after=0');
     await ask('listEvents', 400);
     await ask('listEvents', 410, {}, undefined, '?after=999999');

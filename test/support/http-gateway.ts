@@ -10,13 +10,20 @@ import { rowOffset } from '../../src/domain/offset.ts';
 import type { Approvals } from '../../src/domain/ports/access.ts';
 import type { EventFeed } from '../../src/domain/ports/feed.ts';
 import type { McpService } from '../../src/domain/ports/mcp.ts';
+import type { People } from '../../src/domain/ports/people.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/domain/ports/search.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/domain/ports/sending.ts';
 import type { Uploads } from '../../src/domain/ports/uploads.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { problem } from '../../src/domain/problems.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
+import {
+  type HitsPage,
+  type SearchHit,
+  type SearchQuery,
+  type SearchStatus,
+  toHitsPage,
+} from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
@@ -78,6 +85,7 @@ const NO_MCP: McpService = {
   },
   close: () => Promise.resolve(),
 };
+const NOBODY_KNOWN: People = { search: async () => [], person: async () => undefined };
 const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(new Error('not used')),
   files: () => [],
@@ -229,10 +237,10 @@ export class MemorySearch implements SearchIndex {
     return this.state;
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
+  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
     if (this.failure !== undefined) throw this.failure;
     this.asked.push({ ...query, ...page });
-    return this.next === undefined ? { items: this.hits } : { items: this.hits, next: this.next };
+    return toHitsPage(this.hits, this.next);
   }
 }
 
@@ -288,6 +296,7 @@ export class HttpGateway {
           feed: NO_FEED,
           json: plainJson(),
           contacts: noContacts,
+          people: NOBODY_KNOWN,
           attachments: { open: async () => undefined },
           status: () => STATUS,
           approvals: notUsed,

@@ -12,14 +12,33 @@ function open(schema?: Schema, path?: string) {
 }
 
 describe('a list of messages', () => {
-  test('goes on behind its cursor however many rows come in front', async () => {
+  test.each([
+    ['of everything', undefined],
+    ['of several conversations', ['any;-;1', 'any;-;2', 'any;-;3']],
+  ])('%s goes on behind its cursor however many rows come in front', async (_what, conversationIds) => {
     const { fixture, reader } = open();
-    const chat = fixture.chat('any;-;1');
-    for (let n = 0; n < 10; n += 1) fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n) });
-    const first = await reader.listMessages({ order: 'desc', limit: 4, offset: 0 });
-    for (let n = 0; n < 3; n += 1) fixture.message({ chat, date: appleNs('2026-01-02T00:00:00Z', n) });
-    const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0, cursor: first.next ?? '' });
-    expect(next.items.map(({ id }) => id)).toEqual(['6', '5', '4', '3']);
+    const chats = ['any;-;1', 'any;-;2', 'any;-;3'].map((guid) => fixture.chat(guid));
+    const add = (day: string, rows: number) => {
+      for (let n = 0; n < rows; n += 1) {
+        // Two rows of one instant each, in different conversations; the third one has undated rows alone.
+        const date = appleNs(`${day}T00:00:00Z`, Math.floor(n / 2));
+        fixture.message({ chat: chats[n % 2] ?? null, date });
+      }
+    };
+    for (let n = 0; n < 2; n += 1) fixture.message({ chat: chats[2] ?? null, date: n === 0 ? 0 : null });
+    add('2026-01-01', 10);
+    const query = { conversationIds, order: 'desc', limit: 4, offset: 0 } as const;
+    const first = await reader.listMessages(query);
+    add('2026-01-02', 3);
+    const next = await reader.listMessages({ ...query, cursor: first.next ?? '' });
+    const last = await reader.listMessages({ ...query, cursor: next.next ?? '' });
+    const ids = [first, next, last].map(({ items }) => items.map(({ id }) => id));
+    expect(ids).toEqual([
+      ['12', '11', '10', '9'],
+      ['8', '7', '6', '5'],
+      ['4', '3', '2', '1'],
+    ]);
+    expect(last.next).toBeUndefined();
   });
 
   test('since a time never shows what is older, whatever cursor it is given', async () => {

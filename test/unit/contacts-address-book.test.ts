@@ -293,6 +293,59 @@ describe('the files', () => {
   });
 });
 
+describe('cards', () => {
+  test('come from every file with their links, and count as linked across files only by an identifier', async () => {
+    const folder = newFolder();
+    const UUID = '8B1F5A52-0C5E-4D1C-9C57-2F6C1D0B7A01';
+    for (const account of ['A', 'B']) {
+      const source = AddressBookSource.open(addressBookFile(folder, account));
+      source.sqlite.exec('ALTER TABLE ZABCDRECORD ADD COLUMN ZLINKID');
+      const mother = source.person({ first: 'Mum', numbers: ['+1 555 0100', '(555) 0100 ext. 3'] });
+      const count = source.person({ first: 'Ben', emails: ['Ben@Example.com'] });
+      source.person({ first: 'Zero', numbers: ['+15550102'] });
+      source.person({ numbers: ['+15550103'] });
+      source.sqlite.exec(`UPDATE ZABCDRECORD SET ZLINKID = '${UUID}:ABPerson' WHERE Z_PK = ${mother}`);
+      source.sqlite.exec(`UPDATE ZABCDRECORD SET ZLINKID = 7 WHERE Z_PK = ${count}`);
+      source.sqlite.exec(`UPDATE ZABCDRECORD SET ZLINKID = 0 WHERE ZFIRSTNAME = 'Zero'`);
+      source.close();
+    }
+    const { book } = open(folder);
+    const file = (account: string) => join('Sources', account, 'AddressBook-v22.abcddb');
+    const ofFile = (account: string) => [
+      { name: 'Mum', addresses: ['+15550100'], link: `${UUID}:ABPerson` },
+      { name: 'Ben', addresses: ['ben@example.com'], link: `${file(account)} 7` },
+      { name: 'Zero', addresses: ['+15550102'], link: '' },
+    ];
+    expect(await book.cards()).toEqual([...ofFile('A'), ...ofFile('B')]);
+  });
+
+  test('of an Address Book without links or of one that may not be opened yet are cards all the same, or none', async () => {
+    const folder = newFolder();
+    writeAddressBook(folder);
+    const { book } = open(folder);
+    expect((await book.cards()).map(({ name, link }) => `${name}${link}`)).toContain('Ana Silva');
+    const { book: closed } = open(folder, { isAllowed: () => false });
+    expect(await closed.cards()).toEqual([]);
+  });
+
+  test('are those of the files that can be read', async () => {
+    const folder = newFolder();
+    writeAddressBook(folder);
+    const [first = ''] = readdirSync(join(folder, 'Sources')).sort();
+    const { book, become } = open(folder);
+    await book.ready();
+    const path = addressBookFile(folder, first);
+    const stored = `${path}.stored`;
+    renameSync(path, stored);
+    writeFileSync(path, 'no database');
+    await become({ '+15550101': undefined, '+15550130': undefined, 'cho@example.com': 'Cho Tanaka' });
+    expect((await book.cards()).map(({ name }) => name)).not.toContain('Ben Okafor');
+    renameSync(stored, path);
+    await become({ '+15550101': 'Ben Okafor' });
+    expect((await book.cards()).map(({ name }) => name)).toContain('Ben Okafor');
+  });
+});
+
 describe('a search', () => {
   const folder = newFolder();
 

@@ -67,6 +67,12 @@ export const CODE_CALLS = {
   getConversation: { path: conversation, ...printed('conversation($id)') },
   searchMessages: { query: { q: 'dinner from:me' }, ...printed("search('dinner from:me')") },
   listContacts: { query: { q: 'ana' }, ...printed("contacts({ q: 'ana' })") },
+  listPeople: { query: { q: 'ana' }, ...printed("people.list({ q: 'ana' })") },
+  listPersonMessages: {
+    path: { id: examples.person.id },
+    query: { limit: '10' },
+    ...printed('people.messages($id, { limit: 10 })'),
+  },
   registerWebhook: printed('addWebhook($body)'),
   listWebhooks: printed('webhooks()'),
   deleteWebhook: { path: webhook, ...NOTHING, typeScript: 'await postern.removeWebhook($id);' },

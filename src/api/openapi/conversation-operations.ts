@@ -1,8 +1,9 @@
 import { contactQuery } from '../../schema/contacts.ts';
 import { conversationQuery, singleConversationQuery } from '../../schema/conversation.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include.ts';
+import { peopleQuery, personMessagesQuery } from '../../schema/people.ts';
 import { examples } from './examples.ts';
-import { CHAT_DB, NEXT_OF_MACS, type Operation } from './operation.ts';
+import { CHAT_DB, NEXT, NEXT_OF_MACS, type Operation } from './operation.ts';
 
 /** Conversations, and the contacts in them. */
 export const CONVERSATION_OPERATIONS = {
@@ -48,5 +49,38 @@ export const CONVERSATION_OPERATIONS = {
     },
     problems: ['contacts_disabled'],
     mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+  },
+  listPeople: {
+    tag: 'Contacts',
+    summary: 'People you have conversations with, by name',
+    description:
+      'Each person once, with every address and every one-to-one conversation. Addresses belong together when they are ' +
+      'on one card of Contacts, on linked cards, or on cards of equal names that share an address. An address on cards ' +
+      'of different names joins nobody and is listed as `ambiguous`.',
+    query: peopleQuery,
+    answers: {
+      200: { description: 'Those that match.', schema: 'Person', isList: true, example: [examples.person] },
+    },
+    problems: [...CHAT_DB],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+  },
+  listPersonMessages: {
+    tag: 'Contacts',
+    summary: 'Messages of a person over all addresses, newest first',
+    description:
+      'The messages of all one-to-one conversations with the person, in one list. `Link` has the URL of the next page. ' +
+      'To answer, send to one of the addresses: a person is no recipient.',
+    query: personMessagesQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: 'Message',
+        isList: true,
+        example: [examples.received],
+        headers: NEXT,
+      },
+    },
+    problems: ['person_not_found', 'invalid_cursor', ...CHAT_DB],
+    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
   },
 } as const satisfies Record<string, Operation>;

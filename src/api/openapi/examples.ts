@@ -3,6 +3,7 @@ import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
 import { encodeOffset } from '../../domain/offset.ts';
 import type { Contact } from '../../domain/ports/contacts.ts';
+import type { Person } from '../../domain/ports/people.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import type { PermissionsAnswer } from '../../domain/status.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
@@ -53,6 +54,12 @@ const contact: Contact = {
   nickname: null,
   organization: null,
 };
+const person: Person = {
+  id: '3f8a1c0e5b7d2946',
+  name: 'Ana Silva',
+  addresses: ['+15550100', 'ana@example.com'],
+  conversations: ['any;-;+15550100', 'any;-;ana@example.com'],
+};
 const webhook = {
   id: '4d1f0a5e-0c5f-4a0c-9a39-3a1f6f0f2c11',
   url: 'https://example.net/hook',
@@ -98,6 +105,7 @@ export const examples = {
   provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
   conversation,
   contact,
+  person,
   event: eventOf('message.received'),
   offset: offsetOf(16),
   eventOf,

@@ -19,6 +19,7 @@ import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import { keyBody, keyChangesBody, keyCheckSchema, keySchema, newKeySchema } from '../../schema/key.ts';
 import { hubSendBody } from '../../schema/message.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
+import { personSchema } from '../../schema/people.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction.ts';
 import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
@@ -43,6 +44,7 @@ const SCHEMAS = {
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
   Contact: contactSchema,
+  Person: personSchema,
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,

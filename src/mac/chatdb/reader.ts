@@ -2,6 +2,7 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { MessageDetails } from '../../domain/details.ts';
 import { NO_INCLUDES } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
+import type { OneToOneChat } from '../../domain/ports/people.ts';
 import type { ConversationQuery, MessageQuery, MessageReader, Page, ReadOptions } from '../../domain/ports/reading.ts';
 import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
@@ -19,6 +20,7 @@ import {
   listMessageRows,
   mergedKeys,
 } from './message-list.ts';
+import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import { chatsOf, lastMessageAt, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
@@ -59,6 +61,10 @@ export class ListReader {
 
   conversations(query: ConversationQuery): Page<Conversation> {
     return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query)) ?? NOTHING;
+  }
+
+  oneToOneChats(): readonly OneToOneChat[] {
+    return this.#connection.read(oneToOneChatsIn);
   }
 
   /** undefined where it cannot be kept from one commit to the next. */

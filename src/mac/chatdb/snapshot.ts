@@ -42,7 +42,7 @@ export interface ListDates {
 }
 
 const MAX_KNOWN_IDS = 1000;
-const STYLE_GROUP = 43;
+export const STYLE_GROUP = 43;
 /** Two hundred long letters. What a page has beyond them is shown without its text (decision B2): only an attack is as large. */
 export const MAX_LARGE_BYTES = 4_194_304;
 

@@ -14,12 +14,15 @@ const ADDRESSES = [
   ['ZABCDEMAILADDRESS', 'ZADDRESS'],
 ] as const;
 
-export interface Person {
+/** A card as it is stored, without its addresses. */
+export interface StoredCard {
   readonly key: number;
   readonly first: string;
   readonly last: string;
   readonly nickname: string;
   readonly organization: string;
+  /** Equal on the cards that Contacts shows as one; "" without others. */
+  readonly link: string;
 }
 
 /** One file of the Address Book, open for reading alone: each account of the person has its own. */
@@ -47,19 +50,22 @@ export class AddressBookFile {
   }
 
   /** Gives everybody to `add`, a batch at a time. The numbers of entities differ from Mac to Mac, so they are looked up. */
-  *people(add: (person: Person) => void): Generator<void> {
+  *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
     const contact = known.has('Z_ENT') ? this.#contactEntity() : undefined;
-    const columns = ['ZFIRSTNAME', 'ZLASTNAME', 'ZNICKNAME', 'ZORGANIZATION'].map((name) => columnSql(name, known));
+    const columns = ['ZFIRSTNAME', 'ZLASTNAME', 'ZNICKNAME', 'ZORGANIZATION', 'ZLINKID'].map((name) =>
+      columnSql(name, known),
+    );
     for (const rows of this.#batches(table, known, columns, contact === undefined ? '1' : `Z_ENT = ${contact}`)) {
-      for (const [key, first, last, nickname, organization] of rows) {
+      for (const [key, first, last, nickname, organization, link] of rows) {
         add({
           key: Number(key),
           first: textOf(first),
           last: textOf(last),
           nickname: textOf(nickname),
           organization: textOf(organization),
+          link: link === 0 ? '' : textOf(link),
         });
       }
       yield;

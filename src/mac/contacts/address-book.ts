@@ -1,9 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { AddressBookFile, Person } from './address-book-file.ts';
-import { ContactBook, MAX_CONTACTS } from './contact-book.ts';
+import { withSmallNewSpace } from '../../runtime/memory.ts';
+import type { AddressBookFile, StoredCard } from './address-book-file.ts';
+import type { Card } from './card-groups.ts';
+import { ContactBook, cardName, MAX_ADDRESSES_EACH, MAX_CONTACTS } from './contact-book.ts';
 import { contactsNamed, searchContacts } from './contact-search.ts';
+import { dialableAddress } from './dialable-address.ts';
 import { failureOf, isPermission, type Source, Sources } from './sources.ts';
 
 export interface AddressBookOptions {
@@ -23,6 +26,10 @@ const CHECK_MS = 60_000;
 const SLICE_MS = 7;
 /** People added between two looks at the clock. */
 const STEP = 100;
+/** A UUID, with or without what Contacts writes behind it. */
+const IDENTIFIER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
+
+type AddCard = (card: StoredCard, addresses: readonly string[], file: string) => void;
 
 /** The Address Book files of all accounts, loaded when names are first asked for and again when they change (decision K1). */
 export class AddressBook implements Contacts {
@@ -65,6 +72,21 @@ export class AddressBook implements Contacts {
     return this.#book.canonical(address);
   }
 
+  /** Reads every card that has a name from the files again: only people need them, and nothing else keeps them. */
+  async cards(): Promise<readonly Card[]> {
+    await this.ready();
+    while (this.#loading !== undefined) await this.#loading;
+    const cards: Card[] = [];
+    // The files are not looked at meanwhile: that could close one.
+    this.#loading = withSmallNewSpace(() => this.#readAll((...card) => this.#addCard(cards, ...card)))
+      .then(noop, noop)
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    await this.#loading;
+    return cards;
+  }
+
   health(): ContactsHealth {
     return this.#health;
   }
@@ -93,7 +115,7 @@ export class AddressBook implements Contacts {
       const home = this.#options.callingCode();
       const isChanged = this.#sources.check();
       if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
-      await this.#load(home);
+      await withSmallNewSpace(() => this.#load(home));
     } catch (error) {
       this.#tell({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
     }
@@ -103,15 +125,8 @@ export class AddressBook implements Contacts {
     const { clock, log } = this.#options;
     const startMs = clock.monotonic();
     const book = new ContactBook(home);
-    for (const source of this.#sources.all) {
-      if (source.file === undefined) continue;
-      try {
-        await this.#read(source.file, book);
-      } catch (error) {
-        source.fail(error);
-      }
-      if (this.#isClosed) return;
-    }
+    await this.#readAll((card, addresses) => book.add(card, addresses));
+    if (this.#isClosed) return;
     this.#book = book;
     this.#home = home;
     this.#tell(healthOf(this.#sources.all, book));
@@ -119,8 +134,30 @@ export class AddressBook implements Contacts {
     log.debug('loaded the Address Book', { contacts: book.contacts.length, ms });
   }
 
+  async #readAll(add: AddCard): Promise<void> {
+    for (const source of this.#sources.all) {
+      if (source.file === undefined) continue;
+      try {
+        await this.#read(source.file, (card, addresses) => add(card, addresses, source.name));
+      } catch (error) {
+        source.fail(error);
+      }
+      if (this.#isClosed) return;
+    }
+  }
+
+  #addCard(cards: Card[], card: StoredCard, stored: readonly string[], file: string): void {
+    const name = cardName(card);
+    if (name === '' || cards.length >= MAX_CONTACTS) return;
+    const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
+    const known = new Set(addresses.filter((address) => address !== undefined));
+    // Accounts count their cards alike, so that only an identifier means the same card in each.
+    const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
+    if (known.size > 0) cards.push({ name, addresses: [...known], link });
+  }
+
   /** Adds everybody in a file, or nobody when it cannot be read to its end. */
-  async #read(file: AddressBookFile, book: ContactBook): Promise<void> {
+  async #read(file: AddressBookFile, add: (card: StoredCard, addresses: readonly string[]) => void): Promise<void> {
     const addresses = new Map<number, string[]>();
     const addAddress = (owner: number, address: string): void => {
       const known = addresses.get(owner);
@@ -129,13 +166,13 @@ export class AddressBook implements Contacts {
       else if (addresses.size <= MAX_CONTACTS) addresses.set(owner, [address]);
     };
     for (const _ of file.addresses(addAddress)) await this.#pause();
-    const people: Person[] = [];
-    const addPerson = (person: Person): void => {
+    const people: StoredCard[] = [];
+    const addPerson = (person: StoredCard): void => {
       if (addresses.has(person.key)) people.push(person);
     };
     for (const _ of file.people(addPerson)) await this.#pause();
     for (const [index, person] of people.entries()) {
-      book.add(person, addresses.get(person.key) ?? []);
+      add(person, addresses.get(person.key) ?? []);
       if (index % STEP === STEP - 1) await this.#pause();
     }
   }
@@ -159,6 +196,8 @@ export class AddressBook implements Contacts {
     else log.warn('names of people are missing', { reason: health.message });
   }
 }
+
+function noop(): void {}
 
 function healthOf(sources: readonly Source[], book: ContactBook): ContactsHealth {
   const failed = sources.filter(({ failure }) => failure !== undefined);

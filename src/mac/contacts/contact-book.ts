@@ -1,11 +1,11 @@
 import { folded } from '../../domain/folded.ts';
 import type { Contact, NameLookup } from '../../domain/ports/contacts.ts';
-import type { Person } from './address-book-file.ts';
+import type { StoredCard } from './address-book-file.ts';
 import { dialableAddress } from './dialable-address.ts';
 
 /** What is more is left out, so that memory has a bound: some 20 MB. */
 export const MAX_CONTACTS = 100_000;
-const MAX_ADDRESSES_EACH = 50;
+export const MAX_ADDRESSES_EACH = 50;
 /** Addresses looked up before: a service sees the same few again and again. */
 const MAX_REMEMBERED = 10_000;
 /** Names that begin with the family name and have no space. */
@@ -43,8 +43,8 @@ export class ContactBook implements NameLookup {
   }
 
   /** Adds a person, or what one file says of somebody known from another. Without an address nobody is added. */
-  add(person: Person, stored: readonly string[]): void {
-    const name = nameOf(person);
+  add(person: StoredCard, stored: readonly string[]): void {
+    const name = cardName(person);
     if (name === '') return;
     const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
     const canonical = addresses.map((address) => dialableAddress(address, this.#home));
@@ -103,7 +103,7 @@ export class ContactBook implements NameLookup {
 }
 
 /** The first and last name, else the nickname, else the organization. */
-function nameOf({ first, last, nickname, organization }: Person): string {
+export function cardName({ first, last, nickname, organization }: StoredCard): string {
   if (first === '' || last === '') return first || last || nickname || organization;
   return FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last) ? last + first : `${first} ${last}`;
 }

@@ -1,12 +1,14 @@
 import type { Contacts } from '../../domain/ports/contacts.ts';
 import { problem } from '../../domain/problems.ts';
+import type { CardSource } from './people.ts';
 
 /** Where names are switched off. */
-export const noContacts: Contacts = {
+export const noContacts: Contacts & CardSource = {
   ready: () => undefined,
   names: { nameOf: () => undefined },
   search: () => Promise.reject(problem('contacts_disabled')),
   named: () => Promise.resolve([]),
   canonical: (address) => address.trim().toLowerCase(),
+  cards: () => Promise.resolve([]),
   health: () => ({ state: 'off', message: null }),
 };

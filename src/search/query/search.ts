@@ -1,9 +1,8 @@
 import { errorCode, isAppError, isChatDbAway } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { Page } from '../../domain/ports/reading.ts';
 import type { SearchPage } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../../domain/search.ts';
+import type { HitsPage, SearchQuery, SearchStatus } from '../../domain/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { missingFullText } from '../index/database.ts';
 import { isoOfSecond } from '../index/document.ts';
@@ -78,7 +77,7 @@ export class Search implements RunningSearch {
     };
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
+  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
     const { path, find } = this.#parts;
     try {
       const { stale, ...found } = await find(path, query, page);

@@ -3,14 +3,16 @@ import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { contactRoutes } from './contacts.ts';
 import { keyRoutes } from './keys.ts';
+import { peopleRoutes } from './people.ts';
 import { searchRoutes } from './search.ts';
 import { selfChatRoutes } from './self-chat.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** The handlers that `withLazyRoutes` loads. */
+/** The handlers that `lazyRoutes` loads. */
 export function onDemandRoutes(access: () => Promise<AccessService>) {
   return {
     ...contactRoutes(),
+    ...peopleRoutes(),
     ...searchRoutes(),
     ...keyRoutes(access),
     ...approvalRoutes(),

@@ -1,0 +1,34 @@
+import { problem } from '../../../domain/problems.ts';
+import { peopleQuery, personMessagesQuery } from '../../../schema/people.ts';
+import { readQuery } from '../../../schema/query.ts';
+import { API } from '../../../schema/routes.ts';
+import { nextPage } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+/** One reading view of a person over all addresses (decision V4). */
+export function peopleRoutes(): Pick<Handlers, 'listPeople' | 'listPersonMessages'> {
+  return {
+    async listPeople({ query, caller }) {
+      const { q, limit } = readQuery(peopleQuery, query);
+      return { status: 200, body: await caller.people.search(q, limit) };
+    },
+
+    async listPersonMessages(exchange) {
+      const { people, reader } = exchange.caller;
+      const { limit, cursor, include } = readQuery(personMessagesQuery, exchange.query);
+      const id = exchange.param('id');
+      const person = await people.person(id);
+      if (person === undefined) throw problem('person_not_found');
+      const { conversations: conversationIds } = person;
+      const page = await reader.listMessages({ conversationIds, order: 'desc', limit, offset: 0, cursor, include });
+      if (page.next === undefined) return { status: 200, body: page.items };
+      const included = exchange.query.get('include');
+      const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, [
+        ...(included === null ? [] : [['include', included] as const]),
+        ['limit', String(limit)],
+        ['cursor', page.next],
+      ]);
+      return { status: 200, body: page.items, headers: { Link: link } };
+    },
+  };
+}

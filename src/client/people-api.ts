@@ -1,0 +1,36 @@
+import type { Message } from '../domain/message.ts';
+import type { Person } from '../domain/ports/people.ts';
+import type { Included } from './options.ts';
+import { queryOf, type Requests } from './request.ts';
+
+export interface PersonMessageFilter extends Included {
+  readonly limit?: number;
+}
+
+/** People you have conversations with, each over all addresses. */
+export class PeopleApi {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Those in whose name or addresses each word of `q` occurs, by name. */
+  list(filter: { readonly q?: string; readonly limit?: number } = {}): Promise<Person[]> {
+    return this.#requests.list(`people${queryOf(filter)}`, 'conversations');
+  }
+
+  /** The newest messages of a person. */
+  messages(id: string, filter: PersonMessageFilter = {}): Promise<Message[]> {
+    return this.#requests.list(pathOf(id, filter), 'guid');
+  }
+
+  /** Every message of a person, newest first, page after page. */
+  allMessages(id: string, filter: PersonMessageFilter = {}): AsyncGenerator<Message, void> {
+    return this.#requests.pages(pathOf(id, { limit: 200, ...filter }), 'guid');
+  }
+}
+
+function pathOf(id: string, filter: PersonMessageFilter): string {
+  return `people/${encodeURIComponent(id)}/messages${queryOf(filter)}`;
+}

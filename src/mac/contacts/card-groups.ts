@@ -1,0 +1,163 @@
+import { folded } from '../../domain/folded.ts';
+import type { AmbiguousAddress } from '../../domain/ports/people.ts';
+
+/** A card of the Address Book with what tells whose it is. */
+export interface Card {
+  readonly name: string;
+  /** In their canonical form, each once. */
+  readonly addresses: readonly string[];
+  /** Equal on the cards that Contacts shows as one; "" without others. */
+  readonly link: string;
+}
+
+/** The cards of one person together. */
+export interface CardGroup {
+  readonly name: string;
+  /** The addresses that are the person's alone, in order. */
+  readonly addresses: readonly string[];
+  /** Those that the person's cards share with cards of other names, in order. */
+  readonly ambiguous: readonly AmbiguousAddress[];
+}
+
+/** Whose an address is. */
+export type AddressOwner = { readonly group: CardGroup } | { readonly ambiguous: AmbiguousAddress };
+
+/** Names shown for one ambiguous address. */
+const MAX_NAMES = 10;
+/** Cards or addresses that are gone through before others run. */
+const STEP = 1000;
+
+/**
+ * Joins the cards of each person (decision V4): linked cards, and cards of equal names that share an address. An address
+ * on two cards that have different names and no link joins nothing. It is nobody's, unless something else makes all its
+ * cards one person. The order of the cards does not matter. Takes time in proportion to the cards, and yields so that
+ * others can run.
+ */
+export function* groupCards(cards: readonly Card[]): Generator<void, ReadonlyMap<string, AddressOwner>> {
+  const sets = new DisjointSets(cards.length);
+  const linked = new Map<string, number>();
+  const holders = new Map<string, number[]>();
+  for (const [index, { link, addresses }] of cards.entries()) {
+    if (isStep(index)) yield;
+    if (link !== '') sets.join(index, firstOf(linked, link, index));
+    for (const address of addresses) {
+      const known = holders.get(address);
+      if (known === undefined) holders.set(address, [index]);
+      else known.push(index);
+    }
+  }
+  let looked = 0;
+  for (const of of holders.values()) {
+    if (isStep(looked++)) yield;
+    if (of.length > 1 && haveOneName(of, cards)) sets.joinAll(of);
+  }
+  return yield* ownersOf(cards, sets, holders);
+}
+
+function* ownersOf(
+  cards: readonly Card[],
+  sets: DisjointSets,
+  holders: ReadonlyMap<string, readonly number[]>,
+): Generator<void, ReadonlyMap<string, AddressOwner>> {
+  const groups: NewGroup[] = [];
+  for (const [index, { name }] of cards.entries()) {
+    if (isStep(index)) yield;
+    const root = sets.rootOf(index);
+    const group = groups[root] ?? { name, addresses: [], ambiguous: [] };
+    groups[root] = group;
+    if (isFuller(name, group.name)) group.name = name;
+  }
+  const owners = new Map<string, AddressOwner>();
+  let looked = 0;
+  for (const [address, of] of holders) {
+    if (isStep(looked++)) yield;
+    const [first = 0] = of;
+    const root = sets.rootOf(first);
+    const group = groups[root];
+    if (group !== undefined && of.every((card) => sets.rootOf(card) === root)) {
+      group.addresses.push(address);
+      owners.set(address, { group });
+    } else {
+      const ambiguous = { address, names: firstNames(of, cards) };
+      for (const one of new Set(of.map((card) => groups[sets.rootOf(card)]))) one?.ambiguous.push(ambiguous);
+      owners.set(address, { ambiguous });
+    }
+  }
+  for (const [index, { addresses, ambiguous }] of groups.filter((group) => group !== undefined).entries()) {
+    if (isStep(index)) yield;
+    if (addresses.length > 1) addresses.sort();
+    if (ambiguous.length > 1) ambiguous.sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
+  return owners;
+}
+
+function isStep(index: number): boolean {
+  return index % STEP === STEP - 1;
+}
+
+interface NewGroup {
+  name: string;
+  readonly addresses: string[];
+  readonly ambiguous: AmbiguousAddress[];
+}
+
+function haveOneName([first = 0, ...others]: readonly number[], cards: readonly Card[]): boolean {
+  const name = cards[first]?.name ?? '';
+  return others.every((other) => {
+    const another = cards[other]?.name ?? '';
+    return another === name || folded(another) === folded(name);
+  });
+}
+
+/** The first names of all, in order. They are kept few on the way: there may be a name for each card. */
+function firstNames(of: readonly number[], cards: readonly Card[]): readonly string[] {
+  const first: string[] = [];
+  for (const card of of) {
+    const name = cards[card]?.name ?? '';
+    const last = first[MAX_NAMES - 1];
+    if ((last !== undefined && name >= last) || first.includes(name)) continue;
+    first.push(name);
+    first.sort();
+    if (first.length > MAX_NAMES) first.pop();
+  }
+  return first;
+}
+
+/** The full one of several names of a person; of equally long ones, the one with small letters and accents. */
+function isFuller(name: string, than: string): boolean {
+  return name.length === than.length ? name > than : name.length > than.length;
+}
+
+function firstOf(known: Map<string, number>, key: string, index: number): number {
+  const first = known.get(key) ?? index;
+  known.set(key, first);
+  return first;
+}
+
+/** Union and find over the numbers below a size. */
+class DisjointSets {
+  readonly #parents: Int32Array;
+
+  constructor(size: number) {
+    this.#parents = Int32Array.from({ length: size }, (_, index) => index);
+  }
+
+  rootOf(index: number): number {
+    const parents = this.#parents;
+    let root = index;
+    while (parents[root] !== root) {
+      // Halves the path, so that a long chain is walked once.
+      parents[root] = parents[parents[root] ?? root] ?? root;
+      root = parents[root] ?? root;
+    }
+    return root;
+  }
+
+  join(a: number, b: number): void {
+    this.#parents[this.rootOf(a)] = this.rootOf(b);
+  }
+
+  joinAll([first = 0, ...others]: readonly number[]): void {
+    for (const other of others) this.join(other, first);
+  }
+}

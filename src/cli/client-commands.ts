@@ -52,15 +52,31 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         (await import('./commands/conversations.ts')).conversations(command.optsWithGlobals(), context),
       ),
     );
+  connected(program.command('people'))
+    .description('List the people you have conversations with, each over all addresses.')
+    .argument('[words...]', 'only those in whose name or addresses every word occurs')
+    .option('--limit <number>', 'maximum number (50), at most 200', count)
+    .addHelpText('after', examples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
+    .action(
+      runs(async (command) =>
+        (await import('./commands/people.ts')).people(command.args, command.optsWithGlobals(), context),
+      ),
+    );
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'a conversation id, or its address or name')
     .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
+    .addOption(
+      new Option('--person <person>', 'of a person over all addresses: a name, an address, or an id of postern people')
+        .argParser(nonEmpty)
+        .conflicts('since'),
+    )
     .option('--limit <number>', 'maximum number (20)', count)
     .addHelpText(
       'after',
       examples(
         'postern messages +15550100 --limit 5',
+        "postern messages --person 'Ana Silva'",
         "postern messages 'Ana Silva' --since yesterday",
         "postern messages --since 2h --json | jq -r '.[].body'",
       ),

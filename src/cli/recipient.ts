@@ -17,6 +17,8 @@ export interface Recipient {
 /** The contract's most for one page. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
+/** As the service makes them. */
+const PERSON_ID = /^[\da-f]{16}$/;
 const NUMBER = /^\+?[\d\s().-]{3,}$/u;
 
 /** A name must mean one person or conversation; addresses and ids stay as they are. Throws a Refusal otherwise. */
@@ -45,6 +47,27 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
     EXIT.refusedInput,
     `There is no conversation with ${given} among the latest ${PAGE}.`,
     'postern conversations lists them; a whole id, such as "iMessage;-;+15550100", always works.',
+  );
+}
+
+/** The id of the person that an id, an address or a name means. Throws a Refusal otherwise. */
+export async function personIdOf(client: PosternClient, given: string): Promise<string> {
+  if (PERSON_ID.test(given)) return given;
+  const wanted = folded(given);
+  const found = (await client.people.list({ q: given, limit: PAGE })).filter(
+    ({ name, addresses }) => folded(name ?? '') === wanted || addresses.some((address) => folded(address) === wanted),
+  );
+  if (found.length > 0) {
+    const candidates = found.map(({ id, name, addresses }) => ({
+      id,
+      shown: `${name ?? addresses[0]} (${id}: ${addresses.join(', ')})`,
+    }));
+    return only(given, candidates).id;
+  }
+  throw new Refusal(
+    EXIT.refusedInput,
+    `There are no conversations with a person of the name or address ${given}.`,
+    'postern people lists everybody with their ids.',
   );
 }
 

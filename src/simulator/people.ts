@@ -3,6 +3,8 @@ import type { Messages } from './messages.ts';
 import { isSelfChat } from './own-messages.ts';
 
 const ANA = '+15550100';
+/** Ana again, from her other address: one person in the Address Book. */
+const ANA_MAIL = 'ana@example.com';
 const BEN = '+15550101';
 const CHO = 'cho@example.com';
 const GARDEN = 'chat424242';
@@ -128,6 +130,9 @@ export class People {
     }
     const photo = database.joinedMessage(garden, { text: '\uFFFCThe plan', from: BEN, dateMs: nowMs - 4 * HOUR_MS });
     this.#messages.addFile(photo, 'garden-plan.svg', PLAN);
+    const mail = database.directChat(ANA_MAIL);
+    const text = 'My phone is flat, I am writing from the laptop.';
+    database.joinedMessage(mail, { text, from: ANA_MAIL, dateMs: nowMs - 3 * HOUR_MS });
     database.analyze();
   }
 

@@ -49,6 +49,28 @@ describe('names are shown beside the addresses', () => {
     expect(stdout).toMatch(/Garden +Ana Silva \(\+15550100\), Cho Tanaka \(cho@example.com\)$/m);
   });
 
+  test('by people, once for all addresses', async () => {
+    const { stdout } = await run('people');
+    expect(stdout).toMatch(/^[\da-f]{16} +Ben Okafor +\+15550101, \+15550111$/m);
+    expect(stdout).not.toMatch(/\p{Cf}|[^\P{Cc}\n]/u);
+    expect((await run('people', 'silva', '--json')).stdout).toMatch(/"name": "Ana Silva"/);
+    expect((await run('people', 'nobody')).stderr).toBe('There is nobody like that.\n');
+  });
+
+  test('by messages of a person, who is named, or written as an address or an id', async () => {
+    await mac.command({ do: 'receive', from: 'ana@example.com', text: 'From the laptop' });
+    const [ana] = JSON.parse((await run('people', 'silva', '--json')).stdout) as readonly { readonly id: string }[];
+    for (const person of ['ana silva', ANA, ana?.id ?? '']) {
+      const { stdout } = await run('messages', '--person', person);
+      expect(stdout).toMatch(/Hello\n.*From the laptop$/m);
+      expect(stdout).not.toContain('other number');
+    }
+    const codes = [['x'], ['0123456789abcdef'], ['Ana Silva', ANA], ['Ana Silva', '--since', '1h']];
+    const ended = await Promise.all(codes.map((args) => run('messages', '--person', ...args)));
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([65, 65, 64, 64]);
+    expect(ended[0]?.stderr).toMatch(/no conversations with a person of the name or address x/);
+  });
+
   test('by search, and not in its JSON', async () => {
     await eventually(async () => {
       expect((await run('search', 'hello')).stdout).toMatch(/ ← {2}Ana Silva \(\+15550100\) {2}Hello$/m);

@@ -1,3 +1,4 @@
+import type { PosternClient } from '../../client/postern-client.ts';
 import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -7,11 +8,12 @@ import { directionStyle } from '../output/style.ts';
 import { type Column, sayTable } from '../output/table.ts';
 import { json } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
-import { conversationIdOf } from '../recipient.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
+import { conversationIdOf, personIdOf } from '../recipient.ts';
+import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
 export interface MessagesOptions extends ConnectionOptions {
   readonly since?: string;
+  readonly person?: string;
   readonly limit?: number;
 }
 
@@ -28,18 +30,16 @@ const PAGE = 200;
 /** `postern messages`: the newest ones, read downwards; as JSON the newest comes first, as the service answers. */
 export function messages(
   conversation: string | undefined,
-  { since, limit = 20, ...options }: MessagesOptions,
+  { since, person, limit = 20, ...options }: MessagesOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
-    const filter = {
-      limit: Math.min(limit, PAGE),
-      ...(since !== undefined && { since }),
-      ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
-    };
+    const page = { limit: Math.min(limit, PAGE) };
+    const pages =
+      person === undefined ? await listed(client, conversation, since) : await ofPerson(client, person, conversation);
     const collect = async (names: { readonly include?: 'contacts' }): Promise<Message[]> => {
       const found: Message[] = [];
-      for await (const message of client.allMessages({ ...filter, ...names })) {
+      for await (const message of pages({ ...page, ...names })) {
         found.push(message);
         if (found.length >= limit) break;
       }
@@ -51,6 +51,22 @@ export function messages(
     else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
     return EXIT.ok;
   });
+}
+
+type Page = { readonly limit: number; readonly include?: 'contacts' };
+
+async function listed(client: PosternClient, conversation: string | undefined, since: string | undefined) {
+  const filter = {
+    ...(since !== undefined && { since }),
+    ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
+  };
+  return (page: Page) => client.allMessages({ ...filter, ...page });
+}
+
+async function ofPerson(client: PosternClient, person: string, conversation: string | undefined) {
+  if (conversation !== undefined) throw new Refusal(EXIT.usage, 'Name either a conversation or a person, not both.');
+  const id = await personIdOf(client, person);
+  return (page: Page) => client.people.allMessages(id, page);
 }
 
 function rowOf(message: Message): readonly string[] {

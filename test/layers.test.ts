@@ -66,6 +66,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'axios-retry': ['events/webhooks'],
   '@ltd/j-toml': ['config'],
   // mcp: the protocol's package takes the inputs of tools as schemas.
+  'markdown-it': ['schema'],
   zod: ['schema', 'api/mcp', 'api/openapi'],
   '@modelcontextprotocol/server': ['api/mcp'],
   pino: ['runtime'],

@@ -56,8 +56,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
 function checkSend(request: unknown): CheckedSend {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;
-  const { recipient, body, attachments = [], attachment_ids: uploads, dry_run: isTrial } = checked.value;
-  const given = { attachment_ids: uploads, dry_run: isTrial };
+  const { recipient, body, attachments = [], ...given } = checked.value;
   const refused = Object.entries(given).filter(([, value]) => value !== undefined);
   if (refused.length === 0) return { ok: true, value: { recipient, body, attachments } };
   const mistakes = refused.map(([name]) => ({

@@ -14,7 +14,7 @@ import { Poster } from '../events/webhooks/poster.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';
 import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { ChangeDetector } from '../mac/chatdb/change-detector.ts';
-import { ChatDbNames } from '../mac/chatdb/lookups.ts';
+import { ChatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
 import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
 import { ChatReader } from '../mac/chatdb/reader.ts';
@@ -154,6 +154,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       version,
       clock,
       database: connection,
+      columns: () => messageColumns(connection),
       clockWatch,
       messages: chatLog,
       publisher,

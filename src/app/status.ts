@@ -1,3 +1,4 @@
+import { macCapabilities } from '../domain/capabilities.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { ChangeStatus } from '../domain/ports/changes.ts';
 import type { Contacts } from '../domain/ports/contacts.ts';
@@ -16,6 +17,8 @@ export interface StatusParts {
   readonly clock: Clock;
   /** Whether chat.db can be read. */
   readonly database: { health(): BackendHealth };
+  /** Looks up a column of the table of messages; undefined while chat.db cannot be read. */
+  readonly columns: () => ((name: string) => boolean) | undefined;
   readonly clockWatch: { warning(): string | null };
   readonly messages: MessageLog;
   readonly publisher: {
@@ -93,6 +96,12 @@ export class Status {
         .list()
         .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
       permissions: permissions.known,
+      capabilities: macCapabilities({
+        hasColumn: this.#parts.columns(),
+        maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
+        isSearchOn: index.isEnabled,
+        areContactsOn: this.#parts.contacts.health().state !== 'off',
+      }),
       ...this.#contactsReport(),
       ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),

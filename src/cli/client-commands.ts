@@ -23,6 +23,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
     .argument('[text]', 'the text; - reads it from stdin')
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
+    .option('--markdown', 'the text is Markdown, which is sent as plain text')
     .option('--idempotency-key <text>', 'a repeated one does not send again within a day', nonEmpty)
     .addOption(new Option('--wait <state>', 'wait until it is so; exits with 1 if it failed').choices(WAIT_STATES))
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
@@ -33,6 +34,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         "postern send 'Ana Silva' 'On my way'",
         'uptime | postern send ana@example.com -',
         'postern send +15550100 --attach photo.jpg',
+        'postern send +15550100 --markdown - < notes.md',
         "postern send +15550100 'Alarm!' --wait delivered",
       ),
     )

@@ -74,6 +74,8 @@ export interface SendOptions {
   /** At a hub: the Mac that sends, by its id or by an address of its own. */
   readonly from?: string;
   readonly body?: string;
+  /** `markdown` is rendered to plain text, which is what is sent. */
+  readonly format?: 'plain' | 'markdown';
   /** Paths on the machine of the service. */
   readonly attachments?: readonly string[];
   /** Of files that were uploaded with the same key. */

@@ -6,7 +6,7 @@ export class PosternError extends Error {
   override readonly name = 'PosternError';
   /** Of the answer; 0 when there was none. */
   readonly status: number;
-  /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`. */
+  /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`, `not_capable`. */
   readonly code: string;
   /** What can be done about it. */
   readonly hint: string | undefined;

@@ -1,6 +1,8 @@
+import type { Capabilities } from '../domain/capabilities.ts';
 import type { Clock } from '../domain/ports/host.ts';
+import type { StatusReport } from '../domain/status.ts';
 import type { AccessTransport } from './access-api.ts';
-import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
+import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { headerValue, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -18,6 +20,9 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly idempotencyKey?: string | undefined;
 }
+
+/** Members of a send that an earlier service would ignore: it would send at once, or the marks of Markdown. */
+const ASKED_FIRST = ['format'] as const;
 
 /** For what the service itself takes its time with; undefined for everything else. */
 export function slowAnswerMs(path: string): number | undefined {
@@ -70,6 +75,7 @@ interface RequestsParts {
 /** Requests to the API and their answers, checked to be the service's. Every method throws PosternError. */
 export class Requests implements AccessTransport {
   readonly #parts: RequestsParts;
+  #capabilities: Capabilities | undefined;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
@@ -127,6 +133,7 @@ export class Requests implements AccessTransport {
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
     const isSend = method === 'POST' && path === 'messages';
+    if (isSend) await this.#assertCapable(body);
     const request = {
       method,
       headers,
@@ -140,6 +147,22 @@ export class Requests implements AccessTransport {
     const { status, header } = response;
     if (status >= 200 && status <= 299) return response;
     throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.place);
+  }
+
+  /** Refuses a send with a member that the service, as its status says, cannot do (decision X1). */
+  async #assertCapable(send: unknown): Promise<void> {
+    const asked = ASKED_FIRST.filter((name) => has(send, name));
+    if (asked.length === 0) return;
+    this.#capabilities ??= (await this.one<StatusReport>('GET', 'status', 'newest_event')).capabilities ?? {};
+    const missing = asked.find((name) => this.#capabilities?.[name]?.available !== true);
+    if (missing === undefined) return;
+    const reason = this.#capabilities[missing]?.reason;
+    this.#capabilities = undefined;
+    throw new PosternError(0, {
+      code: 'not_capable',
+      detail: `The service at ${this.#parts.place} cannot do this: ${missing}${reason === undefined ? '' : ` (${reason})`}.`,
+      hint: 'Nothing was sent. GET /api/v1/status lists its capabilities; an earlier version has none.',
+    });
   }
 
   async #textOf(response: TransportResponse): Promise<string> {

@@ -1,3 +1,4 @@
+import type { Capabilities } from './capabilities.ts';
 import type { ContactsHealth } from './ports/contacts.ts';
 import type { FleetReport } from './ports/fleet.ts';
 import type { PermissionReport } from './ports/permissions.ts';
@@ -99,8 +100,9 @@ export interface StatusReport {
   readonly held_sends?: number | undefined;
   /** As last known: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
-  /** Names of people. */
-  /** Absent until names are asked for. */
+  /** What can be asked of it. Services of earlier versions do not say. */
+  readonly capabilities?: Capabilities | undefined;
+  /** Names of people. Absent until they are asked for. */
   readonly contacts?: ContactsHealth | undefined;
   /** Absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { invalidRequest } from '../domain/problems.ts';
 import { includeParameter } from './include.ts';
 import { limit, offset, order, since } from './query.ts';
 import { list, text } from './text.ts';
@@ -19,6 +20,7 @@ export const singleMessageQuery = z.object({ include: includeParameter });
 
 /** Decision D7. */
 export const MAX_ATTACHMENTS = 10;
+export const MAX_BODY = 20_000;
 
 /** One item of `attachments`: what can be said of a path without looking at the disk. */
 export const attachmentPath = text('An attachment').refine(
@@ -26,34 +28,60 @@ export const attachmentPath = text('An attachment').refine(
   'An attachment must be an absolute path.',
 );
 
+/** How the body of a send is written (decision X2). */
+const FORMATS = ['plain', 'markdown'] as const;
+
 const SEND_MEMBERS = {
   recipient: text('The recipient', 512)
     .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
     // NUL has its own sentence.
     .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
-  body: text('The body', 20_000).meta({ description: 'May be empty when attachments are sent.' }),
+  body: text('The body', MAX_BODY).meta({ description: 'May be empty when attachments are sent.' }),
   attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
     .optional()
     .meta({ description: 'Absolute paths of files on the host.' }),
   attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
     .optional()
     .meta({ description: 'Ids of files that were uploaded with the same key; they follow the attachments.' }),
+  format: z
+    .enum(FORMATS, { error: 'The format must be plain or markdown.' })
+    .optional()
+    .meta({ description: '`markdown` is rendered to plain text, which is what is sent. Default `plain`.' }),
   dry_run: z
     .boolean({ error: 'The dry_run must be true or false.' })
     .optional()
     .meta({ description: 'Only says what would happen: nothing is sent.' }),
 };
 const NO_OBJECT = { error: 'The body must be a JSON object.' };
+const NOTHING = 'There is nothing to send: the body is empty and there are no attachments.';
 const NOTHING_TO_SEND = {
   path: ['body'],
-  error: 'There is nothing to send: the body is empty and there are no attachments.',
+  error: NOTHING,
   // Also when something else is wrong: every mistake is named at once.
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
 /** Body of `POST /messages` (decision D7). What only the disk can tell about attachments, the sender checks. */
 export const sendBody = z.object(SEND_MEMBERS, NO_OBJECT).refine(hasContent, NOTHING_TO_SEND);
+
+/** Members that a hub refuses with `not_at_a_hub`, because an older Mac would ignore them (decision X1). */
+export const MAC_ONLY = ['format'] as const;
+
+/** What `POST /messages` asks for, once its body was checked. */
+export type Send = z.output<typeof hubSendBody>;
+
+/**
+ * Returns the send with its body as it goes out: Markdown is rendered here, before anybody approves, hashes or sends it
+ * (decision X2). Throws `invalid_request` when nothing is left to send.
+ */
+export async function rendered<Asked extends Send>({ format, ...send }: Asked): Promise<Omit<Asked, 'format'>> {
+  if (format !== 'markdown') return send;
+  const { plainText } = await import('./markdown.ts');
+  const body = plainText(send.body);
+  if (hasContent({ ...send, body })) return { ...send, body };
+  throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
+}
 
 /** The same at a hub (decision N1), and in the documentation. */
 export const hubSendBody = z

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CAPABILITY_REASONS } from '../domain/capabilities.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { WEBHOOK_STATES } from '../domain/webhook.ts';
@@ -16,6 +17,11 @@ const permissions = z
     }),
   )
   .readonly();
+
+const capabilities = z.record(
+  z.string(),
+  z.object({ available: z.boolean(), reason: z.enum(CAPABILITY_REASONS).optional() }),
+);
 
 const search = z.object({
   state: z.enum(['building', 'complete', 'failing']),
@@ -90,6 +96,9 @@ export const statusSchema = shapeOf<StatusReport>()(
         .readonly(),
       held_sends: z.int().optional().meta({ description: 'Sends that wait for a decision.' }),
       permissions,
+      capabilities: capabilities.optional().meta({
+        description: 'What this service, its Mac and its macOS can do, and why not. Expect other names and reasons.',
+      }),
       contacts: contactsHealthSchema
         .optional()
         .meta({ description: 'Contact names; absent until they are asked for.' }),

@@ -19,6 +19,7 @@ import { ContactBook } from '../../src/mac/contacts/contact-book.ts';
 import { searchContacts } from '../../src/mac/contacts/contact-search.ts';
 import { contentHash } from '../../src/mac/sender/content.ts';
 import { redact } from '../../src/runtime/redaction.ts';
+import { plainText } from '../../src/schema/markdown.ts';
 import { documentOf, isLong } from '../../src/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
@@ -74,6 +75,12 @@ export function functions(): readonly Entrance[] {
       limit: ANY,
       wanted: ['from:"Ana" in:b "see you" -a*'],
       take: (text) => parseSearch(text),
+    },
+    {
+      name: 'a body in Markdown',
+      limit: 20_000,
+      wanted: ['[a](b) **c** `d`', '- a\n  1. > b', '|a|\n|-|\n|b|', '![a][b]\n\n[b]: c', '<!-- a --> <b>&amp;'],
+      take: (text) => ignored(() => plainText(text)),
     },
     {
       name: 'a text to compare with a sent one',

@@ -176,6 +176,13 @@ describe('GET /status', () => {
     expect(status.newest_event.row_id).toBe(status.newest_row);
     expect(status.webhooks).toHaveLength(1);
     expect(answer.text).not.toContain('quiet');
+    expect(status.capabilities).toMatchObject({
+      send: { available: true },
+      format: { available: true },
+      react: { available: false, reason: 'not_scriptable' },
+      search: { available: false, reason: 'switched_off' },
+      read_junk_filter: { available: false, reason: 'macos_too_old' },
+    });
   });
 
   test.each(['swiftbar', 'xbar'])('is ready menu text for %s', async (host) => {

@@ -90,6 +90,24 @@ describe('a message', () => {
     );
   });
 
+  test('in Markdown goes out as plain text, and is confirmed by that', async () => {
+    const body = '# Dinner\n\n* *fresh* bread\n* [menu](https://example.com/a_b)\n\n2 * 3 * 4';
+    const sent = 'Dinner\n\n- fresh bread\n- menu (https://example.com/a_b)\n\n2 * 3 * 4';
+    expect((await send({ recipient: ANA, body, format: 'plain', dry_run: true })).json).toMatchObject({ text: body });
+    expect((await send({ recipient: ANA, body, format: 'markdown', dry_run: true })).json).toMatchObject({
+      text: sent,
+    });
+    const answer = await send({ recipient: ANA, body, format: 'markdown' });
+    expect(answer).toMatchObject({ status: 201, json: { body: sent } });
+    expect(lastCall().values.BODY).toBe(sent);
+    const empty = await send({ recipient: ANA, body: '[1]: https://example.com', format: 'markdown' });
+    expect(empty).toMatchObject({ status: 400, json: { errors: [{ pointer: '/body' }] } });
+    expect(await send({ recipient: ANA, body, format: 'html' })).toMatchObject({
+      status: 400,
+      json: { errors: [{ pointer: '/format', message: 'The format must be plain or markdown.' }] },
+    });
+  });
+
   test.each([`any;-;${ANA}`, `iMessage;-;${ANA}`, `SMS;-;${ANA}`])('to a conversation, spelt %s', async (recipient) => {
     const answer = await send({ recipient, body: `to ${recipient}` });
     expect(answer.status).toBe(201);

@@ -53,6 +53,27 @@ function gather(options: Parameters<PosternClient['listen']>[0], from: PosternCl
 }
 
 describe('the client, against others', () => {
+  test('sends nothing with what the service does not say it can do', async () => {
+    const asked: string[] = [];
+    let capabilities: object | undefined;
+    const server = createServer(({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      response.end(JSON.stringify(method === 'GET' ? { newest_event: {}, capabilities } : { guid: 'G', id: '7' }));
+    });
+    const client = new PosternClient({ url: await listeningAt(server), key: KEY });
+    ends.push(() => server.close().closeAllConnections());
+    const send = () => client.send({ recipient: '+15550100', body: '*x*', format: 'markdown' });
+    expect(await failure(send())).toMatchObject({ code: 'not_capable' });
+    capabilities = { format: { available: false, reason: 'not_at_a_hub' } };
+    expect((await failure(send())).message).toContain('format (not_at_a_hub)');
+    expect(asked.filter((one) => one.startsWith('POST'))).toEqual([]);
+    capabilities = { format: { available: true } };
+    expect(await send()).toMatchObject({ id: '7' });
+    await client.send({ recipient: '+15550100', body: '*x*' });
+    // Asked for once, and never for a plain send.
+    expect(asked.slice(2)).toEqual(['GET /api/v1/status', 'POST /api/v1/messages', 'POST /api/v1/messages']);
+  });
+
   test.each(['{}', 'null', '[]', '[{}]', '"text"', '{"status":"ok"}', '<html>'])(
     'does not take what somebody else says for an answer: %s',
     async (text) => {

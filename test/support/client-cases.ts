@@ -115,6 +115,18 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
       }
     });
 
+    test('a hub says that it cannot render Markdown, and refuses it', async () => {
+      const { capabilities } = await client.status();
+      expect(capabilities?.format?.available).toBe(!target.isHub);
+      if (!target.isHub) return;
+      const markdown = { recipient: '+15550100', body: '*x*', format: 'markdown' } as const;
+      expect(await failure(client.send(markdown))).toMatchObject({ code: 'not_capable' });
+      expect(await target.service.post('/messages', markdown)).toMatchObject({
+        status: 501,
+        json: { code: 'not_at_a_hub' },
+      });
+    });
+
     test('what the service refuses is said in its own words', async () => {
       const wrong = new PosternClient({ url: urlOf(target.service), key: 'wrong' });
       expect(await failure(wrong.messages())).toMatchObject({

@@ -8,6 +8,7 @@ const PROGRAM = fileURLToPath(new URL('../../dist/program/', import.meta.url));
 const RARE = [
   ['a service that nobody asks over MCP loads nothing of the protocol', 'notifications/resources/updated'],
   ['a service without a fleet loads nothing of NATS', '$JS.API'],
+  ['a service that is sent no Markdown loads nothing of its parser', 'Input data should be a String'],
 ] as const;
 
 /** The files that are loaded with these, without a dynamic import. */

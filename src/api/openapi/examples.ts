@@ -221,6 +221,12 @@ export const examples = {
       },
     ],
     ...permissions,
+    capabilities: {
+      send: { available: true },
+      format: { available: true },
+      react: { available: false, reason: 'not_scriptable' },
+      read_junk_filter: { available: false, reason: 'macos_too_old' },
+    },
     contacts: { state: 'loaded', message: null },
     search: {
       state: 'building',

@@ -129,6 +129,7 @@ export const MESSAGE_OPERATIONS = {
       'idempotency_key_reused',
       'from_required',
       'mac_unknown',
+      'not_at_a_hub',
       ...SENDING,
       ...STATE_DB,
     ],

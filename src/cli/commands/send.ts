@@ -11,6 +11,7 @@ import { isReached, type WaitState, waited } from './send-wait.ts';
 export interface SendOptions extends ConnectionOptions {
   readonly attach?: readonly string[];
   readonly idempotencyKey?: string;
+  readonly markdown?: boolean;
   readonly wait?: WaitState;
   /** Seconds that --wait waits. */
   readonly timeout?: number;
@@ -23,7 +24,7 @@ const MAX_BYTES = 1024 * 1024;
 export function send(
   recipient: string,
   text: string | undefined,
-  { attach = [], idempotencyKey, wait: wanted, timeout: seconds = 60, ...options }: SendOptions,
+  { attach = [], idempotencyKey, markdown, wait: wanted, timeout: seconds = 60, ...options }: SendOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
@@ -48,6 +49,7 @@ export function send(
     const message = await client.send({
       recipient: to.id,
       body,
+      ...(markdown === true && { format: 'markdown' }),
       ...(uploads.length > 0 && { attachment_ids: uploads }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });

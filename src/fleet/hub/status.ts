@@ -1,3 +1,4 @@
+import { hubCapabilities } from '../../domain/capabilities.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
@@ -72,6 +73,7 @@ export class HubStatus {
       macs: this.macs(),
       webhooks: await webhooks(),
       permissions: [],
+      capabilities: hubCapabilities(),
     };
   }
 

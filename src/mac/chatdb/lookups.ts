@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { addressOf } from '../../domain/address.ts';
+import { isChatDbAway } from '../../domain/errors.ts';
 import { folded } from '../../domain/folded.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ChatDirectory, ChatMembers } from '../../domain/ports/access.ts';
@@ -237,5 +238,19 @@ export class ChatDbNames implements ChatNames {
     return this.#connection.read(
       ({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined,
     );
+  }
+}
+
+/** Returns a test for columns of the table of messages; undefined while chat.db cannot be read. */
+export function messageColumns(connection: Connection): ((name: string) => boolean) | undefined {
+  try {
+    return connection.read(
+      ({ database: { schema } }) =>
+        (name) =>
+          schema.hasColumn('message', name),
+    );
+  } catch (error) {
+    if (isChatDbAway(error)) return undefined;
+    throw error;
   }
 }

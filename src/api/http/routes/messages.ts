@@ -6,8 +6,10 @@ import { countedSend } from '../../../runtime/send-counter.ts';
 import {
   attachmentPath,
   hubSendBody,
+  MAC_ONLY,
   MAX_ATTACHMENTS,
   messageQuery,
+  rendered,
   sendBody,
   singleMessageQuery,
 } from '../../../schema/message.ts';
@@ -59,7 +61,7 @@ export function messageRoutes(
     },
 
     async sendMessage(exchange) {
-      const sending: Sending = { exchange, counters, schema: isHub ? hubSendBody : sendBody };
+      const sending: Sending = { exchange, counters, isHub };
       const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
       if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
       if (answer.kind === 'held') {
@@ -83,7 +85,7 @@ export function messageRoutes(
 interface Sending {
   readonly exchange: Exchange;
   readonly counters: Counters;
-  readonly schema: typeof sendBody | typeof hubSendBody;
+  readonly isHub: boolean;
 }
 
 /** The files of the form are its own: none of them stays. */
@@ -117,12 +119,13 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
 }
 
 /** What is to be sent. Throws naming every mistake: in the header, in the body, and on the disk (decision D7). */
-async function readSend({ exchange, schema }: Sending, body: unknown) {
+async function readSend({ exchange, isHub }: Sending, body: unknown) {
   const { sender } = exchange.caller;
-  const checked = checkBody(schema, body);
+  const checked = checkBody(isHub ? hubSendBody : sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {
-    const { dry_run: dryRun = false, attachments = [], ...message } = checked.value;
+    if (isHub && MAC_ONLY.some((name) => checked.value[name] !== undefined)) throw problem('not_at_a_hub');
+    const { dry_run: dryRun = false, attachments = [], ...message } = await rendered(checked.value);
     return { ...message, attachments, ...(dryRun && { dryRun }) };
   }
   const inBody = checked.ok ? [] : checked.mistakes;

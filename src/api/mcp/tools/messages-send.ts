@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { SendAnswer } from '../../../domain/ports/sending.ts';
 import { invalidRequest } from '../../../domain/problems.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
-import { sendBody } from '../../../schema/message.ts';
+import { rendered, sendBody } from '../../../schema/message.ts';
 import { checkBody } from '../../../schema/mistakes.ts';
 import { oneLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
@@ -17,6 +17,7 @@ export const messagesSend = tool({
   input: z.object({
     to: z.string().max(512),
     text: z.string(),
+    format: z.enum(['plain', 'markdown']).optional().describe('markdown is rendered to plain text'),
     idempotency_key: z
       .string()
       .regex(/^[\x20-\x7e]{1,255}$/)
@@ -30,13 +31,12 @@ export const messagesSend = tool({
     approval_id: z.string().optional(),
     message_id: z.string().optional(),
   }),
-  async run({ to, text, idempotency_key: key, dry_run: dryRun }, { caller, counters, requestId }) {
-    const checked = checkBody(sendBody, { recipient: to, body: text });
+  async run({ to, text, idempotency_key: key, dry_run: dryRun, ...options }, context) {
+    const { caller, counters, requestId } = context;
+    const checked = checkBody(sendBody, { recipient: to, body: text, ...options });
     if (!checked.ok) throw invalidRequest(checked.mistakes);
-    const { recipient, body } = checked.value;
     const request = {
-      recipient,
-      body,
+      ...(await rendered(checked.value)),
       attachments: [],
       requestId,
       ...(key !== undefined && { idempotencyKey: { kind: 'client', key } as const }),

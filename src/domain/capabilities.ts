@@ -1,0 +1,91 @@
+/** Why something cannot be done. Clients must expect others. */
+export const CAPABILITY_REASONS = [
+  /** Messages has no AppleScript command for it. */
+  'not_scriptable',
+  /** The Messages database of this macOS has no column for it. */
+  'macos_too_old',
+  /** A setting of config.toml switches it off. */
+  'switched_off',
+  /** macOS does not allow it; `permissions` says which permission is missing. */
+  'not_permitted',
+  /** The Messages database cannot be read at the moment. */
+  'chat_db_unavailable',
+  /** Only the Postern of one Mac does this. */
+  'not_at_a_hub',
+] as const;
+export type CapabilityReason = (typeof CAPABILITY_REASONS)[number];
+
+export interface Capability {
+  readonly available: boolean;
+  /** Absent when it is available. */
+  readonly reason?: CapabilityReason | undefined;
+}
+
+/** What this service, its Mac and its macOS can do, by name. Clients must expect other names. */
+export type Capabilities = Readonly<Record<string, Capability>>;
+
+/** Members of a send that not every service knows: a client asks before it uses one (decision X1). */
+const SEND_MEMBERS = ['format'] as const;
+
+/** docs/not-possible.md says more. */
+const NOT_SCRIPTABLE = [
+  'react',
+  'reply',
+  'edit',
+  'unsend',
+  'mark_read',
+  'show_typing',
+  'send_effect',
+  'create_group',
+  'delete',
+] as const;
+
+/** Columns of `message` by what is read of them. */
+const COLUMNS = {
+  read_replies: 'thread_originator_guid',
+  read_edits: 'date_edited',
+  read_emoji_reactions: 'associated_message_emoji',
+  read_scheduled_on_phone: 'schedule_type',
+  read_junk_filter: 'filter_action',
+} as const;
+
+export interface CapabilityFacts {
+  /** undefined while chat.db cannot be read. */
+  readonly hasColumn: ((name: string) => boolean) | undefined;
+  readonly maySend: boolean;
+  readonly isSearchOn: boolean;
+  readonly areContactsOn: boolean;
+}
+
+/** Returns the capabilities of the Postern of one Mac. */
+export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn }: CapabilityFacts): Capabilities {
+  return {
+    ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),
+    ...all(NOT_SCRIPTABLE, 'not_scriptable'),
+    ...Object.fromEntries(
+      Object.entries(COLUMNS).map(([name, column]) => {
+        if (hasColumn === undefined) return [name, capability('chat_db_unavailable')];
+        return [name, capability(hasColumn(column) ? undefined : 'macos_too_old')];
+      }),
+    ),
+    ...all(['search'], isSearchOn ? undefined : 'switched_off'),
+    ...all(['contacts'], areContactsOn ? undefined : 'switched_off'),
+  };
+}
+
+/** Returns the capabilities of a hub, whose Macs may run other versions. */
+export function hubCapabilities(): Capabilities {
+  return {
+    ...all(['send'], undefined),
+    ...all([...SEND_MEMBERS, 'search', 'contacts'], 'not_at_a_hub'),
+    ...all(NOT_SCRIPTABLE, 'not_scriptable'),
+  };
+}
+
+function all(names: readonly string[], reason: CapabilityReason | undefined): Capabilities {
+  return Object.fromEntries(names.map((name) => [name, capability(reason)]));
+}
+
+function capability(reason: CapabilityReason | undefined): Capability {
+  return reason === undefined ? { available: true } : { available: false, reason };
+}

@@ -8,7 +8,9 @@ import type { InstallOptions } from './options.ts';
 
 export type AgentOrder = 'start' | 'stop' | 'restart';
 
-/** Starts or stops the installed agent, and waits until it answers or is gone. Throws AppError with what to do. */
+/**
+ * Starts or stops the installed agent and waits until it answers or is gone. Throws an AppError that says what to do.
+ */
 export async function controlAgent(
   machine: Machine,
   order: AgentOrder,
@@ -36,7 +38,7 @@ export async function controlAgent(
     machine.stdout('Postern is not running.');
     return;
   }
-  // launchd starts a job that is merely ended again, so it is taken out of it.
+  // launchd restarts a job that merely ends, so the job is booted out.
   if (job.kind !== 'absent') await launchd.bootout();
   if (order === 'stop') {
     machine.stdout('Postern has stopped. It starts again at the next login, or with: postern start');

@@ -2,8 +2,8 @@ import { build, type PlistValue, parse } from 'plist';
 import type { Layout } from './layout.ts';
 
 /**
- * The agent's property list: the template with this person's paths. They are set as values of the parsed
- * template and written by the library, so that no user name can break out of its string.
+ * Builds the agent's property list from the template and this person's paths. Paths are set on the parsed template
+ * and serialized by the library, so that no user name can break out of its string.
  */
 export function agentPlist(template: string, layout: Layout): string {
   const values: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
 import { portListeners } from '../src/mac/system/port-listeners.ts';
 import { type Machine, pause } from './machine.ts';
 
-/** What the installer needs of the configuration. */
+/** The part of the configuration that the installer uses. */
 export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'> & {
   readonly backend: Pick<Config['backend'], 'associatedRows'>;
 };
@@ -14,9 +14,9 @@ const HEALTH_LIMIT_MS = 40_000;
 const HEALTH_POLL_MS = 1_000;
 const ANSWER_LIMIT_MS = 5_000;
 
-/** The installed agent. It is asked over its Unix socket alone: another program could have taken its port. */
+/** The installed agent. Requests go only through its Unix socket, because another program could have taken its port. */
 export class Agent {
-  /** Undefined where there is no socket to trust; `reason` says why. */
+  /** Undefined when there is no trustworthy socket; `reason` says why. */
   readonly client: PosternClient | undefined;
   readonly reason: string | undefined;
   readonly #server: AgentConfig['server'];
@@ -31,14 +31,14 @@ export class Agent {
         : undefined;
   }
 
-  /** For people and browsers. */
+  /** The agent's address, for people and browsers. */
   get place(): string {
     return this.#server.port === 0 ? 'a free port, which its log names' : urlOf(this.#server);
   }
 
   /**
-   * Waits until it answers. Null when it does, else what is wrong. Without a socket, and for an older version that may
-   * have none, it is enough that launchd's process listens on the port.
+   * Waits until the agent answers. Returns null once it does, else the trouble. Without a socket, and for an older
+   * version that may have none, it is enough that launchd's process listens on the port.
    */
   async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {
     const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;

@@ -11,15 +11,15 @@ import { type StagedFolder, stageFolder } from './staging.ts';
 
 const ICON = fileURLToPath(new URL('./Postern.icns', import.meta.url));
 
-/** The person reads these two in the system's own dialogs. */
+/** macOS shows these two texts in its own dialogs. */
 const WHY_AUTOMATION =
   'Postern sends your messages by driving Messages. Without this, programs can read through Postern but not send.';
 const WHY_LOCAL_NETWORK =
   'Postern delivers events to the webhooks you registered; some of them may be on other machines in your network.';
 
 /**
- * What macOS reads about the bundle. Its version is Node's: one Node must always give the same bytes, because the
- * permissions belong to the hash of the bundle.
+ * The bundle's Info.plist. Its version is Node's: the same Node must always give the same bytes, because macOS ties
+ * permissions to the bundle's hash.
  */
 export function infoPlist(nodeVersion: string): string {
   return build({
@@ -40,18 +40,18 @@ export function infoPlist(nodeVersion: string): string {
 }
 
 /**
- * The UUID of our copy of Node. With the one of the official build, macOS would take us for any other copy of that
- * release, and Local Network access fails although it is switched on.
+ * The UUID for our copy of Node. With the official build's UUID, macOS would confuse us with any other copy of that
+ * release, and Local Network access would fail although it is switched on.
  */
 export function programUuid(nodeVersion: string, arch: MachSlice['arch']): Uint8Array {
   const bytes = createHash('sha256').update(`${BUNDLE_ID} ${nodeVersion} ${arch}`).digest().subarray(0, 16);
-  // Version 8 of RFC 9562: made by a rule of our own.
+  // Version 8 of RFC 9562: a custom scheme.
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes;
 }
 
-/** True when the bundle is as it was signed and its program runs. Attributes that Finder added to it are removed. */
+/** Reports whether the bundle's signature is intact and its program runs. Removes attributes that Finder added. */
 export async function isBundleSound(machine: Machine, layout: Layout): Promise<boolean> {
   if (!existsSync(layout.executable)) return false;
   const verified = await machine.run('codesign', ['--verify', '--strict', layout.app]);
@@ -63,7 +63,7 @@ export async function isBundleSound(machine: Machine, layout: Layout): Promise<b
   return (await runtimeOf(machine, layout.executable)) !== undefined;
 }
 
-/** Version of this Node and of its interface to native modules; undefined when it does not run. */
+/** Returns the version of this Node and of its native module interface; undefined if it does not run. */
 export async function runtimeOf(
   machine: Machine,
   executable: string,
@@ -73,7 +73,10 @@ export async function runtimeOf(
   return result.code === 0 && version !== undefined && abi !== undefined ? { version, abi } : undefined;
 }
 
-/** Makes the bundle around a copy of `node`, beside its place. The same `node` always gives the same bytes. */
+/**
+ * Builds the bundle around a copy of `node`, in a staging folder beside its destination. The same `node` always gives
+ * the same bytes.
+ */
 export async function stageBundle(machine: Machine, layout: Layout, node: string): Promise<StagedFolder> {
   const runtime = await runtimeOf(machine, node);
   if (runtime === undefined) throw doesNotRun(node);
@@ -100,8 +103,8 @@ function doesNotRun(program: string): AppError {
 }
 
 /**
- * Ad hoc and without the hardened runtime: official builds of Node carry it but lack the Apple Events entitlement,
- * and macOS then refuses Automation without ever asking. What is not signed at all is killed on Apple silicon.
+ * Signs ad hoc and without the hardened runtime: official builds of Node have it but lack the Apple Events
+ * entitlement, and macOS then refuses Automation without asking. Apple silicon kills unsigned programs.
  */
 async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);
@@ -113,10 +116,10 @@ async function sign(machine: Machine, app: string): Promise<void> {
   }
 }
 
-/** What `codesign` says about the signature, for the person and for doctor. */
+/** The signature as `codesign` reports it, for the person and for doctor. */
 export interface Signature {
   readonly cdhash: string | null;
-  /** With the hardened runtime, Automation can never be allowed. */
+  /** Under the hardened runtime, Automation can never be allowed. */
   readonly isHardened: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';
 import { portState } from './port.ts';
 
-/** Throws unless this is a Mac and its owner, with what to do instead. */
+/** Throws an AppError that says what to do instead, unless this is a Mac and the user is not root. */
 export function refuseOtherMachines({ platform, uid }: Machine): void {
   if (platform !== 'darwin') {
     throw new AppError('not_a_mac', 'Postern can only be installed on a Mac: it drives Messages.', {
@@ -19,7 +19,7 @@ export function refuseOtherMachines({ platform, uid }: Machine): void {
   }
 }
 
-/** Everything that can be known to fail before anything is changed. */
+/** Checks everything that is known to fail later, before anything is changed. */
 export async function checkBeforehand(
   machine: Machine,
   layout: Layout,
@@ -43,7 +43,7 @@ export async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // After the port, so that an agent that has just come up is known as the one that listens.
+  // After the port check, so that an agent that has just started is recognized as the listener.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

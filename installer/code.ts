@@ -8,11 +8,14 @@ import { installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';
 
-/** What of the built project is installed; dependencies are installed again, for the private Node. */
+/** The parts of the built project that are installed. Dependencies are installed separately, for the private Node. */
 const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', join('installer', 'menubar')];
 const PROOF_LIMIT_MS = 60_000;
 
-/** Puts the code into a folder of its own and proves that it loads. Returns the folder's name; nothing is switched yet. */
+/**
+ * Copies the code into a new version folder and proves that it loads. Returns the folder's name; switches nothing
+ * yet.
+ */
 export async function installCode(machine: Machine, layout: Layout, root: string, version: string): Promise<string> {
   const missing = PARTS.find((part) => !existsSync(join(root, part)));
   if (missing !== undefined) {
@@ -31,7 +34,7 @@ export async function installCode(machine: Machine, layout: Layout, root: string
   return id;
 }
 
-/** Loads every library once, on the private Node, before anything relies on it. */
+/** Loads every library once on the private Node, before anything relies on it. */
 async function prove(machine: Machine, layout: Layout, folder: string): Promise<void> {
   const proof = await machine.run(layout.executable, [join(folder, 'dist', 'installer', 'proof.js')], {
     cwd: folder,
@@ -45,7 +48,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
   for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);
 }
 
-/** Changes with every byte of what would be installed. */
+/** A hash of every byte that would be installed. */
 function fingerprint(root: string): string {
   const hash = createHash('sha256');
   for (const part of PARTS) {

@@ -12,25 +12,28 @@ const SERVICES = {
   AppleEvents: 'Automation',
 } as const;
 
-/** Tells LaunchServices where the bundle is: tccutil and Login Items look it up by its identifier. */
+/** Registers the bundle with LaunchServices: tccutil and Login Items look it up by its identifier. */
 export async function registerBundle(machine: Machine, layout: Layout): Promise<void> {
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-f', layout.app]);
 }
 
-/** Removes the bundle from LaunchServices, before its files are gone: else macOS keeps the entry of a missing app. */
+/**
+ * Unregisters the bundle from LaunchServices. Call it before its files are removed, or macOS keeps the entry of a
+ * missing app.
+ */
 export async function unregisterBundle(machine: Machine, layout: Layout): Promise<void> {
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-u', layout.app]);
 }
 
-/** The cdhash that the permissions belong to as far as is known, also when the bundle is no longer there. */
+/** The cdhash that the permissions belong to, if it is known, even when the bundle no longer exists. */
 export async function knownCdhash(machine: Machine, layout: Layout): Promise<string | null> {
   if (existsSync(layout.knownCdhash)) return readFileSync(layout.knownCdhash, 'utf8').trim();
   return existsSync(layout.app) ? ((await signatureOf(machine, layout.app))?.cdhash ?? null) : null;
 }
 
 /**
- * Called with the bundle that is in place now. macOS ties the permissions to its cdhash: entries of another one show
- * Postern as switched on and refuse it, so they are removed.
+ * Resets the permissions if the bundle in place has a new cdhash. macOS ties permissions to the cdhash: entries for
+ * another one show Postern as switched on and still refuse it.
  */
 export async function settleGrants(
   machine: Machine,
@@ -49,13 +52,13 @@ export async function settleGrants(
   remember(layout, cdhash);
 }
 
-/** Without a record the permissions are reset with the next new bundle, so that a failure to write it does no harm. */
+/** Without a record the next new bundle resets the permissions, so a failed write does no harm. */
 function remember(layout: Layout, cdhash: string | null): void {
   try {
     rmSync(layout.knownCdhash, { force: true });
     if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
   } catch {
-    // The installation itself has succeeded or failed before; its outcome is what the person is told.
+    // The person hears the outcome of the installation itself, which is already settled.
   }
 }
 
@@ -70,7 +73,7 @@ export async function resetPermissions(machine: Machine, layout: Layout): Promis
   return failures;
 }
 
-/** Makes macOS forget its answer about Messages for Postern alone. Returns null, or what the person has to do. */
+/** Makes macOS forget its answer about Messages, for Postern alone. Returns null, or what the person has to do. */
 export async function resetAutomation(machine: Machine, layout: Layout): Promise<string | null> {
   await registerBundle(machine, layout);
   return reset(machine, 'AppleEvents');

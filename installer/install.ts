@@ -17,8 +17,8 @@ import { switchOver } from './switch-over.ts';
 import { removeOldVersions } from './versions.ts';
 
 /**
- * Installs or updates the agent. Nothing that runs is touched before the new version has proved that it loads, and
- * whatever fails after that is undone. Throws AppError with what to do; missing permissions are no failure.
+ * Installs or updates the agent. Touches nothing that runs until the new version has proved that it loads, and undoes
+ * everything if a later step fails. Throws an AppError that says what to do. Missing permissions are not a failure.
  */
 export async function install(machine: Machine, options: InstallOptions): Promise<void> {
   refuseOtherMachines(machine);
@@ -54,7 +54,10 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   machine.stdout(`To check it at any time: "${layout.command}" doctor`);
 }
 
-/** Says how to show messages of apps, where chat.db holds some. An agent that cannot tell is not asked again. */
+/**
+ * Tells the person how to show messages from apps, if chat.db has any. Older agents that cannot tell are not asked
+ * again.
+ */
 async function mentionApps(machine: Machine, client: PosternClient, config: AgentConfig, file: string): Promise<void> {
   const seen = await client.diagnostics({ seconds: 0 }).catch((error: unknown) => {
     if (isPosternError(error)) return undefined;

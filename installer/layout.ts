@@ -3,33 +3,33 @@ import { join } from 'node:path';
 export const LABEL = 'local.postern.agent';
 export const BUNDLE_ID = 'local.postern';
 
-/** Where everything is on a Mac. Nothing else in the project spells these paths. */
+/** The paths of everything installed on a Mac. Nothing else in the project spells them out. */
 export interface Layout {
-  /** The bundle that holds the permissions; sealed by its signature, so nothing in it changes with an update. */
+  /** The bundle that holds the permissions. Its signature seals it, so an update changes nothing inside it. */
   readonly app: string;
   /** The private copy of Node: the program that launchd starts and macOS knows as Postern. */
   readonly executable: string;
   /** config_dir of decision A1; the code is beside the configuration. */
   readonly support: string;
-  /** A folder a version. */
+  /** One folder per version. */
   readonly versions: string;
   /** Link to the version in use. */
   readonly current: string;
-  /** The version that was in use before, to go back to. */
+  /** The version used before, to go back to. */
   readonly previous: string;
   readonly main: string;
-  /** Small script that runs `postern` with the private Node. */
+  /** A small script that runs `postern` with the private Node. */
   readonly command: string;
   readonly config: string;
-  /** Held by the one installer or uninstaller that works on all this. */
+  /** Held by the one installer or uninstaller at work on this installation. */
   readonly lock: string;
-  /** The cdhash of the bundle whose permissions macOS last knew; outlives the bundle. */
+  /** The cdhash of the bundle whose permissions macOS last knew. Outlives the bundle. */
   readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;
-  /** Converted attachments, which can be made again. */
+  /** Converted attachments. They can be recreated. */
   readonly caches: string;
-  /** What the agent writes to stdout and stderr. */
+  /** The agent's stdout and stderr. */
   readonly logFiles: readonly [string, string];
   readonly menuPlugin: string;
 }

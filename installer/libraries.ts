@@ -16,13 +16,13 @@ import { AppError, errorCode } from '../src/domain/errors.ts';
 import type { Layout } from './layout.ts';
 import type { Machine } from './machine.ts';
 
-/** What npm reads. */
+/** The files that npm reads. */
 const DESCRIPTION = ['package.json', 'package-lock.json', '.npmrc'];
 const INSTALL_LIMIT_MS = 15 * 60_000;
 
 /**
- * Installs the libraries of the project in `folder` with the private Node. Nothing prebuilt is downloaded: native
- * libraries are built from source where there is a compiler, and left out elsewhere.
+ * Installs the libraries of the project in `folder` with the private Node. Downloads no prebuilt binaries: native
+ * libraries are built from source if there is a compiler, else left out.
  */
 export async function installLibraries(machine: Machine, layout: Layout, folder: string): Promise<void> {
   const workshop = mkdtempSync(join(folderWithoutSpaces(machine), 'postern-libraries-'));
@@ -52,7 +52,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
       ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
       : 'Installing the libraries, without the native ones: this Mac has no compiler (xcode-select --install brings one). SQLite then comes with the private Node.',
   );
-  // A program called `node`, first on PATH, is what npm and the builds it starts run on.
+  // npm and the builds it starts use the first `node` on PATH.
   const programs = join(folder, '.programs');
   mkdirSync(programs);
   symlinkSync(layout.executable, join(programs, 'node'));
@@ -77,7 +77,10 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
   });
 }
 
-/** What only a debugger reads, some 10 MB of it. Never through a link: what is linked is somebody else's. */
+/**
+ * Removes source maps, about 10 MB that only a debugger reads. Never follows a link: its target belongs to somebody
+ * else.
+ */
 function removeSourceMaps(modules: string): void {
   if (!lstatSync(modules).isDirectory()) return;
   for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
@@ -95,7 +98,7 @@ function move(from: string, to: string): void {
   }
 }
 
-/** npm's own script, when the `npm` on PATH is a link to it: version managers put a program of their own there. */
+/** Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there. */
 function npmScript(path: readonly string[]): string | undefined {
   const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));
   if (npm === undefined) return undefined;
@@ -103,7 +106,7 @@ function npmScript(path: readonly string[]): string | undefined {
   return basename(script) === 'npm-cli.js' ? script : undefined;
 }
 
-/** The end of what a program said. */
+/** The last five lines of a program's output. */
 export function lastLines(text: string): string {
   return text.trim().split('\n').slice(-5).join('\n  ') || 'it said nothing.';
 }

@@ -1,15 +1,18 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
-/** One architecture of a macOS executable, as far as its load commands tell. */
+/** One architecture of a macOS executable, as its load commands describe it. */
 export interface MachSlice {
   readonly arch: 'arm64' | 'x64' | 'other';
   /** Libraries it is linked to, as written: absolute, or beginning with @rpath and the like. */
   readonly libraries: readonly string[];
-  /** Lowest macOS it says it runs on, for example `11.0`; null when it does not say. */
+  /** The lowest macOS it declares support for, for example `11.0`; null if it declares none. */
   readonly minimumMacos: string | null;
-  /** LC_UUID as dwarfdump writes it, by which macOS tells programs apart for Local Network privacy; null when there is none. */
+  /**
+   * LC_UUID as dwarfdump writes it; null if there is none. macOS tells programs apart by it for Local Network
+   * privacy.
+   */
   readonly uuid: string | null;
-  /** Where the 16 bytes of the UUID are in the file. */
+  /** Offset of the UUID's 16 bytes in the file. */
   readonly uuidOffset: number | null;
 }
 
@@ -28,13 +31,13 @@ const VERSION_MIN_MACOSX = 0x24;
 const BUILD_VERSION = 0x32;
 const HEADER_BYTES = 32;
 
-/** A hostile file may claim anything: more than this is not an executable we would run. */
+/** A file may claim anything. One with more slices than this is not an executable we would run. */
 const SLICES_LIMIT = 16;
 const COMMANDS_BYTES_LIMIT = 1 << 20;
 
 /**
- * The architectures of a 64-bit or universal Mach-O file; none when it is no such file or is damaged. Never throws.
- * (`otool` would tell the same, but on a Mac without developer tools it opens a dialog.)
+ * Returns the architectures of a 64-bit or universal Mach-O file, or none if it is damaged or something else. Never
+ * throws. (`otool` would report the same, but without developer tools it opens a dialog.)
  */
 export function machSlices(read: ReadBytes): readonly MachSlice[] {
   const start = read(0, 8);
@@ -56,7 +59,7 @@ export function machSlices(read: ReadBytes): readonly MachSlice[] {
   return slices;
 }
 
-/** The same for a file on disk. Throws only when the file cannot be read. */
+/** Reads the architectures of a file on disk. Throws only if the file cannot be read. */
 export function machSlicesOf(path: string): readonly MachSlice[] {
   const file = openSync(path, 'r');
   try {
@@ -69,7 +72,7 @@ export function machSlicesOf(path: string): readonly MachSlice[] {
   }
 }
 
-/** Gives each architecture of the file the UUID (16 bytes) that `uuidOf` names. Breaks the signature: sign afterwards. */
+/** Sets each architecture's UUID to the 16 bytes that `uuidOf` returns. Breaks the signature: sign afterwards. */
 export function replaceUuids(path: string, uuidOf: (slice: MachSlice) => Uint8Array): void {
   const slices = machSlicesOf(path);
   const file = openSync(path, 'r+');

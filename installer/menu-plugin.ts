@@ -11,7 +11,7 @@ interface MenuProgram {
   readonly refreshUrl: string;
 }
 
-/** The menu bar programs on this Mac, with the folders they take plugins from. */
+/** Finds the menu bar programs on this Mac and the folders they load plugins from. */
 async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   const swiftbar = await machine.run('defaults', ['read', 'com.ameba.SwiftBar', 'PluginDirectory']);
   const candidates = [
@@ -34,12 +34,15 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   });
 }
 
-/** Folders that macOS lets a program look into only after the person allowed it. */
+/** Reports whether macOS lets programs into this folder only with the person's permission. */
 function isGuarded({ home }: Machine, folder: string): boolean {
   return ['Documents', 'Desktop', 'Downloads'].some((name) => `${folder}/`.startsWith(`${join(home, name)}/`));
 }
 
-/** Links the plugin into whichever program is there; the link goes through `current`, so updates need no new one. */
+/**
+ * Links the plugin into each menu bar program that is installed. The link goes through `current`, so updates need no
+ * new one.
+ */
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);
   if (programs.length === 0) {
@@ -60,7 +63,7 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   }
 }
 
-/** Takes our links away; returns how many. */
+/** Removes our links. Returns how many there were. */
 export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<number> {
   let count = 0;
   for (const { folder, refreshUrl } of await menuPrograms(machine)) {

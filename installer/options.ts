@@ -1,9 +1,9 @@
 import type { AgentConfig } from './agent.ts';
 import type { NodePackage } from './node-runtime.ts';
 
-/** What the configuration says, read by the version that is being installed. */
+/** The configuration, as the version being installed reads it. */
 export type Settings =
-  /** There is none yet; `server` is where the one of the first launch listens. */
+  /** There is no configuration yet; `server` is where the first launch will listen. */
   | { readonly kind: 'none'; readonly server: { readonly host: string; readonly port: number } }
   | { readonly kind: 'usable'; readonly config: AgentConfig; readonly warnings: readonly string[] }
   | { readonly kind: 'unusable'; readonly mistakes: readonly string[] };
@@ -12,11 +12,11 @@ export interface InstallOptions {
   /** The built project: the folder with package.json and dist. */
   readonly root: string;
   readonly version: string;
-  /** Replaces the program in the bundle; a new Node costs the permissions. */
+  /** Replaces the program in the bundle. A new Node loses the permissions. */
   readonly renewRuntime: boolean;
-  /** How long to wait for the person to grant the permissions; 0 asks once. */
+  /** How long to wait for the person to grant the permissions; 0 checks once. */
   readonly permissionsLimitMs: number;
-  /** Asks the person a question on the terminal. False where nobody can answer. */
+  /** Asks the person a question on the terminal. Returns false if nobody can answer. */
   readonly confirm: (question: string) => Promise<boolean>;
   readonly readSettings: (configDir: string) => Settings;
   readonly packages?: Readonly<Record<string, NodePackage>>;

@@ -40,13 +40,13 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   },
 };
 
-/** Never faster than the once a second that leaves the request limit (60 a minute) to the person's own programs. */
+/** Slow enough to leave the request limit (60 a minute) to the person's own programs. */
 const POLL_MS = 5_000;
 
 /**
- * Has the agent look for its permissions until it has both, telling the person what to click, for at most
- * `permissionsLimitMs`. Returns those still missing. Nothing but the agent asks Messages: macOS asks in the name of the
- * program that is responsible, which for a child of this terminal is the terminal.
+ * Has the agent check its permissions until it has both, and tells the person what to click, for at most
+ * `permissionsLimitMs`. Returns the missing ones. Only the agent asks Messages: macOS asks on behalf of the
+ * responsible program, which for a child of this terminal is the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -65,26 +65,26 @@ export async function walkThroughPermissions(
   }
 }
 
-/** One look at both permissions. Returns how long to wait before the next. */
+/** Checks both permissions once. Returns the milliseconds to wait before the next check. */
 async function look(client: PosternClient, guide: Guide): Promise<number> {
   try {
     const { connected, message } = (await client.health()).backend;
     const state = connected ? 'granted' : 'denied';
     await guide.tell({ name: 'full_disk_access', state, detail: message ?? '' });
-    // Two questions at once would cover each other on the screen.
+    // Two dialogs at once would cover each other.
     if (!connected) return POLL_MS;
     const { permissions } = await client.checkPermissions();
     const automation = permissions.find(({ name }) => name === 'automation');
     if (automation) await guide.tell(automation);
     return POLL_MS;
   } catch (error) {
-    // The agent cannot be reached for a moment after Full Disk Access was granted: it starts again (decision C6).
+    // The agent is briefly unreachable after Full Disk Access is granted, because it restarts (decision C6).
     if (!isPosternError(error)) throw error;
     return error.retryAfterMs ?? POLL_MS;
   }
 }
 
-/** What the person was told so far, so that nothing is said twice. */
+/** Tells the person what to do, and says nothing twice. */
 class Guide {
   readonly #machine: Machine;
   readonly #layout: Layout;
@@ -118,8 +118,8 @@ class Guide {
   }
 
   /**
-   * After a refusal without a dialog, which most often is an earlier "Don't Allow": makes macOS forget it, once and only
-   * if the person agrees. True when the agent may ask again; otherwise the switch itself is shown.
+   * Handles a refusal without a dialog, most often an earlier "Don't Allow": with the person's consent, makes macOS
+   * forget it, once. Returns true if the agent may ask again; otherwise shows the switch in System Settings.
    */
   async letAskAgain(): Promise<boolean> {
     if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;
@@ -158,7 +158,7 @@ class Guide {
   }
 }
 
-/** What to say when the wait is over. */
+/** The advice when the wait is over. */
 export function stillMissing(names: readonly Name[]): string {
   const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
   return `Still missing: ${titles}. Grant it whenever you like: the agent notices by itself.`;

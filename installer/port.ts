@@ -3,14 +3,17 @@ import { errorCode } from '../src/domain/errors.ts';
 import { portHolder } from '../src/mac/system/port-listeners.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
-/** Whether the gateway could listen there, and who does if it could not. */
+/** The state of an address: free, taken and by whom, or impossible. */
 export type PortState =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly pid: number | null; readonly program: string | null }
-  /** The address is none of this machine's, or needs more rights. */
+  /** The address is not one of this machine's, or needs more rights. */
   | { readonly kind: 'impossible'; readonly code: string };
 
-/** Tries to listen as the gateway would, lets go at once, and asks lsof for what macOS lets share the port. */
+/**
+ * Binds the port as the gateway would and releases it at once. Also asks lsof, because macOS lets some listeners
+ * share a port.
+ */
 export async function portState(run: RunCommand, host: string, port: number): Promise<PortState> {
   const code = await new Promise<string | null>((resolve) => {
     const server = createServer();

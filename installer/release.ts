@@ -13,13 +13,13 @@ import type { InstallOptions } from './options.ts';
 import { checkScripts } from './scripts.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 
-/** Everything the new version consists of, proved and ready; nothing that runs was touched for it. */
+/** Everything in the new version, proved and ready. Creating it has touched nothing that runs. */
 export interface Release {
   /** Name of its folder in `versions`. */
   readonly id: string;
-  /** Undefined when the bundle in place stays. */
+  /** Undefined if the bundle in place stays. */
   readonly bundle: NewBundle | undefined;
-  /** The cdhash that the permissions belonged to before; null when nobody knows. */
+  /** The cdhash that the permissions belonged to before; null if unknown. */
   readonly knownCdhash: string | null;
   readonly plist: string;
   readonly command: string;
@@ -27,7 +27,7 @@ export interface Release {
 }
 
 export interface NewBundle extends StagedFolder {
-  /** False when there is none to go back to: the one in place is missing or damaged. */
+  /** False if there is no sound bundle to go back to: the one in place is missing or damaged. */
   readonly replacesSound: boolean;
 }
 
@@ -72,7 +72,7 @@ async function newBundle(machine: Machine, layout: Layout, options: InstallOptio
 }
 
 async function macKind({ run, arch }: Machine): Promise<MacKind> {
-  // A Node running under Rosetta says x64 on Apple silicon.
+  // A Node under Rosetta reports x64 on Apple silicon.
   const silicon = await run('sysctl', ['-in', 'hw.optional.arm64']);
   const version = await run('sw_vers', ['-productVersion']);
   return { arch: silicon.stdout.trim() === '1' ? 'arm64' : arch, macos: version.stdout.trim() };
@@ -93,7 +93,7 @@ async function checkedPlist(machine: Machine, layout: Layout, folder: string): P
   }
 }
 
-/** Has the new version write its configuration where there is none. */
+/** Has the new version write its configuration if there is none. */
 async function provideConfiguration(
   machine: Machine,
   layout: Layout,

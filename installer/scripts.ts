@@ -5,8 +5,8 @@ import type { CommandResult } from '../src/runtime/command.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * Compiles every AppleScript of a version with this macOS and its dictionary of Messages. That sends no event and
- * asks for nothing, and it is the only proof before the first send that the scripts are understood.
+ * Compiles every AppleScript of a version with this macOS and its Messages dictionary. Compiling sends no event and
+ * asks for no permission, and it is the only proof before the first send that the scripts are valid.
  */
 export async function checkScripts(machine: Machine, folder: string): Promise<void> {
   const scripts = readdirSync(folder, { recursive: true, withFileTypes: true })

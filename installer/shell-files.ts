@@ -16,7 +16,7 @@ import { errorCode } from '../src/domain/errors.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import type { Machine } from './machine.ts';
 
-/** The manual page and the completions: where shells and man look below a prefix, and where a version has them. */
+/** The manual page and the completions: their place below a prefix, where shells and man look, and in a version. */
 export const SHARED_FILES: Readonly<Record<string, string>> = {
   'share/man/man1/postern.1': 'dist/postern.1',
   'share/zsh/site-functions/_postern': 'dist/src/cli/completions/_postern',
@@ -25,15 +25,15 @@ export const SHARED_FILES: Readonly<Record<string, string>> = {
 };
 const COMMAND = join('bin', 'postern');
 
-/** Every link below a prefix, with what it leads to. All but the command go through `current`, so updates change none. */
+/** Every link below a prefix with its target. All but the command go through `current`, so that updates change none. */
 function linksOf(layout: Layout): readonly (readonly [string, string])[] {
   const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);
   return [[COMMAND, layout.command], ...shared];
 }
 
 /**
- * Puts `postern`, its manual page and its completions where shells look, as links. What is in the way stays, and no
- * failure here is one of the installation.
+ * Links `postern`, its manual page and its completions to where shells look. Existing files stay, and a failure here
+ * does not fail the installation.
  */
 export function linkShellFiles(machine: Machine, layout: Layout): void {
   const prefix = prefixFor(machine);
@@ -62,7 +62,10 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
   }
 }
 
-/** Takes our links away, and the folders of the person's own that are empty then. Returns what could not be removed. */
+/**
+ * Removes our links, and the folders of the person's own prefix that are then empty. Returns what could not be
+ * removed.
+ */
 export function unlinkShellFiles(machine: Machine, layout: Layout): readonly string[] {
   const left: string[] = [];
   for (const prefix of machine.prefixes) {
@@ -82,13 +85,13 @@ export function unlinkShellFiles(machine: Machine, layout: Layout): readonly str
 
 export interface FoundCommand {
   readonly path: string;
-  /** True for the link that `make install` makes. */
+  /** True for the link that `make install` creates. */
   readonly isOurs: boolean;
-  /** Version of the package, for the command that `npm install -g` linked. */
+  /** The package's version if `npm install -g` linked the command. */
   readonly npmVersion: string | undefined;
 }
 
-/** The `postern` that a shell finds. */
+/** Finds the `postern` that a shell would run. */
 export function commandOnPath({ path, home }: Machine): FoundCommand | undefined {
   const { command } = layoutOf(home);
   const found = path.map((folder) => join(folder, 'postern')).find((file) => existsSync(file));
@@ -96,10 +99,10 @@ export function commandOnPath({ path, home }: Machine): FoundCommand | undefined
   return { path: found, isOurs: found === command || !isForeign(found, command), npmVersion: npmPackageOf(found) };
 }
 
-/** What to know about a command that npm installed. */
+/** A note about a command that npm installed. */
 export const OF_NPM = 'It is that of npm. After each `npm install -g`, run: postern install';
 
-/** The version of the package of npm that a link leads into; undefined for every other file. */
+/** The version of the npm package that a link leads into; undefined for every other file. */
 function npmPackageOf(link: string): string | undefined {
   try {
     const [, root] = /^(.*\/node_modules\/postern)\//.exec(realpathSync(link)) ?? [];
@@ -111,7 +114,7 @@ function npmPackageOf(link: string): string | undefined {
   }
 }
 
-/** How `postern` gets onto the PATH. */
+/** Says how to get `postern` onto the PATH. */
 export function pathAdvice(machine: Machine, layout: Layout): string {
   const prefix = machine.prefixes.find(
     (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
@@ -124,7 +127,7 @@ function shown(path: string): string {
   return path.replace(/^.*(?=\/\.local\b)/, '$HOME');
 }
 
-/** The first whose programs a shell finds and that we may write to; else the person's own. */
+/** Returns the first prefix that is on PATH and writable, else the person's own. */
 function prefixFor({ prefixes, path }: Machine): string {
   const usable = prefixes.find((prefix) => path.includes(join(prefix, 'bin')) && isWritable(join(prefix, 'bin')));
   return usable ?? prefixes.at(-1) ?? '/usr/local';

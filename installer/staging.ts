@@ -2,20 +2,20 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 
-/** A folder that is complete beside its destination. */
+/** A complete folder beside its destination. */
 export interface StagedFolder {
   readonly path: string;
-  /** Moves it to its destination. What was there is kept until `discard`. */
+  /** Moves it to its destination. Keeps the folder it replaces until `discard`. */
   place(): void;
   /** True from `place` to `putBack`. */
   isPlaced(): boolean;
-  /** Undoes `place`, also when it failed half-way. */
+  /** Undoes `place`, even one that failed halfway. */
   putBack(): void;
-  /** Removes what is not at the destination. */
+  /** Removes the folder that is not at the destination. */
   discard(): void;
 }
 
-/** Fills a folder beside its destination. When `fill` fails nothing is left behind. */
+/** Fills a folder beside its destination. Leaves nothing behind if `fill` fails. */
 export async function stageFolder(
   destination: string,
   fill: (staging: string) => void | Promise<void>,
@@ -25,7 +25,7 @@ export async function stageFolder(
   const old = join(staging, 'old');
   const discard = (): void => rmSync(staging, { recursive: true, force: true });
   try {
-    // Also removes what an interrupted installation left.
+    // Also removes the leftovers of an interrupted installation.
     discard();
     mkdirSync(path, { recursive: true });
     await fill(path);
@@ -52,7 +52,7 @@ export async function stageFolder(
   };
 }
 
-/** Builds a folder beside its destination and moves it there when it is complete; what was there is removed. */
+/** Builds a folder beside its destination and moves it there once complete. Removes the folder it replaces. */
 export async function buildFolder(destination: string, fill: (staging: string) => void | Promise<void>): Promise<void> {
   const staged = await stageFolder(destination, fill);
   try {
@@ -65,7 +65,7 @@ export async function buildFolder(destination: string, fill: (staging: string) =
   }
 }
 
-/** Writes a file so that it is either the old or the new one, never half of it. */
+/** Writes a file atomically: readers see either the old or the new one. */
 export function writeWhole(path: string, content: string | Uint8Array, mode: number): void {
   const fresh = join(dirname(path), `.${basename(path)}.new`);
   try {
@@ -92,7 +92,7 @@ function moveIfThere(path: string, to: string): void {
 
 /**
  * Returns the AppError that says why a path could not be written, or the error itself. EPERM is also how macOS 13 and
- * newer refuses to change an app that another terminal made (App Management); EACCES is about owners alone.
+ * newer refuses changes to an app that another terminal made (App Management); EACCES is only about owners.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

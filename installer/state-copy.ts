@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import type { Layout } from './layout.ts';
 import type { Step } from './steps.ts';
 
-/** The -shm is made again from these two. */
+/** SQLite recreates the -shm from these two. */
 const KEPT = ['state.db', 'state.db-wal'];
 
 /**
- * Copies the state while no agent runs; undone, it is as the old version left it, because an old version cannot read
- * a state.db that a newer one has migrated. Events delivered in between are delivered again.
+ * Copies the state while no agent runs. Undoing restores it as the old version left it, because an old version cannot
+ * read a state.db that a newer one has migrated. Events delivered in between are delivered again.
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);
-  /** undefined until all copies are made: before that nothing has touched the state. */
+  /** Undefined until all copies are made: before that nothing has touched the state. */
   let kept: readonly string[] | undefined;
   return {
     name: 'keep a copy of the state',
@@ -29,7 +29,7 @@ export function copyState(layout: Layout): Step {
       if (missing !== undefined)
         throw new Error(`${missing} is missing, so the state stays as the new version left it.`);
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
-      // Moved, because a full disk must not keep them from coming back.
+      // Moved, so that a full disk cannot prevent the restore.
       for (const name of kept) renameSync(join(copies, name), join(layout.support, name));
       removeStateCopy(layout);
     },

@@ -3,22 +3,22 @@ import { basename } from 'node:path';
 import { errorCode } from '../src/domain/errors.ts';
 import { writeWhole } from './staging.ts';
 
-/** One change to the Mac that can be taken back. */
+/** A change to the Mac that can be undone. */
 export interface Step {
-  /** What it does, as the person reads it after "could not". */
+  /** The action, as the person reads it after "could not". */
   readonly name: string;
   run(): void | Promise<void>;
-  /** Restores what was there before `run`, also when `run` failed half-way. */
+  /** Restores the state before `run`, even if `run` failed halfway. */
   undo(): void | Promise<void>;
 }
 
 export interface StepFailure {
   readonly error: unknown;
-  /** The steps that were begun, the failed one first. */
+  /** The steps that had begun, the failed one first. */
   readonly begun: readonly Step[];
 }
 
-/** Runs the steps in order until one fails. Null when all succeeded. */
+/** Runs the steps in order until one fails. Returns null if all succeeded. */
 export async function runSteps(steps: readonly Step[]): Promise<StepFailure | null> {
   const begun: Step[] = [];
   for (const step of steps) {
@@ -37,7 +37,7 @@ export interface UndoFailure {
   readonly reason: string;
 }
 
-/** Undoes every begun step, also when one of them cannot be undone. Returns those that could not. */
+/** Undoes every step that had begun, even if one cannot be undone. Returns those that could not. */
 export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFailure[]> {
   const failures: UndoFailure[] = [];
   for (const step of begun) {
@@ -51,8 +51,8 @@ export async function undoSteps({ begun }: StepFailure): Promise<readonly UndoFa
 }
 
 /**
- * Writes a file, unless it already is as wanted: macOS may announce a rewritten property list as a new background
- * item. Undone, the file is what it was before. One that was not there stays: the old version may need it.
+ * Writes a file unless its content already matches: macOS may announce a rewritten property list as a new background
+ * item. Undoing restores the previous content. A file that did not exist stays: the old version may need it.
  */
 export function writeFileStep(path: string, content: string, mode: number): Step {
   const before = readIfPresent(path);

@@ -11,8 +11,9 @@ import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, wri
 import { currentVersion, switchVersion } from './versions.ts';
 
 /**
- * Replaces what is installed by the release and waits until it answers. When any step fails, all are undone, so that
- * the version before runs again. A first installation has none: it stays in place, to be looked at and repaired.
+ * Replaces the installation with the release and waits until the agent answers. If any step fails, undoes all of
+ * them, so that the previous version runs again. A first installation has no previous version: it stays in place, so
+ * that the person can inspect and repair it.
  */
 export async function switchOver(
   machine: Machine,
@@ -54,7 +55,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   return {
     name: 'stop the running agent',
     async run() {
-      // Before the bundle is replaced: macOS looks a permission up by the path of the program that asks.
+      // Before the bundle is replaced: macOS looks a permission up by the path of the asking program.
       machine.stdout(
         'launchctl bootout: the running agent is stopped, because launchd reads a property list only when it loads it.',
       );
@@ -64,7 +65,7 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
   };
 }
 
-/** Undone, the app is the one before. Where that was missing or damaged, the new one stays: the old code needs one. */
+/** Undoing restores the previous app. If that was missing or damaged, the new one stays: the old code needs an app. */
 function placeBundle(bundle: NewBundle): Step {
   return {
     name: 'put the app in place',
@@ -75,7 +76,7 @@ function placeBundle(bundle: NewBundle): Step {
   };
 }
 
-/** Login Items take name and icon of the agent from here, so it comes before the agent is loaded. */
+/** Login Items take the agent's name and icon from here, so this precedes loading the agent. */
 function registerApp(machine: Machine, layout: Layout): Step {
   return { name: 'register the app', run: () => registerBundle(machine, layout), undo() {} };
 }
@@ -89,13 +90,16 @@ async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise
   await launchd.bootstrap(layout.plist);
 }
 
-/** Of a first installation: nothing ran before. */
+/** The error for a first installation, where nothing ran before. */
 function notStarted(error: unknown, layout: Layout): AppError {
   const code = isAppError(error) ? error.code : 'not_started';
   return told(error, layout, code, `Postern is not running. Look into ${layout.logs}.`);
 }
 
-/** `stop` is the step that stopped the old agent; undefined when it was not running. */
+/**
+ * Undoes the steps and reports the result. `stop` is the step that stopped the old agent; undefined if it was not
+ * running.
+ */
 async function goBack(
   machine: Machine,
   layout: Layout,
@@ -131,7 +135,7 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
   });
 }
 
-/** What an agent that does not answer wrote last; of other failures its log knows nothing. */
+/** The last log lines of an agent that does not answer. The log has nothing about other failures. */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
   const lines = layout.logFiles.flatMap(lastLines);

@@ -16,8 +16,8 @@ export interface UninstallOptions {
 }
 
 /**
- * Takes the agent off this Mac. What is not there is no failure; running it twice is fine. Goes on to the end
- * whatever fails, then throws AppError with everything that is left.
+ * Removes the agent from this Mac. Missing parts are not a failure, so it can run twice. Continues after every
+ * failure, then throws an AppError with everything that is left.
  */
 export async function uninstall(machine: Machine, { purge }: UninstallOptions): Promise<void> {
   if (machine.platform !== 'darwin') {
@@ -91,7 +91,7 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
   return [];
 }
 
-/** Staged attachments, but for those that a conversation in Messages shows: removing them would empty it. */
+/** Removes staged attachments, except those shown in a conversation: removing them would empty it in Messages. */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');
   const stagingFolder = join(messages, 'Attachments', 'Postern');

@@ -25,7 +25,7 @@ export function switchVersion(layout: Layout, id: string): Step {
   };
 }
 
-/** Removes every version but the one in use and the one before. */
+/** Removes every version except the current and the previous one. */
 export function removeOldVersions(layout: Layout): void {
   const keep = new Set([currentVersion(layout), linkedVersion(layout.previous)]);
   for (const id of readdirSync(layout.versions)) {
@@ -41,7 +41,7 @@ function linkedVersion(path: string): string | undefined {
   }
 }
 
-/** Replaces the link in one step; without `id` removes it. */
+/** Replaces the link atomically. Without `id`, removes it. */
 function link(path: string, id: string | undefined): void {
   if (linkedVersion(path) === id) return;
   const fresh = join(dirname(path), `.${basename(path)}.new`);

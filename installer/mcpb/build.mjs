@@ -1,4 +1,5 @@
-// Packs the pipe of `postern mcp` as an MCPB bundle, which Claude Desktop and others install. An argument names another file than dist/postern.mcpb.
+// Packs the pipe of `postern mcp` as an MCPB bundle, which Claude Desktop and others install. Takes the output file
+// as an argument; the default is dist/postern.mcpb.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from '../../tools/packages.mjs';
@@ -19,7 +20,7 @@ const { outputFiles } = await build({
   minify: true,
   legalComments: 'inline',
   define: { POSTERN_VERSION: JSON.stringify(version) },
-  // The typed client's WebSocket, which the pipe does not open.
+  // The typed client's WebSocket, which the pipe never opens.
   external: ['ws'],
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

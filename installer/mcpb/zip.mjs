@@ -7,10 +7,10 @@ const VERSION = 20;
 /** Names are UTF-8. */
 const FLAGS = 0x0800;
 const DEFLATE = 8;
-/** 1 January 1980, so that the same content is always the same file. */
+/** 1 January 1980, so that the same content always gives the same file. */
 const DATE = 0x0021;
 
-/** A ZIP file of these entries, each a name and its content. */
+/** Returns a ZIP file of these entries, each a name and its content. */
 export function zip(entries) {
   const files = [];
   const directory = [];
@@ -32,7 +32,7 @@ export function zip(entries) {
   return Buffer.concat([...files, central, end]);
 }
 
-/** Little-endian numbers, each with its length in bytes. */
+/** Little-endian numbers, each given as its length in bytes and its value. */
 function numbers(...given) {
   return Buffer.concat(
     given.map(([length, value]) => {

@@ -1,6 +1,6 @@
-// Packs dist/ into one file that npm installs without a compiler and without asking for anything else:
-// release/postern-VERSION.tgz, and the Homebrew formula that installs it. It holds no program of any system: SQLite is the
-// one in Node. Node 20 has none and only runs `postern/client`, for which `engines` allows it.
+// Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz,
+// and the Homebrew formula that installs it. The package has no native programs; SQLite is the one in Node. Node 20
+// has none and can run only `postern/client`, for which `engines` allows it.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,13 +11,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const project = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
-/** What `postern install` copies, and the program itself. */
+/** The parts that `postern install` copies, and the program itself. */
 const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', 'installer/menubar'];
-/** Of each package that is not in the bundle, what is loaded. */
+/** The files loaded from each package outside the bundle. */
 const PACKAGES = {
   'swagger-ui-dist': ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
 };
-/** Types for programs in TypeScript, and what only a debugger reads. */
+/** Type declarations and files that only a debugger reads. */
 const LEFT_OUT = /\.(?:tgz|mcpb|map)$/;
 const KEPT_TYPES = /\/domain\/|\/client\/[^/]+$/;
 
@@ -53,7 +53,10 @@ try {
   rmSync(stage, { recursive: true, force: true });
 }
 
-/** The Homebrew formula of this release. RELEASE_URL is where the file will be; without it, it is installed from here. */
+/**
+ * Returns the Homebrew formula of this release. RELEASE_URL is the file's future address; without it, the formula
+ * installs the local file.
+ */
 function formula(file) {
   const values = {
     URL: process.env.RELEASE_URL ?? pathToFileURL(file).href,
@@ -73,13 +76,13 @@ function copy(from, to) {
   });
 }
 
-/** False for a package that is not there, as the native one where it could not be built. */
+/** Copies a package. Returns false if it is not installed, such as a native one that could not be built. */
 function copyPackage(name, folder) {
   const from = join(root, 'node_modules', name);
   if (!PACKAGES[name].every((part) => existsSync(join(from, part)))) return false;
   for (const part of PACKAGES[name]) copy(join(from, part), join(folder, 'node_modules', name, part));
   const { version, license, main } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
-  // Without its scripts and dependencies: nothing is built or fetched when it is installed.
+  // Without scripts and dependencies, so that installing it builds and fetches nothing.
   writeJson(join(folder, 'node_modules', name, 'package.json'), { name, version, license, main });
   return true;
 }

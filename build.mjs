@@ -103,22 +103,6 @@ const APACHE_LICENSED = [
   '@nats-io/nkeys',
 ];
 
-function filesOf(folder) {
-  return readdirSync(`${root}dist/${folder}`).map((name) => `${root}dist/${folder}/${name}`);
-}
-
-/**
- * One character beyond ASCII makes V8 keep a whole file with two bytes a character and read it more slowly. esbuild
- * escapes them in code but not in comments.
- */
-function makeCommentsAscii() {
-  for (const path of ['program', 'commands'].flatMap(filesOf).filter((name) => name.endsWith('.mjs'))) {
-    const text = readFileSync(path, 'utf8');
-    const ascii = text.replace(/(?:^\s*\/?\*|(?:^|\s)\/\/).*$/gm, (line) => line.replace(/\P{ASCII}/gu, '?'));
-    if (ascii !== text) writeFileSync(path, ascii);
-  }
-}
-
 function copyLicences() {
   mkdirSync(`${root}dist/program/licences`, { recursive: true });
   for (const name of APACHE_LICENSED) {
@@ -153,12 +137,9 @@ const bundle = {
   platform: 'node',
   target: 'node20',
   legalComments: 'none',
-  // What packages load for what is never done here: 290 KB to check what a server asks a person through the client, and
-  // 550 KB of encodings.
-  alias: {
-    '@modelcontextprotocol/server/_shims': `${root}src/api/mcp/no-json-schema.js`,
-    'iconv-lite': `${root}src/api/http/no-encodings.js`,
-  },
+  // Names stay, so that a stack in the log can be read.
+  minifyWhitespace: true,
+  minifySyntax: true,
   // Native modules, another runtime's, and files that are served.
   external: ['better-sqlite3', 'bun:sqlite', 'node-mac-permissions', 'swagger-ui-dist'],
   // CommonJS packages call require for Node's own modules.
@@ -180,7 +161,6 @@ await build({
   outdir: 'dist/commands',
   plugins: [modulePaths],
 });
-makeCommentsAscii();
 copyLicences();
 writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
 // The guide, out of the same Markdown: 0.3 s.

@@ -1,5 +1,6 @@
+import type { Page } from '../domain/ports/reading.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../domain/ports/search.ts';
-import { type HitsPage, hitsOf, type SearchQuery, type SearchStatus, toHitsPage } from '../domain/search.ts';
+import type { SearchHit, SearchQuery, SearchStatus } from '../domain/search.ts';
 import type { ReadableChats } from './readable.ts';
 
 /** Searches only the conversations that are there for a key. */
@@ -18,16 +19,15 @@ export class LimitedSearch implements SearchIndex {
     return this.#index.status();
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
+  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
     const chats = this.#chats;
     const within = chats.isUnlisted ? [] : [chats.guids()];
-    if (within.some(({ length }) => length === 0)) return toHitsPage([]);
+    if (within.some(({ length }) => length === 0)) return { items: [] };
     const found = await this.#index.search({ ...query, conversations: [...query.conversations, ...within] }, page);
     // A message may have moved to another conversation since.
-    const hits = hitsOf(found);
-    const readable = chats.filter(hits, ({ message }) => message.conversation_id);
-    this.#onRead(new Set(readable.map(({ message }) => message.conversation_id)));
-    return readable.length === hits.length ? found : toHitsPage(readable, found.next);
+    const items = chats.filter(found.items, ({ message }) => message.conversation_id);
+    this.#onRead(new Set(items.map(({ message }) => message.conversation_id)));
+    return { ...found, items };
   }
 }
 

@@ -26,8 +26,9 @@ export function isOnLocalNetwork(url: string): boolean {
 export function hostClassOf(url: string): HostClass {
   const host = hostOf(url);
   if (host === '') return 'other';
-  if (host === 'localhost' || host.startsWith('127.') || host === '[::1]') return 'loopback';
-  return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host) ||
+  const isIpv4 = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host);
+  if (host === 'localhost' || (isIpv4 && host.startsWith('127.')) || host === '[::1]') return 'loopback';
+  return (isIpv4 && /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host)) ||
     /^\[f(e[89ab]|[cd])/.test(host) ||
     /\.local\.?$/.test(host) ||
     !/[.:]/.test(host)

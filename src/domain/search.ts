@@ -39,23 +39,6 @@ export interface SearchHit {
   readonly highlights: readonly Highlight[];
 }
 
-/** A page of hits, as the text that clients are sent: most answers show it unchanged. */
-export interface HitsPage {
-  /** The JSON of a list of `SearchHit`, in UTF-8. */
-  readonly json: Uint8Array;
-  /** Opaque cursor of the next page, absent on the last one. */
-  readonly next?: string;
-}
-
-export function toHitsPage(hits: readonly SearchHit[], next?: string): HitsPage {
-  const json = new TextEncoder().encode(JSON.stringify(hits));
-  return next === undefined ? { json } : { json, next };
-}
-
-export function hitsOf({ json }: HitsPage): readonly SearchHit[] {
-  return JSON.parse(new TextDecoder().decode(json)) as readonly SearchHit[];
-}
-
 /** State of the index. */
 export interface SearchStatus {
   readonly isEnabled: boolean;

@@ -219,6 +219,13 @@ describe('searching', () => {
     });
   });
 
+  test('with arguments that n8n adds to every call is answered as without them', async () => {
+    const gateway = await open();
+    const input = { query: 'kettle', toolCallId: 'call_1', sessionId: 's' };
+    expect(await call(gateway, 'messages_search', input)).not.toHaveProperty('isError');
+    expect(gateway.search.asked).toMatchObject([{ terms: [{ text: 'kettle' }] }]);
+  });
+
   test('and names of people are not offered where they are switched off', async () => {
     const gateway = await open();
     expect((await ask(gateway)).text).toContain('messages_search');

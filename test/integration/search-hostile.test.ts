@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
-import { hitsOf, type SearchQuery } from '../../src/domain/search.ts';
+import type { SearchQuery } from '../../src/domain/search.ts';
 import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
 import { Finder } from '../../src/search/query/finder.ts';
@@ -75,7 +75,7 @@ test(`${QUERIES} random queries: no error, and exactly the messages that a look 
     if (n % 10 !== 0) continue;
     const matches = matcherOf(query);
     const expected = messages.filter((message) => typeof matches(message) === 'object').map(({ id }) => Number(id));
-    const found = { text, found: ids(hitsOf(page)).toSorted((a, b) => a - b), stale: page.stale };
+    const found = { text, found: ids(page.items).toSorted((a, b) => a - b), stale: page.stale };
     expect(found).toEqual({ text, found: expected, stale: [] });
   }
   finder.close();

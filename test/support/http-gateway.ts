@@ -17,13 +17,7 @@ import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../sr
 import type { Uploads } from '../../src/domain/ports/uploads.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks.ts';
 import { problem } from '../../src/domain/problems.ts';
-import {
-  type HitsPage,
-  type SearchHit,
-  type SearchQuery,
-  type SearchStatus,
-  toHitsPage,
-} from '../../src/domain/search.ts';
+import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
@@ -237,10 +231,10 @@ export class MemorySearch implements SearchIndex {
     return this.state;
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
+  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
     if (this.failure !== undefined) throw this.failure;
     this.asked.push({ ...query, ...page });
-    return toHitsPage(this.hits, this.next);
+    return this.next === undefined ? { items: this.hits } : { items: this.hits, next: this.next };
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
 import type { Offset } from '../../src/domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed.ts';
-import { hitsOf, type SearchHit, type SearchQuery } from '../../src/domain/search.ts';
+import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
 import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -165,11 +165,11 @@ export function searchFixture() {
           }),
         status: () => current().status(),
         page: async (query: SearchQuery, limit = 50, cursor?: string) => {
-          const page = await current().search(query, { limit, cursor });
-          return { items: hitsOf(page), next: page.next };
+          const { items, next } = await current().search(query, { limit, cursor });
+          return { items, next };
         },
         find: async (text: string, more: Partial<SearchQuery> = {}) =>
-          hitsOf(await current().search(ask(text, more), { limit: 200 })),
+          (await current().search(ask(text, more), { limit: 200 })).items,
       };
     },
   };

@@ -66,6 +66,28 @@ describe('a consumer', () => {
     second.stop();
   });
 
+  test.each(['an entry', 'what comes first'])('that repeats %s without end lets everything else run', async (what) => {
+    const fixture = new Fixture();
+    let repeats = 0;
+    /** Ends by itself, so that the test fails rather than hangs. */
+    const repeat = async (): Promise<boolean> => {
+      repeats += 1;
+      return repeats < 1000;
+    };
+    fixture.work = async () => ({ isDone: !(await repeat()) });
+    let isFirst = what !== 'an entry';
+    const first = async (): Promise<void> => {
+      isFirst = await repeat();
+    };
+    const consumer = fixture.feed.consume(Object.assign(fixture, { first: () => (isFirst ? first() : undefined) }));
+    fixture.publish(1);
+    consumer.start();
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    consumer.stop();
+    await consumer.ended;
+    expect(repeats).toBeLessThan(10);
+  });
+
   test('handles an entry again that was interrupted or failed, and does not move before', async () => {
     const fixture = new Fixture();
     let attempts = 0;

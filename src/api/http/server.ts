@@ -21,7 +21,7 @@ import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import { refuseUnreadable, withoutUpgrade } from './http-connection.ts';
 import { hubHandlers } from './hub-handlers.ts';
-import { lazyRoutes } from './lazy-routes.ts';
+import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
@@ -120,7 +120,7 @@ export class HttpServer implements ExchangeContext {
       clock: parts.clock,
       openPaths: open,
     });
-    const handlers = {
+    const loaded = {
       ...healthRoutes(parts.health),
       ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
       ...uploadRoutes(this.#stopping.signal),
@@ -128,12 +128,12 @@ export class HttpServer implements ExchangeContext {
       ...conversationRoutes(),
       ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
-      ...lazyRoutes(parts.access),
       ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
       ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };
+    const handlers = withLazyRoutes(loaded, parts.access);
     const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
     this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
   }

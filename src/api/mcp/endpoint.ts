@@ -21,7 +21,7 @@ export class McpEndpoint implements McpService {
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
   /** Kept until they are answered: a signal whose request was collected is never aborted (Node 20). */
-  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId' | 'body'>>();
+  readonly #running = new Map<Request, Pick<McpRequest, 'caller' | 'requestId'>>();
   readonly #inFlight = new AnswersInFlight();
   /** Requests but subscriptions, which end only with the service. */
   #calls = 0;
@@ -35,7 +35,7 @@ export class McpEndpoint implements McpService {
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
     const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body));
     const request = new Request(URL, { method: 'POST', headers, signal });
-    this.#running.set(request, { caller, requestId, body });
+    this.#running.set(request, { caller, requestId });
     const isCall = (body as { readonly method?: unknown } | null)?.method !== 'subscriptions/listen';
     if (isCall) this.#calls += 1;
     const done = (): void => {

@@ -1,6 +1,7 @@
 import type { Message } from '../message.ts';
-import type { HitsPage, SearchQuery, SearchStatus } from '../search.ts';
+import type { SearchHit, SearchQuery, SearchStatus } from '../search.ts';
 import type { Contacts } from './contacts.ts';
+import type { Page } from './reading.ts';
 
 export interface SearchPage {
   /** Hits on the page, at least 1. */
@@ -16,7 +17,7 @@ export interface SearchIndex {
    * Newest first. Each hit is read from chat.db again and matches as it is now. Rejects with AppError
    * `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
    */
-  search(query: SearchQuery, page: SearchPage): Promise<HitsPage>;
+  search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
 
 /** What a person may call a conversation, or somebody who wrote. */

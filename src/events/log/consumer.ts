@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isChatDbAway } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
 import { isAfter, type Offset } from '../../domain/offset.ts';
@@ -100,11 +101,14 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        if (first !== undefined) await first;
-        else if (entry !== undefined) await this.#handle(entry);
-        else if (!this.#take()) await this.#more();
-        // A consumer that is far behind lets requests and other consumers run.
-        else if (this.#taken.length === BATCH_SIZE) await new Promise<void>((resolve) => void setImmediate(resolve));
+        // One that has much to do first, repeats an entry or is far behind lets requests and other consumers run.
+        if (first !== undefined) {
+          await first;
+          await nextTurn();
+        } else if (entry !== undefined) {
+          if (!(await this.#handle(entry))) await nextTurn();
+        } else if (!this.#take()) await this.#more();
+        else if (this.#taken.length === BATCH_SIZE) await nextTurn();
       } catch (error) {
         if (!isChatDbAway(error))
           this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
@@ -131,18 +135,20 @@ export class Consumer<Outcome> implements EventConsumer {
     await this.#wakeup.wait(atMostMs);
   }
 
-  async #handle(entry: LogEntry): Promise<void> {
+  /** False when the entry is to be handled again. */
+  async #handle(entry: LogEntry): Promise<boolean> {
     const { rowId } = entry.offset;
     if (rowId > this.#offset.rowId + 1) this.#skipTo({ rowId: rowId - 1, change: this.#offset.change });
     const reader = this.#reader;
     const handled = await this.#task.handle(entry);
-    if (!handled.isDone) return;
+    if (!handled.isDone) return false;
     // Another reader means that `seek` was called meanwhile: what was handled is recorded, the offset stays.
     if (reader === this.#reader) {
       this.#next += 1;
       this.#offset = entry.offset;
     }
     this.#task.progress(this.#offset, handled.record);
+    return true;
   }
 
   /** Rows between the offset and `upTo` are no longer in chat.db, and so are done (decision F4). */

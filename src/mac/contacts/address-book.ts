@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../domain/ports/contacts.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import { withSmallNewSpace } from '../../runtime/memory.ts';
 import type { AddressBookFile, StoredCard } from './address-book-file.ts';
 import type { Card } from './card-groups.ts';
 import { ContactBook, cardName, MAX_ADDRESSES_EACH, MAX_CONTACTS } from './contact-book.ts';
@@ -78,7 +77,7 @@ export class AddressBook implements Contacts {
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
     // The files are not looked at meanwhile: that could close one.
-    this.#loading = withSmallNewSpace(() => this.#readAll((...card) => this.#addCard(cards, ...card)))
+    this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
         this.#loading = undefined;
@@ -115,7 +114,7 @@ export class AddressBook implements Contacts {
       const home = this.#options.callingCode();
       const isChanged = this.#sources.check();
       if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
-      await withSmallNewSpace(() => this.#load(home));
+      await this.#load(home);
     } catch (error) {
       this.#tell({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
     }

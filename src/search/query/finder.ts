@@ -1,6 +1,7 @@
+import type { Page } from '../../domain/ports/reading.ts';
 import type { IndexSource, SearchPage } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
-import { type HitsPage, type SearchHit, type SearchQuery, toHitsPage } from '../../domain/search.ts';
+import type { SearchHit, SearchQuery } from '../../domain/search.ts';
 import { secondOfMs } from '../index/document.ts';
 import { Documents, LAST_ID, type Place } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
@@ -8,12 +9,12 @@ import { SearchableIndex } from '../index/searchable-index.ts';
 import { expressionOf, isAsked } from './expression.ts';
 import { conversationFilter, matcherOf } from './matcher.ts';
 
-/** Documents looked at for one page at most: with a filter that the index cannot answer, more pages come. */
+/** Documents looked at for one page at most. With a filter that the index cannot answer, more pages come. */
 const MAX_CANDIDATES = 20_000;
 
 type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
-export interface Found extends HitsPage {
+export interface Found extends Page<SearchHit> {
   /** Documents that are not what their messages are. */
   readonly stale: readonly Place[];
 }
@@ -48,17 +49,17 @@ export class Finder {
         const match = message === undefined || !Documents.isPlaceOf(id, row, message) ? 'stale' : matches(message);
         if (match === 'stale') stale.push({ id, row });
         else if (match !== 'other' && message !== undefined && !seen.has(row)) {
-          if (items.length === limit) return { ...toHitsPage(items, String(shown)), stale };
+          if (items.length === limit) return { items, next: String(shown), stale };
           seen.add(row);
           items.push({ message, highlights: match.highlights });
           shown = id;
         }
       }
-      if (candidates.length <= limit) return { ...toHitsPage(items), stale };
+      if (candidates.length <= limit) return { items, stale };
       end = candidates.at(-1)?.id ?? end;
       looked += candidates.length;
     }
-    return { ...toHitsPage(items, String(end)), stale };
+    return { items, next: String(end), stale };
   }
 
   /** Where a list of conversations was too long to ask the index for, those of the candidates that are in them. */

@@ -1,8 +1,9 @@
 import { errorCode, isAppError, isChatDbAway } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
+import type { Page } from '../../domain/ports/reading.ts';
 import type { SearchPage } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
-import type { HitsPage, SearchQuery, SearchStatus } from '../../domain/search.ts';
+import type { SearchHit, SearchQuery, SearchStatus } from '../../domain/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { missingFullText } from '../index/database.ts';
 import { isoOfSecond } from '../index/document.ts';
@@ -77,7 +78,7 @@ export class Search implements RunningSearch {
     };
   }
 
-  async search(query: SearchQuery, page: SearchPage): Promise<HitsPage> {
+  async search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>> {
     const { path, find } = this.#parts;
     try {
       const { stale, ...found } = await find(path, query, page);

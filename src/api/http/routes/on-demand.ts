@@ -8,7 +8,7 @@ import { searchRoutes } from './search.ts';
 import { selfChatRoutes } from './self-chat.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** The handlers that `lazyRoutes` loads. */
+/** The handlers that `withLazyRoutes` loads. */
 export function onDemandRoutes(access: () => Promise<AccessService>) {
   return {
     ...contactRoutes(),

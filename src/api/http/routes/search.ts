@@ -2,7 +2,7 @@ import { type IncludeSet, NO_INCLUDES } from '../../../domain/include.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading.ts';
 import { problem } from '../../../domain/problems.ts';
-import { type HitsPage, hitsOf, type SearchHit, type SearchStatus } from '../../../domain/search.ts';
+import type { SearchHit, SearchStatus } from '../../../domain/search.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
 import { searchParameters } from '../../../schema/search.ts';
@@ -33,9 +33,7 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
       });
       return {
         status: 200,
-        ...(asked.include === NO_INCLUDES
-          ? { content: { type: 'application/json', text: bytesOf(page) } }
-          : { body: await withIncludes(hitsOf(page), reader, asked.include) }),
+        body: asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include),
         headers: {
           ...completeness(status),
           ...(page.next !== undefined && {
@@ -45,10 +43,6 @@ export function searchRoutes(): Pick<Handlers, 'searchMessages'> {
       };
     },
   };
-}
-
-function bytesOf({ json }: HitsPage): Buffer {
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
 /** Reads the messages again with what was asked for; one that was deleted or changed just then is left out. */

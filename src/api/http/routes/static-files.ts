@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { problem } from '../../../domain/problems.ts';
@@ -10,7 +11,7 @@ import type { Exchange } from '../exchange.ts';
 /** Serves one page. */
 export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** What is served without a key, by path. */
+/** The pages that are served without a key, by path. */
 export interface OpenPages {
   has(path: string): boolean;
   get(path: string): Page | undefined;
@@ -48,65 +49,27 @@ const TYPES: Readonly<Record<string, string>> = {
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
-/** What docs/site makes of docs/, in the built project alone. */
+/** The guide that docs/site makes of docs/. Only the built project has it. */
 const GUIDE = new URL('../../../../guide/', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/)?[A-Za-z0-9-]+\.[a-z]+$/;
 
-/** Modules of the console: one a noun. */
-const CONSOLE_MODULES = [
-  'console',
-  'access',
-  'api',
-  'approvals',
-  'attachments',
-  'audit',
-  'budget',
-  'conversations',
-  'elements',
-  'fleet',
-  'health',
-  'kept-key',
-  'keys',
-  'line',
-  'live',
-  'message-item',
-  'messages-view',
-  'route',
-  'search',
-  'send',
-  'settings',
-  'shortcuts',
-  'sign-in',
-  'speak',
-  'thread',
-  'visible',
-  'webhook-form',
-  'webhooks',
-];
+/** The page that a file of this folder belongs to is its address: `docs-operation.js` is one of /docs. */
+const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
+  .filter((name) => /\.(?:css|js|svg)$/.test(name))
+  .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
 
-/** Every file that is served, by its path (decision E9): nothing else on the disk can be had. */
+/** Every file that is served, by its path (decision E9): nothing else on the disk can be asked for. */
 const FILES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
-  '/console/console.css': 'console.css',
-  '/console/base.css': 'base.css',
-  '/console/colours.css': 'colours.css',
-  '/console/messages.css': 'messages.css',
-  '/console/search.css': 'search.css',
-  '/console/access.css': 'access.css',
-  '/console/fleet.css': 'fleet.css',
-  '/console/icon.svg': 'icon.svg',
-  // Where browsers look for it by themselves.
+  // Browsers ask for it by themselves.
   '/favicon.ico': 'icon.svg',
-  ...Object.fromEntries(CONSOLE_MODULES.map((name) => [`/console/${name}.js`, `${name}.js`])),
   '/docs': 'docs.html',
-  '/docs/docs.css': 'docs.css',
-  '/docs/docs.js': 'docs.js',
-  '/docs/docs-operation.js': 'docs-operation.js',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** The same files under a name that is of their content, so that a browser keeps them (decision S3). */
+/** The same files under a name made of their content, so that a browser keeps them (decision S3). */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
 /** Files of the guide whose names the build made of their content. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
@@ -135,7 +98,7 @@ export function staticFiles(version: string): OpenPages {
   return new Pages(made);
 }
 
-/** Those of the list, and the guide's, each made at its first request: nothing of it is read at start. */
+/** The files of the list and of the guide, each read at its first request. */
 class Pages implements OpenPages {
   readonly #listed: ReadonlyMap<string, Page>;
   readonly #guide = new Map<string, Page>();
@@ -167,20 +130,20 @@ class Pages implements OpenPages {
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
     return async (exchange) => {
-      // Of another version, which a page that was open meanwhile asks for.
+      // A page that was opened before an update asks for files of the version before.
       if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
       return keptForAYear(await page(exchange));
     };
   }
 }
 
-/** The path of the file behind a name of its content; undefined where it names none. */
+/** Returns the path of the file behind a name made of its content; undefined where there is none. */
 function versionedPath(path: string): string | undefined {
   const [, , file = ''] = VERSIONED.exec(path) ?? [];
   return Object.hasOwn(FILES, file) ? file : undefined;
 }
 
-/** undefined for what cannot be the name of a page, so that no path leads out of the folder. */
+/** Returns undefined for what cannot be the name of a page, so that no path leads out of the folder. */
 function guideFile(path: string): string | undefined {
   const file = path === '/guide/' ? 'index.html' : path.slice('/guide/'.length);
   return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
@@ -234,7 +197,7 @@ function cached(make: () => Promise<Content>): Page {
   };
 }
 
-/** Each encoding has a tag of its own, because its bytes are others. */
+/** Each encoding has its own ETag, because the bytes differ. */
 async function sentAs({ bytes }: Content, encoding: Encoding): Promise<Sent> {
   const ending = encoding === 'identity' ? '' : `-${encoding}`;
   const etag = `"${hash('sha256', bytes, 'base64url')}${ending}"`;
@@ -288,7 +251,7 @@ function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
 }
 
-/** Their generators are loaded at the first request: they are not needed for anything else. */
+/** The generators of the documents are loaded at the first request: nothing else needs them. */
 function documentOf(made: object): Content {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { invalidRequest } from '../../../domain/problems.ts';
-import { hitsOf, type SearchHit } from '../../../domain/search.ts';
+import type { SearchHit } from '../../../domain/search.ts';
 import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
 import { fenced } from '../text/fence.ts';
@@ -34,10 +34,7 @@ export const messagesSearch = tool({
     if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
     const { items, next, lines, leftOut } = await fittingPage(
       wanted,
-      async (count) => {
-        const page = await search.search(query, { limit: count, cursor });
-        return { items: hitsOf(page), ...(page.next !== undefined && { next: page.next }) };
-      },
+      (count) => search.search(query, { limit: count, cursor }),
       (hits) => messageLines(hits.map(excerpt), id, context),
       (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context)),
     );

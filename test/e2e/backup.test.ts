@@ -117,6 +117,10 @@ describe('a backup', () => {
   test('never takes the place of a file of the service, and names what is wrong with the configuration', async () => {
     const own = await run('backup', join(service.configFolder, 'state.db'), '--force');
     expect(own).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });
+    const link = join(root, 'link');
+    symlinkSync(service.configFolder, link);
+    const linked = await run('backup', join(link, 'CONFIG.toml'), '--force');
+    expect(linked).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a file of the service itself') });
     const folder = emptyFolder();
     mkdirSync(folder);
     const none = await postern(['backup', join(root, 'none'), '--config-dir', folder]);

@@ -5,7 +5,7 @@ import type { AttachmentState } from '../../src/domain/details.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports/host.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading.ts';
-import { Conversions, formatOf } from '../../src/mac/media/conversions.ts';
+import { Conversions, formatOf, pixelsOf } from '../../src/mac/media/conversions.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -257,4 +257,38 @@ test.each([
 ])('what begins with %j is %s', (head, expected) => {
   const format = formatOf(Buffer.from(head, 'latin1'));
   expect(format === undefined ? 'none' : `${format.kind} ${format.extension}`).toBe(expected);
+});
+
+/** The first bytes of a picture that claims this size, and a little behind them. */
+function picture(start: string, sized: (head: Buffer) => void): Buffer {
+  const head = Buffer.alloc(64);
+  head.write(start, 'latin1');
+  sized(head);
+  return head;
+}
+
+const png = (width: number, height: number): Buffer =>
+  picture('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', (head) => head.writeUInt32BE(height, head.writeUInt32BE(width, 16)));
+
+describe('a picture that claims to have billions of pixels', () => {
+  test('is given to no converter', async () => {
+    const { get, calls } = setUp({ content: png(60_000, 60_000) });
+    expect(await codeOf(get())).toBe('501 conversion_unavailable');
+    expect(calls).toEqual([]);
+    const large = setUp({ content: png(16_000, 12_000) });
+    expect(await codeOf(large.get())).toBe('none');
+  });
+
+  test.each([
+    ['a PNG', png(60_000, 50_000)],
+    ['a GIF', picture('GIF89a', (head) => head.writeUInt16LE(50_000, head.writeUInt16LE(60_000, 6)))],
+    ['a BMP from the top', picture('BM', (head) => head.writeInt32LE(-50_000, head.writeInt32LE(60_000, 18)))],
+    [
+      'an extended WebP',
+      picture('RIFF\0\0\0\0WEBPVP8X', (head) => head.writeUIntLE(49_999, head.writeUIntLE(59_999, 24, 3), 3)),
+    ],
+  ])('%s is known by its first bytes', (_name, head) => {
+    expect(pixelsOf(head)).toBe(3_000_000_000);
+    expect(pixelsOf(head.subarray(0, 20))).toBe(0);
+  });
 });

@@ -95,3 +95,18 @@ test('a view in place of the table of the backup is refused before anybody reads
   expect(text).toContain('it holds a trigger or a view, which Postern never makes');
   expect(exitCode).toBe(65);
 });
+
+test.each([
+  ['an index', 'CREATE INDEX slow ON webhook (hex(zeroblob(100)))', 'index slow'],
+  ['a table', 'CREATE TABLE more (a)', 'table more'],
+  [
+    'an index of its own under the name of ours',
+    'DROP INDEX audit_by_time; CREATE INDEX audit_by_time ON webhook (url)',
+    'index audit_by_time',
+  ],
+])('%s that Postern never makes is refused', async (_what, sql, named) => {
+  const { exitCode, text, folder } = await restored(backupWith(CONFIG, sql));
+  expect(text).toContain(`its schema has ${named} otherwise than Postern makes it`);
+  expect(exitCode).toBe(65);
+  expect(existsSync(join(folder, 'state.db'))).toBe(false);
+});

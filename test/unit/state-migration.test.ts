@@ -6,7 +6,7 @@ import { rowOffset } from '../../src/domain/offset.ts';
 import { DEFAULT_SETTINGS } from '../../src/domain/webhook.ts';
 import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
 import { cursorStore } from '../../src/store/state/cursor.ts';
-import { openStateDatabase } from '../../src/store/state/database.ts';
+import { assertOwnSchema, openStateDatabase } from '../../src/store/state/database.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts.ts';
 import { webhookStore } from '../../src/store/state/webhooks.ts';
@@ -127,3 +127,12 @@ test('a send of 0.1.0 with an Idempotency-Key is still known', () => {
   });
   database.close();
 });
+
+test.each(['state-0.1.0.sql', 'state-version-5.sql', 'state-version-8.sql'])(
+  'the schema of %s becomes that of a new database, so that its backup can be restored',
+  (from) => {
+    const database = migrated(`schema-of-${from}.db`, from);
+    expect(() => assertOwnSchema(database)).not.toThrow();
+    database.close();
+  },
+);

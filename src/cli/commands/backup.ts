@@ -19,7 +19,7 @@ export async function backup(file: string, options: BackupOptions, context: Cont
   return reportFailure('No backup was written', context, () => {
     const folder = folderOf(options, context);
     const path = resolve(file);
-    if (dirname(path) === folder && /^(config\.toml|(state|lock)\.db.*)$/.test(basename(path))) {
+    if (isSameFolder(dirname(path), folder) && /^(config\.toml|(state|lock)\.db.*)$/i.test(basename(path))) {
       throw new AppError('backup_misplaced', `${path} is a file of the service itself.`, {
         hint: 'Name another file.',
       });
@@ -61,6 +61,12 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   } finally {
     removeIfThere(draft);
   }
+}
+
+/** One folder has many spellings: through links, and in any case where the disk does not tell them apart. */
+function isSameFolder(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
 function isPrivate(path: string): boolean {

@@ -149,7 +149,8 @@ async function copied(file: AttachmentFile, form: AttachmentForm, folder: string
       head = Buffer.concat([head, next.value]);
     }
     const format = formatOf(head.subarray(0, HEAD_BYTES));
-    if (format?.kind !== RESULTS[form.as].kind) throw problem('conversion_unavailable');
+    const isTooLarge = pixelsOf(head) > MAX_PIXELS;
+    if (format?.kind !== RESULTS[form.as].kind || isTooLarge) throw problem('conversion_unavailable');
     const source = join(folder, `source.${format.extension}`);
     const whole = async function* () {
       yield head;
@@ -189,6 +190,20 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
   if (/^FORM.{4}AIF[FC]/s.test(text)) return { kind: 'sound', extension: 'aiff' };
   if (/^(?:ID3|\xff[\xe2-\xfb])/.test(text)) return { kind: 'sound', extension: 'mp3' };
   return undefined;
+}
+
+/** A picture of more takes a gigabyte of memory to convert; a few kilobytes can claim to be one. */
+const MAX_PIXELS = 200_000_000;
+
+/** The size that a picture claims in its first bytes, as PNG, GIF, BMP and extended WebP do; 0 for every other. */
+export function pixelsOf(head: Buffer): number {
+  if (head.length < HEAD_BYTES) return 0;
+  const format = formatOf(head)?.extension;
+  if (format === 'png') return head.readUInt32BE(16) * head.readUInt32BE(20);
+  if (format === 'gif') return head.readUInt16LE(6) * head.readUInt16LE(8);
+  if (format === 'bmp') return Math.abs(head.readInt32LE(18) * head.readInt32LE(22));
+  const isExtended = format === 'webp' && head.toString('latin1', 12, 16) === 'VP8X';
+  return isExtended ? (head.readUIntLE(24, 3) + 1) * (head.readUIntLE(27, 3) + 1) : 0;
 }
 
 /** What comes of a conversion. */

@@ -5,7 +5,7 @@ import { AppError, isAppError } from '../../domain/errors.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { expireOffsets } from './changes.ts';
 import { cursorStore } from './cursor.ts';
-import { openStateDatabase } from './database.ts';
+import { assertOwnSchema, openStateDatabase } from './database.ts';
 
 /** `Post`: tells a backup from any other database. */
 const APPLICATION_ID = 0x506f7374;
@@ -85,6 +85,7 @@ export function extractState(path: string, target: string): RestoredState {
   try {
     using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
     const restored = using(openStateDatabase(target), (state) => {
+      assertOwnSchema(state);
       const webhooks = state.prepare('SELECT url FROM webhook ORDER BY url').all().map(String);
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();

@@ -123,17 +123,36 @@ function migrate(database: Sqlite, version: number): void {
   });
 }
 
-/** Every table and column of the schema is there, and what is read at the start can be read. */
-function assertComplete(database: Sqlite): void {
+/** Throws unless the schema is word for word that of a new database: an expression of another one could do anything. */
+export function assertOwnSchema(database: Sqlite): void {
+  const own = withModel(schemaOf);
+  const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
+  if (foreign !== undefined) throw new Error(`its schema has ${foreign[0]} otherwise than Postern makes it`);
+}
+
+/** By type and name, the statements that made the schema. */
+function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
+  const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+  const rows = database.prepare(sql).all();
+  return new Map(rows.map(([name, made]) => [String(name), String(made).replace(/\s+/g, ' ')]));
+}
+
+/** Reads a new database, which is in memory. */
+function withModel<Result>(read: (model: Sqlite) => Result): Result {
   const model = openSqlite(':memory:');
   try {
     for (const migration of MIGRATIONS) model.exec(migration);
-    const found = new Set(columnsOf(database));
-    const missing = columnsOf(model).find((column) => !found.has(column));
-    if (missing !== undefined) throw new Error(`it has no column ${missing}`);
+    return read(model);
   } finally {
     model.close();
   }
+}
+
+/** Every table and column of the schema is there, and what is read at the start can be read. */
+function assertComplete(database: Sqlite): void {
+  const found = new Set(columnsOf(database));
+  const missing = withModel(columnsOf).find((column) => !found.has(column));
+  if (missing !== undefined) throw new Error(`it has no column ${missing}`);
   for (const { sql, trouble } of CONTENT) {
     if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);
   }

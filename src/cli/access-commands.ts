@@ -9,7 +9,7 @@ type Connected = (command: Command) => Command;
 const NAME = 'the id or the name of the key';
 const ID = 'the id, or the beginning of it';
 
-/** Keys beside the owner's, sends that wait for a decision, and the audit log. */
+/** The commands for limited keys, sends that wait for approval, and the audit log. */
 export function declareAccessCommands(
   program: Command,
   context: ClientContext,

@@ -4,7 +4,7 @@ import type { ClientContext } from './context.ts';
 import { examples, gathered, nonEmpty, type Runs } from './declaration.ts';
 import { SINCE_FORMS, sinceTime } from './since.ts';
 
-/** An archive of everything in chat.db, and its check. */
+/** The commands that archive everything in chat.db and verify an archive. */
 export function declareArchiveCommands(program: Command, context: ClientContext, runs: Runs): void {
   const time = (value: string): string => sinceTime(value, systemClock.now());
   const command = program

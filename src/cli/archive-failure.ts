@@ -10,7 +10,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   chat_db_unavailable: EXIT.unavailable,
 };
 
-/** Turns a failure with a meaning into a refusal: `what` happened, why, and what to do. */
+/** Turns an AppError into a Refusal: `what` happened, why, and what to do. */
 export async function archiveFailure(what: string, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

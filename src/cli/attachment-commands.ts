@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ClientContext } from './context.ts';
 import { count, examples, nonEmpty, type Runs } from './declaration.ts';
 
-/** Files of messages, and files to send. */
+/** The commands for files of messages and files to send. */
 export function declareAttachmentCommands(
   program: Command,
   context: ClientContext,

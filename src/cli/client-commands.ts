@@ -144,7 +144,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     );
 }
 
-/** What every command takes that talks to the service. */
+/** Adds the options of every command that talks to the service. */
 function connected(command: Command, { json = true } = {}): Command {
   const made = command
     .option('--demo', 'the service of postern demo')

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** What can stand at the end of a line, as far as the commands alone tell it. */
+/** The candidates for the end of a line, as far as the declared commands determine them. */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
@@ -13,14 +13,14 @@ export interface Word {
   readonly about: string;
 }
 
-/** Names that arguments and values of options have when the service knows what fits. */
+/** Names of arguments and option values that the service completes. */
 export const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** The options before it that lead to a service; a flag has an empty value. */
+/** The preceding options that lead to a service. A flag has an empty value. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
-/** Completes the last of these words, which may be empty. They are what follows the name of the program. */
+/** Completes the last of these words, which may be empty. The words follow the program's name. */
 export function completionOf(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? '';
   const line = read(program, words.slice(0, -1));
@@ -41,9 +41,9 @@ const NOTHING: Completion = { kind: 'words', words: [] };
 interface Line {
   readonly command: Command;
   readonly options: readonly Option[];
-  /** How many arguments there are already. */
+  /** How many arguments precede it. */
   readonly place: number;
-  /** An option that waits for its value. */
+  /** An option still without its value. */
   readonly open: Option | undefined;
   readonly given: GivenOptions;
 }

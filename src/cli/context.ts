@@ -1,7 +1,7 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
 import type { Paint } from './output/style.ts';
 
-/** Decision A3, and of sysexits what a script that calls a command can act on. */
+/** Exit codes: those of decision A3, and the sysexits that a calling script can act on. */
 export const EXIT = {
   ok: 0,
   /** Also: the check found a problem. */
@@ -10,7 +10,7 @@ export const EXIT = {
   /** EX_DATAERR: the service refused the input. */
   refusedInput: 65,
   portTaken: 69,
-  /** EX_UNAVAILABLE: no service there, or not now. */
+  /** EX_UNAVAILABLE: the service cannot be reached, or cannot do this now. */
   unavailable: 69,
   /** EX_SOFTWARE: the service failed. */
   serviceFailed: 70,
@@ -18,11 +18,11 @@ export const EXIT = {
   /** EX_NOPERM: the key is refused. */
   keyRefused: 77,
   config: 78,
-  /** As of timeout(1): what was waited for did not happen in time. */
+  /** As in timeout(1): the awaited state was not reached in time. */
   timedOut: 124,
 } as const;
 
-/** What every command needs from the process it runs in. */
+/** The parts of the process that every command needs. */
 export interface Context {
   readonly environment: Environment;
   readonly version: string;
@@ -31,28 +31,28 @@ export interface Context {
   /** Lines for the person on stderr. */
   readonly stderr: (...lines: readonly string[]) => void;
   readonly isTerminal: boolean;
-  /** Whether stderr is a terminal. */
+  /** True if stderr is a terminal. */
   readonly isErrorTerminal: boolean;
-  /** How many columns the terminal has; undefined when stdout is none, and lines may be of any length. */
+  /** Width of the terminal; undefined if stdout is not one, and lines may have any length. */
   readonly columns: number | undefined;
-  /** Colours what goes to stdout, where it is a terminal. */
+  /** Colours text for stdout if that is a terminal. */
   readonly paint: Paint;
-  /** The same for stderr. */
+  /** Colours text for stderr if that is a terminal. */
   readonly paintError: Paint;
   /**
-   * What is waited for from now on, shown on a terminal when it takes over a second. Anything printed ends it, and so
-   * does undefined.
+   * Sets the text for what is being waited for, shown on a terminal after one second. Any printed line clears it, and
+   * so does undefined.
    */
   readonly progress: (text: string | undefined) => void;
 }
 
-/** What the commands that talk to a running service need besides. */
+/** The parts that commands talking to a running service need in addition. */
 export interface ClientContext extends Context {
-  /** Opened only when it is read: a command without `-` leaves stdin alone. */
+  /** Opened only when read: a command without `-` leaves stdin alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
-  /** Writes one line to stdout; resolves when the reader has taken it. */
+  /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;
-  /** Aborted when nobody reads stdout any more, and by Ctrl+C once it was asked for. */
+  /** Returns a signal that aborts when stdout has no reader any more, and from this call on also at Ctrl+C. */
   readonly untilEnded: () => AbortSignal;
 }
 
@@ -63,16 +63,16 @@ export interface CommonOptions {
 
 /** The options of a command that looks into a configuration. */
 export interface PlaceOptions extends CommonOptions {
-  /** That of `postern demo`. */
+  /** Uses the configuration of `postern demo`. */
   readonly demo?: boolean;
 }
 
-/** The folder of the configuration that is meant. */
+/** The folder of the chosen configuration. */
 export function folderOf({ demo, configDir }: PlaceOptions, { environment }: Context): string {
   return demo === true ? demoFolder(configDir, environment) : configFolder(configDir, environment);
 }
 
-/** A path as a person can paste it into a shell. */
+/** Quotes a path for pasting into a shell. */
 export function quoted(path: string): string {
   return /^[\w/.,:@%+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,16 +3,16 @@ import { SETTINGS } from '../config/settings.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { decodeOffset } from '../domain/offset.ts';
 
-/** Makes the action of a command from what it runs, which says the exit code. */
+/** Wraps a function that returns an exit code as a command's action. */
 export type Runs = (start: (command: Command) => Promise<number>) => (...given: unknown[]) => Promise<void>;
 
-/** The lines that end a command's help. */
+/** The examples at the end of a command's help. */
 export function examples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example:' : 'Examples:';
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
-// Parsers of the values of options. What they throw ends a sentence about the value they refuse.
+// Parsers of option values. The messages they throw complete a sentence about the refused value.
 
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty.');
@@ -31,7 +31,7 @@ export function hostName(value: string): string {
   return host;
 }
 
-/** A whole number of seconds from 0 to `limit`. */
+/** Parses a whole number of seconds from 0 to `limit`. */
 export function secondsUpTo(limit: number): (value: string) => number {
   return (value) => {
     const seconds = /^\d{1,4}$/.test(value) ? Number(value) : -1;
@@ -40,7 +40,7 @@ export function secondsUpTo(limit: number): (value: string) => number {
   };
 }
 
-/** A row id, or the `offset` of an event. */
+/** Accepts a row id, or the `offset` of an event. */
 export function rowOrOffset(value: string): string {
   if (decodeOffset(value) === undefined) {
     throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more, or an offset.');
@@ -53,12 +53,12 @@ export function count(value: string): number {
   return Number(value);
 }
 
-/** Gathers an option that may be given several times. */
+/** Collects an option that may be repeated. */
 export function gathered(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, nonEmpty(value)];
 }
 
-/** An option that takes types of events and may be repeated. */
+/** A repeatable option for event types. */
 export function eventTypes(flags: string, description: string): Option {
   const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
   const check = option.parseArg;

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { ClientContext } from './context.ts';
 import { count, examples, nonEmpty, type Runs } from './declaration.ts';
 
-/** The commands that make something happen on the simulated Mac of a running demo. */
+/** The commands that change the simulated Mac of a running demo. */
 export function declareDemoCommands(demo: Command, context: ClientContext, runs: Runs): void {
   const people = () => import('./commands/demo-people.ts');
   demo

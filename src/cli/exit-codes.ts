@@ -1,6 +1,6 @@
 import { EXIT } from './context.ts';
 
-/** As the help and the manual page show them. */
+/** The exit codes as the help and the manual page show them. */
 export const EXIT_CODES = `
 Exit codes:
   ${EXIT.ok}   success, asked to stop, or the first launch

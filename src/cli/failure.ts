@@ -8,7 +8,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   state_db_unusable: EXIT.config,
 };
 
-/** Runs `work`. A failure with a meaning becomes its sentence, after what did not happen, and what to do. */
+/** Runs `work`. Prints an AppError as its sentence and advice, after `what`, which says what did not happen. */
 export function reportFailure(what: string, { stderr, paintError }: Context, work: () => number): number {
   try {
     return work();
@@ -16,7 +16,7 @@ export function reportFailure(what: string, { stderr, paintError }: Context, wor
     const code = errorCode(error);
     if (isAppError(error))
       stderr(paintError('red', `${what}: ${error.message}`), ...(error.hint === undefined ? [] : [`  ${error.hint}`]));
-    // The system's and SQLite's own, such as a full disk.
+    // Errors of the system and SQLite, such as a full disk.
     else if (code !== undefined && /^(E[A-Z]+|SQLITE_\w+)$/.test(code))
       stderr(paintError('red', `${what}: ${(error as Error).message}.`));
     else throw error;

@@ -5,7 +5,7 @@ import { count, examples, gathered, nonEmpty, type Runs } from './declaration.ts
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
 
-/** Commands of the person who runs a fleet of Macs. */
+/** The commands for running a fleet of Macs. */
 export function declareFleetCommands(program: Command, context: ClientContext, runs: Runs): void {
   const code = () => import('./commands/fleet.ts');
   const fleet = program

@@ -8,7 +8,7 @@ import type { ReportCommandOptions } from './doctor/report-command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
 
-/** The commands that serve, and those that look after the machine. */
+/** The commands that serve and those that maintain the machine. */
 export function declareHostCommands(program: Command, context: ClientContext, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
@@ -89,7 +89,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
   declareShellCommands(program, context, runs);
 }
 
-/** What shells and man have of the commands. */
+/** The commands behind the shells' completions and the manual page. */
 function declareShellCommands(program: Command, context: ClientContext, runs: Runs): void {
   program
     .command('completion')

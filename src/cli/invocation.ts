@@ -2,11 +2,11 @@ import { basename, delimiter, dirname, resolve, sep } from 'node:path';
 import { type Context, quoted } from './context.ts';
 import type { ConnectionOptions } from './service-connection.ts';
 
-/** This program as a shell in any folder starts it. */
+/** The command line that starts this program from a shell in any folder. */
 export function programText({ environment }: Context): string {
   const path = script();
   if (basename(path) === 'postern') {
-    // The folder that npx adds to PATH is not on that of another terminal.
+    // The folder that npx adds to PATH is not on the PATH of another terminal.
     const isOnPath = (environment.env.PATH ?? '').split(delimiter).includes(dirname(path));
     return isOnPath && !path.includes(`${sep}_npx${sep}`) ? 'postern' : quoted(path);
   }
@@ -15,16 +15,16 @@ export function programText({ environment }: Context): string {
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
-/** A command of this program, for one that starts it without a shell and maybe without a PATH. */
+/** A command line for programs that start it without a shell and maybe without a PATH. */
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** `name` against the service that these options mean. */
+/** The invocation of `name` against the service that these options select. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
-  // A configuration that is named means its service, whatever the environment says.
+  // An explicit configuration selects its own service, whatever the environment says.
   const isNamed = options.demo === true || options.configDir !== undefined;
   const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
   const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;

@@ -7,7 +7,7 @@ const PATH = '/postern-listen/';
 const MAX_BYTES = 64 * 1024 * 1024;
 const PROBE_MS = 1000;
 
-/** A delivery whose signature is genuine. */
+/** A delivery with a genuine signature. */
 export interface Delivery {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -18,7 +18,7 @@ export interface ListenReceiver {
   close(): Promise<void>;
 }
 
-/** Receives deliveries on loopback, at a path that nobody can guess. `onDelivery` says the status to answer with. */
+/** Receives deliveries on loopback, at a path that nobody can guess. `onDelivery` returns the status to answer with. */
 export async function startReceiver(
   secret: string,
   onDelivery: (delivery: Delivery) => Promise<number>,
@@ -27,7 +27,7 @@ export async function startReceiver(
   const path = PATH + randomBytes(16).toString('hex');
   const answer = async (request: IncomingMessage): Promise<{ readonly status: number; readonly text?: string }> => {
     if (request.url !== path) return { status: 404 };
-    // Another `listen` asks whether this one still runs.
+    // Another `listen` is checking whether this one still runs.
     if (request.method === 'GET') return { status: 200, text: path };
     const body = await bodyOf(request);
     if (body === undefined) return { status: 413 };
@@ -49,7 +49,7 @@ export async function startReceiver(
   return { url: `http://127.0.0.1:${port}${path}`, close: () => closed(server) };
 }
 
-/** True for the URL of a receiver that was killed: nothing is there any more, or something else. */
+/** Reports whether a URL belongs to a killed receiver: nothing answers there, or something else does. */
 export async function isLeftover(url: string): Promise<boolean> {
   const { hostname, pathname } = new URL(url);
   if (hostname !== '127.0.0.1' || !pathname.startsWith(PATH)) return false;
@@ -57,7 +57,7 @@ export async function isLeftover(url: string): Promise<boolean> {
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) });
     return (await answer.text()) !== pathname;
   } catch (error) {
-    // One that is only stopped for a while does not answer in time.
+    // A receiver that is only suspended does not answer in time.
     return (error as Error).name !== 'TimeoutError';
   }
 }

@@ -14,12 +14,12 @@ const FILES: readonly (readonly [string, string])[] = [
   ['~/.config/postern/config.toml', 'the same elsewhere'],
 ];
 
-/** Escapes make some lines longer; the manual asks for at most 80. */
+/** Leaves room for escapes: the manual asks for lines of at most 80. */
 const SOURCE_COLUMNS = 66;
-/** What nearly every command takes, described once. */
+/** Options of nearly every command, described once. */
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
 
-/** The manual page in the macros of man(7), read off the commands themselves. */
+/** Builds the manual page in the macros of man(7) from the declared commands. */
 export function manualPage(
   program: Command,
   { version, day, exitCodes }: { readonly version: string; readonly day: string; readonly exitCodes: string },
@@ -59,11 +59,11 @@ export function manualPage(
   ].join('\n');
 }
 
-/** A command and those beneath it. */
+/** A command and its subcommands. */
 function section(command: Command, before: string): readonly string[] {
   const path = `${before} ${command.name()}`;
   const beneath = visible(command);
-  // One that only groups others has nothing of its own.
+  // A command that only groups others has no entry.
   const own = beneath.length > 0 && command.options.length === 0 ? [] : entry(command, path);
   return [...own, ...beneath.flatMap((child) => section(child, path))];
 }
@@ -83,7 +83,7 @@ function entry(command: Command, path: string): readonly string[] {
   ];
 }
 
-/** As `status` takes them: no others than those. */
+/** The options of `status`, which are the common ones and no others. */
 function serviceOptions(program: Command): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }
@@ -98,7 +98,7 @@ function visible(command: Command): readonly Command[] {
   return shown.filter((child) => child.name() !== 'help');
 }
 
-/** The lines that end its help. */
+/** The examples at the end of its help. */
 function examplesOf(command: Command): readonly string[] {
   let help = '';
   const usual = command.configureOutput();
@@ -116,7 +116,7 @@ function text(sentences: string): string {
   return wrapped(sentences, SOURCE_COLUMNS, 0).map(escaped).join('\n');
 }
 
-/** A line: nothing in it is a request, and a hyphen is one that can be copied. */
+/** Escapes a line, so that nothing in it is a request and its hyphens can be copied. */
 function escaped(line: string): string {
   const plain = line
     .replaceAll('\\', '\\e')
@@ -130,7 +130,7 @@ function escaped(line: string): string {
   return plain.replace(/^(?=[.'])/, '\\&');
 }
 
-/** The same as the one argument of a macro. */
+/** Escapes a line as the only argument of a macro. */
 function argument(line: string): string {
   return `"${escaped(line).replaceAll('"', '\\(dq')}"`;
 }

@@ -2,13 +2,13 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { headerValue } from '../client/transport.ts';
 
-/** Where the service answers, and as whom. */
+/** The service's address and the key to use. */
 export interface McpDestination {
   readonly url?: string | undefined;
-  /** The Unix socket to connect to, in place of a URL. */
+  /** Unix socket to connect to instead of a URL. */
   readonly socketPath?: string | undefined;
   readonly key: string;
-  /** What sentences name. */
+  /** The service's address as messages name it. */
   readonly place: string;
 }
 
@@ -25,19 +25,19 @@ interface Message {
 }
 
 const VERSION_IN_BODY = 'io.modelcontextprotocol/protocolVersion';
-/** JSON-RPC's own range for what a server defines. */
+/** From JSON-RPC's range for server-defined errors. */
 const NO_ANSWER = -32_000;
 const NOT_JSON = -32_700;
 
-/** Messages of an MCP client on one side, requests to the service on the other; nothing is understood in between. */
+/** Passes an MCP client's messages on as requests to the service, without interpreting them. */
 export class McpPipe {
   readonly #to: McpDestination;
   readonly #write: (line: string) => void;
   readonly #warn: (sentence: string) => void;
-  /** Requests that are not answered yet. */
+  /** Requests without an answer yet. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /** Of a connection that began with `initialize`; later generations say it in every message. */
+  /** Protocol version of a connection that began with `initialize`. Later protocols name it in every message. */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {
@@ -46,7 +46,7 @@ export class McpPipe {
     this.#warn = warn;
   }
 
-  /** Passes on one line of the client. What becomes of it is written when it comes. */
+  /** Passes on one line from the client. The answer is written when it arrives. */
   pass(line: string): void {
     if (line.trim() === '') return;
     const message = parsed(line);
@@ -63,7 +63,7 @@ export class McpPipe {
     this.#all.add(passing);
   }
 
-  /** Resolves when everything is answered. */
+  /** Resolves once everything is answered. */
   async idle(): Promise<void> {
     await Promise.all(this.#all);
   }
@@ -97,7 +97,7 @@ export class McpPipe {
     const message = parsed(text);
     const version = message?.result?.protocolVersion;
     if (typeof version === 'string') this.#version = version;
-    // One line a message, whatever the service sent.
+    // One line per message, whatever the service sent.
     this.#write(message === undefined ? text.replaceAll(/[\r\n]+/g, ' ') : JSON.stringify(message));
   }
 
@@ -126,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** What a request over HTTP says twice: in its body, and in header fields that the service checks against it. */
+  /** Header fields that repeat the body, which the service checks against it. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;
@@ -138,7 +138,7 @@ export class McpPipe {
     };
   }
 
-  /** A problem document in one sentence. */
+  /** A problem document as one sentence. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
     if (typeof detail !== 'string') return `What answers at ${this.#to.place} is not Postern (${status}).`;
@@ -160,7 +160,7 @@ function parsed(text: string): Message | undefined {
   }
 }
 
-/** A header value: as it is, or in the form that the protocol has for what no header can carry. */
+/** Encodes a header value: unchanged, or in the protocol's form for text that no header can carry. */
 function encoded(text: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?')) return text;
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;
@@ -173,7 +173,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** The data of each event of a `text/event-stream`. */
+/** Yields the data of each event of a `text/event-stream`. */
 async function* eventsOf(response: IncomingMessage): AsyncGenerator<string> {
   let rest = '';
   response.setEncoding('utf8');

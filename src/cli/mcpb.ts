@@ -1,4 +1,4 @@
-// The server of the MCPB bundle: `postern mcp` without the rest of the program.
+// The server in the MCPB bundle: `postern mcp` without the rest of the program.
 import { mcp } from './commands/mcp.ts';
 import { outputWritten, processContext } from './process-context.ts';
 

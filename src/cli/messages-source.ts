@@ -20,20 +20,23 @@ import { Refusal } from './service-connection.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** What a command reads by itself, without the service. */
+/** Data that a command reads itself, without the service. */
 export interface MessagesSource {
   readonly chatDbPath: string;
   readonly configFolder: string;
   readonly source: ArchiveSource;
-  /** Attachments, converted where that is asked for. */
+  /** Attachments, converted if requested. */
   readonly files: Conversions;
   readonly contacts: Contacts;
-  /** The guids of the conversations that an id, an address or a name means. */
+  /** Returns the guids of the conversations that an id, an address or a name refers to. */
   readonly conversationsOf: (given: string) => Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** Opens chat.db and the Address Book where config.toml says, or where they usually are. Throws a Refusal for a config.toml that cannot be used. */
+/**
+ * Opens chat.db and the Address Book at the paths in config.toml, or their usual ones. Throws a Refusal if
+ * config.toml is unusable.
+ */
 export function openMessages(options: PlaceOptions, context: Context): MessagesSource {
   const { environment } = context;
   const { homeFolder, env } = environment;

@@ -1,6 +1,6 @@
 import { isPosternError } from '../client/postern-client.ts';
 
-/** Asks with the names of people; without them at a hub, which knows none. */
+/** Asks with people's names included. Retries without them at a hub, which has none. */
 export async function withNames<Answer>(
   ask: (names: { readonly include?: 'contacts' }) => Promise<Answer>,
 ): Promise<Answer> {

@@ -4,12 +4,12 @@ import type { ClientContext } from './context.ts';
 import { ProgressLine } from './output/progress.ts';
 import { isColoured, painter } from './output/style.ts';
 
-/** What a terminal has that does not know its width. */
+/** For a terminal that does not know its width. */
 const USUAL_COLUMNS = 80;
 
-/** What commands need of this process. */
+/** The context of commands in this process. */
 export function processContext(version: string): ClientContext {
-  /** Aborted when nobody reads what we print any more. That is no crash. */
+  /** Aborted when stdout has no reader any more, which is not a crash. */
   const unread = new AbortController();
   process.stdout.on('error', () => unread.abort());
   process.stderr.on('error', () => {});
@@ -47,7 +47,7 @@ export function processContext(version: string): ClientContext {
   };
 }
 
-/** Resolves when everything that was printed has been written: a pipe takes it in its own time. */
+/** Resolves once all output is written: a pipe takes it in its own time. */
 export async function outputWritten(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => stream.write('', () => resolve()));

@@ -11,7 +11,7 @@ Examples:
   postern tail --demo               print its events
   postern send +15550100 Hello      send through the service on this machine`;
 
-/** Everything the command line offers. A command's code is loaded only when it is wanted. */
+/** Declares all commands. A command's code is loaded only when it runs. */
 export function declareProgram(context: ClientContext, runs: Runs): Command {
   const program = new Command('postern')
     .description('A local gateway to Apple Messages: REST, WebSocket and signed webhooks.')

@@ -6,29 +6,32 @@ import { EXIT } from './context.ts';
 import { oneLine } from './output/text.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Whom a command means. */
+/** The person or conversation that a command refers to. */
 export interface Recipient {
   /** An address or a conversation id. */
   readonly id: string;
-  /** The same for people: with the name, if it was found by that. */
+  /** The id for display, with the name if it was found by that. */
   readonly shown: string;
 }
 
-/** The contract's most for one page. */
+/** The contract's maximum page size. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
-/** As the service makes them. */
+/** Ids of people have this form. */
 const PERSON_ID = /^[\da-f]{16}$/;
 const NUMBER = /^\+?[\d\s().-]{3,}$/u;
 
-/** A name must mean one person or conversation; addresses and ids stay as they are. Throws a Refusal otherwise. */
+/**
+ * Finds the recipient. Addresses and ids stay unchanged; a name must match one person or conversation. Throws a
+ * Refusal otherwise.
+ */
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
   if (given.includes(';') || given.includes('@') || NUMBER.test(given)) return { id: given, shown: given };
   const { conversations, groups, people } = await named(client, given);
   return only(given, [...groups, ...people.flatMap((person) => addressesOf(person, conversations))]);
 }
 
-/** The id of the conversation that an id, an address or a name means. Throws a Refusal otherwise. */
+/** Returns the id of the conversation that an id, an address or a name refers to. Throws a Refusal otherwise. */
 export async function conversationIdOf(client: PosternClient, given: string): Promise<string> {
   if (given.includes(';')) return given;
   const conversations = await client.conversations({ limit: PAGE });
@@ -50,7 +53,7 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
   );
 }
 
-/** The id of the person that an id, an address or a name means. Throws a Refusal otherwise. */
+/** Returns the id of the person that an id, an address or a name refers to. Throws a Refusal otherwise. */
 export async function personIdOf(client: PosternClient, given: string): Promise<string> {
   if (PERSON_ID.test(given)) return given;
   const wanted = folded(given);
@@ -84,7 +87,7 @@ async function named(client: PosternClient, given: string, known?: readonly Conv
   return { conversations, groups, people };
 }
 
-/** Nobody where names are switched off, and at a hub. */
+/** Empty if names are switched off, and at a hub. */
 async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
   try {
     return await client.contacts({ q: text, limit: PAGE });
@@ -94,13 +97,13 @@ async function contactsWith(client: PosternClient, text: string): Promise<readon
   }
 }
 
-/** Of several addresses the one written to last; all of them where there was no conversation yet. */
+/** The address written to last; all addresses if there was no conversation yet. */
 function addressesOf({ name, addresses }: Contact, conversations: readonly Conversation[]): readonly Recipient[] {
   const latest = conversations.map(partyOf).find((party) => addresses.includes(party));
   return (latest === undefined ? addresses : [latest]).map((id) => ({ id, shown: `${name} (${id})` }));
 }
 
-/** The address of a one-to-one conversation; "" of a group. */
+/** The address of a one-to-one conversation; "" for a group. */
 function partyOf({ id }: Conversation): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }

@@ -16,17 +16,17 @@ export interface ServiceOptions {
   readonly supervised: boolean;
   readonly platform: string;
   readonly homeFolder: string;
-  /** Of a demo. */
+  /** The simulated people. Demo only. */
   readonly people?: DemoPeople;
-  /** Called once the folder is this process's alone. */
+  /** Called once this process holds the folder's lock. */
   readonly onLocked?: () => Promise<void>;
-  /** Called once it answers. */
+  /** Called once the service answers. */
   readonly onStart?: (url: string) => void;
-  /** What is run; absent: the gateway of this Mac. */
+  /** Starts the service; default: the gateway of this Mac. */
   readonly start?: typeof startApp;
 }
 
-/** Gives `work` the log of a process that serves, and waits until all of it is written. */
+/** Runs `work` with the log of a serving process, and waits until all of it is written. */
 export async function withLog(
   { environment, isTerminal }: Context,
   work: (log: ProcessLog) => Promise<number>,
@@ -39,7 +39,7 @@ export async function withLog(
   return exitCode;
 }
 
-/** Runs the gateway until it shall end; resolves with the exit code. */
+/** Runs the gateway until it is asked to stop. Resolves with the exit code. */
 export async function runService(
   config: Config,
   log: ProcessLog,
@@ -83,7 +83,7 @@ export async function runService(
   return ending.exitCode;
 }
 
-/** Says what is wrong with the configuration (decision A4). */
+/** Reports the configuration's mistakes (decision A4). Returns the exit code. */
 export function refuseConfig(
   reading: Exclude<ConfigReading, { state: 'usable' }>,
   supervised: boolean,
@@ -103,7 +103,7 @@ interface Refusal {
   readonly details: readonly string[];
 }
 
-/** Tells the person, or under launchd the log, which alone is kept there (decision A3). Answers with the exit code. */
+/** Tells the person, or under launchd only the log, which alone is kept there (decision A3). Returns the exit code. */
 function refuse(
   { exitCode, sentence, details }: Refusal,
   supervised: boolean,
@@ -118,7 +118,7 @@ function refuse(
   return exitCode === EXIT.config ? EXIT.ok : exitCode;
 }
 
-/** What a person can do when the service cannot start; undefined for a failure that nobody foresaw. */
+/** The advice for a service that cannot start; undefined for an unforeseen failure. */
 function startRefusal(error: unknown, config: Config, platform: string, { environment }: Context): Refusal | undefined {
   const { host, port } = config.server;
   const path = configPath(config.dir);

@@ -9,10 +9,10 @@ import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { printable, wrapped } from './output/text.ts';
 
-/** How a command finds the service and its key: an option beats the environment, which beats the configuration. */
+/** The options that lead to the service and its key. An option beats the environment, which beats the configuration. */
 export interface ConnectionOptions extends PlaceOptions {
   readonly url?: string;
-  /** The key is never an argument, because every user of the machine can read those. */
+  /** A file, because every user of the machine can read arguments. */
   readonly keyFile?: string;
   readonly json?: boolean;
 }
@@ -32,12 +32,12 @@ export class Refusal extends Error {
 
 export interface Connection {
   readonly client: PosternClient;
-  /** The URL that was named, or the path of the Unix socket. */
+  /** The given URL, or the path of the Unix socket. */
   readonly place: string;
   readonly key: string;
 }
 
-/** Runs `work` with the service; whatever keeps it from working becomes a sentence and its exit code. */
+/** Runs `work` with the service. Any failure becomes a sentence and an exit code. */
 export async function withService(
   options: ConnectionOptions,
   context: Context,
@@ -50,7 +50,7 @@ export async function withService(
   });
 }
 
-/** Runs `work`; a refusal becomes its sentences and its exit code. */
+/** Runs `work`. A Refusal becomes its sentences and exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -70,7 +70,7 @@ export async function reportRefusal(
   }
 }
 
-/** The address of the service for programs that other people configure. */
+/** The service's address for programs that other people configure. */
 export function serviceUrl(options: ConnectionOptions, context: Context): string {
   const given = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
@@ -79,8 +79,8 @@ export function serviceUrl(options: ConnectionOptions, context: Context): string
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
 
 /**
- * The service, and a key that was given for it: never the owner's in the configuration, which a program that a model
- * drives must not have.
+ * The service and an explicitly given key. Never the owner's key from the configuration, which a program driven by a
+ * model must not have.
  */
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
@@ -93,7 +93,10 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
   );
 }
 
-/** An address that was named, else the Unix socket of the configuration. Never its port: another program could have taken that. */
+/**
+ * The given address, else the Unix socket of the configuration. Never its port: another program could have taken
+ * that.
+ */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
   const env = environmentOf(options, context);
   const givenKey = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
@@ -113,7 +116,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** A configuration that is named means its service, whatever the environment says. */
+/** Empty if a configuration was named: it selects its own service, whatever the environment says. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -122,13 +125,13 @@ function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
   return demo === true || configDir !== undefined;
 }
 
-/** The console for a person who signs in by hand, and what to say of it. */
+/** The console for a person who signs in by hand, and advice about it. */
 export interface UnsignedConsole {
   readonly url: string;
   readonly lines: readonly string[];
 }
 
-/** Returns undefined where the Unix socket can be asked: `postern open` then signs in by itself. */
+/** Returns undefined if the Unix socket is available: `postern open` then signs in by itself. */
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {

@@ -12,7 +12,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { type Context, EXIT } from './context.ts';
 
-/** The real machine, as the installer and doctor touch it. */
+/** The real machine, for the installer and doctor. */
 export function thisMachine({ environment, stdout, progress }: Context): Machine {
   return {
     platform: environment.platform,
@@ -32,20 +32,20 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
   };
 }
 
-/** Where programs of a person are put on a Mac; POSTERN_PREFIX names another place. */
+/** Usual folders for a person's programs on a Mac. POSTERN_PREFIX replaces them. */
 function prefixesOf({ env, homeFolder }: Environment): readonly string[] {
   if (env.POSTERN_PREFIX) return [resolve(env.POSTERN_PREFIX)];
   return ['/opt/homebrew', '/usr/local', join(homeFolder, '.local')];
 }
 
-/** The folder with package-lock.json that this file belongs to, compiled or not. */
+/** The folder with package-lock.json that contains this file, compiled or not. */
 export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
 }
 
-/** The configuration as the installer wants to know it. */
+/** The parts of the configuration that the installer needs. */
 export function settingsIn(configDir: string, environment: Environment): Settings {
   const reading = readConfig(configDir, environment);
   if (reading.state === 'absent') return { kind: 'none', server: firstLaunchServer() };
@@ -58,7 +58,7 @@ function firstLaunchServer(): { readonly host: string; readonly port: number } {
   return { host: host.defaultValue(), port: Number(port.defaultValue()) };
 }
 
-/** Runs `work`; a failure with a meaning becomes its sentence, what to do, and exit code 1. */
+/** Awaits `work`. An AppError becomes its sentence and advice, and exit code 1. */
 export async function reportErrors(work: Promise<void>, { stderr, paintError, progress }: Context): Promise<number> {
   try {
     await work;

@@ -1,4 +1,4 @@
-/** What somebody types, up to Return or the end of the input. */
+/** Reads one line, up to Return or the end of the input. */
 export async function typedLine(input: AsyncIterable<Uint8Array>): Promise<string> {
   let text = '';
   for await (const chunk of input) {

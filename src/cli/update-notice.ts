@@ -8,13 +8,13 @@ import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
 import { invocationOf } from './invocation.ts';
 import { oneLine } from './output/text.ts';
 
-/** What is kept between commands. */
+/** The state kept between commands. */
 interface Known {
-  /** The `update.url` that was asked. */
+  /** The `update.url` that answered. */
   readonly source: string;
   readonly askedAt: number;
   readonly notifiedAt: number;
-  /** The newest release; absent until somebody has answered. */
+  /** The newest release; absent until the first answer. */
   readonly version?: string;
   readonly url?: string;
 }
@@ -25,8 +25,8 @@ const MAX_CHARACTERS = 10_000;
 const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
 
 /**
- * After a command on a terminal: says once a day that there is a newer release. `update.url` is asked in a process of
- * its own, at most once a day, so that no command waits for it; the next command shows its answer.
+ * After a command on a terminal: announces a newer release once a day. A separate process asks `update.url` at most
+ * once a day, so that no command waits; the next command shows its answer.
  */
 export function tellOfUpdate(options: PlaceOptions, context: Context): void {
   const source = sourceOf(options, context);
@@ -45,7 +45,7 @@ export function tellOfUpdate(options: PlaceOptions, context: Context): void {
   keep({ ...known, notifiedAt: nowMs }, context);
 }
 
-/** `postern check-update`: asks, and keeps the answer. Nobody watches it, so it says nothing. */
+/** `postern check-update`: asks and stores the answer. Prints nothing, because it runs unattended. */
 export async function checkUpdate(options: PlaceOptions, context: Context): Promise<number> {
   const source = sourceOf(options, context);
   if (source === '') return EXIT.ok;
@@ -62,7 +62,7 @@ export async function checkUpdate(options: PlaceOptions, context: Context): Prom
   }
 }
 
-/** Returns undefined for more than `MAX_CHARACTERS`, and reads no further: an answer may have no end. */
+/** Reads a short text. Returns undefined beyond `MAX_CHARACTERS` and stops reading: an answer may have no end. */
 async function shortText({ body }: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
@@ -78,7 +78,7 @@ function sourceOf(options: PlaceOptions, context: Context): string {
   return reading.state === 'usable' ? reading.config.update.url : '';
 }
 
-/** Also for a clock that was set back. */
+/** Reports whether a day has passed; true also after the clock was set back. */
 function isOver(sinceMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - sinceMs) >= DAY_MS;
 }
@@ -108,7 +108,7 @@ function knownOf(source: string, context: Context): Known {
   }
 }
 
-/** False where it cannot be kept: then nobody is asked, rather than at every command. */
+/** Stores the state. Returns false if that fails: then nobody is asked, rather than at every command. */
 function keep(known: Known, context: Context): boolean {
   try {
     mkdirSync(cacheFolder(context.environment), { recursive: true, mode: 0o700 });

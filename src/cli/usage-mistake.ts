@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from 'commander';
 import { editDistance } from '../domain/edit-distance.ts';
 
-/** What is wrong with how the program was called, and what to do. */
+/** The mistake in the command line, and what to do. */
 export function usageMistake(error: CommanderError, program: Command): readonly [sentence: string, advice: string] {
   const commands = commandsIn(program);
   const command = commands.at(-1) ?? program;
@@ -30,7 +30,7 @@ export function usageMistake(error: CommanderError, program: Command): readonly 
   return [sentence, help];
 }
 
-/** The program, the command that was meant, and what is between them. */
+/** The program, the intended command, and the commands in between. */
 function commandsIn(program: Command): readonly Command[] {
   const commands = [program];
   for (const name of program.args) {
@@ -41,7 +41,7 @@ function commandsIn(program: Command): readonly Command[] {
   return commands;
 }
 
-/** Those that help shows. */
+/** The names of the subcommands that help shows. */
 function commandsOf(command: Command): readonly string[] {
   const visible = command.createHelp().visibleCommands(command);
   return visible.map((one) => one.name()).filter((name) => name !== 'help');

@@ -7,7 +7,7 @@ import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, or the beginning of it';
 
-/** Webhooks: settings, deliveries, and a receiver for trying out. */
+/** The commands for webhooks: settings, deliveries, and a receiver to try them out. */
 export function declareWebhookCommands(
   program: Command,
   context: ClientContext,
@@ -188,7 +188,7 @@ function declareSettings(
     );
 }
 
-/** What can be set of a webhook, when it is added and afterwards. */
+/** Adds the settings for adding and changing a webhook. */
 function settings(command: Command): Command {
   return filters(command)
     .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))

@@ -11,7 +11,6 @@ const NOT_YET: readonly string[] = [
   'src/api',
   'src/app',
   'src/archive',
-  'src/cli',
   'src/client',
   'src/config',
   'src/domain',

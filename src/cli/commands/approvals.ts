@@ -48,7 +48,7 @@ export function showApproval(given: string, options: ConnectionOptions, context:
   });
 }
 
-/** Shows exactly what would be sent, and asks at the terminal. */
+/** Shows exactly what would be sent, and asks at the terminal whether to approve it. */
 export function approve(
   given: string,
   options: ConnectionOptions & { readonly yes?: boolean },
@@ -84,7 +84,7 @@ export function deny(given: string, options: ConnectionOptions, context: ClientC
   });
 }
 
-/** The one with this id, or the only one whose id begins so. */
+/** Finds the approval with this id, or the only one whose id begins with it. */
 async function approvalOf(client: PosternClient, given: string): Promise<Approval> {
   const found = (await client.approvals.list()).filter(({ id }) => id.startsWith(given));
   const [only] = found;
@@ -98,7 +98,7 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** The address before anything else, then exactly the text, with what cannot be seen made visible. */
+/** The address first, then the exact text with invisible characters made visible. */
 function description({
   id,
   key_id: key,

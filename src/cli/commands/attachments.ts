@@ -25,7 +25,7 @@ export function getAttachment(
   });
 }
 
-/** `postern attachments upload`: for programs that send it by its id. */
+/** `postern attachments upload`: uploads a file that programs then send by its id. */
 export function uploadAttachment(path: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client }) => {
     const uploaded = await upload(client, path);

@@ -10,11 +10,11 @@ import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../cont
 import { reportFailure } from '../failure.ts';
 
 export interface BackupOptions extends PlaceOptions {
-  /** Replaces what is there. */
+  /** Replaces an existing file. */
   readonly force?: boolean;
 }
 
-/** `postern backup FILE`: configuration and state in one file, also while the service runs. */
+/** `postern backup FILE`: writes configuration and state into one file, even while the service runs. */
 export async function backup(file: string, options: BackupOptions, context: Context): Promise<number> {
   return reportFailure('No backup was written', context, () => {
     const folder = folderOf(options, context);
@@ -48,7 +48,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   }
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}`);
   try {
-    // Made here so that it never exists with another mode.
+    // Created here so that it never exists with another mode.
     closeSync(openSync(draft, 'wx', 0o600));
     writeBackup(join(folder, 'state.db'), draft, {
       version: context.version,

@@ -9,16 +9,16 @@ import { type ClientContext, EXIT } from '../context.ts';
 import { oneLine } from '../output/text.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
-/** Somebody waits for it with a finger on the key. */
+/** Short, because somebody is waiting with a finger on the Tab key. */
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
-/** What the scripts of the shells take for a command of theirs. */
+/** Words that the shells' scripts treat as commands. */
 const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
 /**
- * `postern complete -- WORDS`: what fits in place of the last word, a line each, with a tab before what it is; or
- * `:files` or `:folders`. For the scripts of shells. Whatever keeps it from an answer, it prints nothing.
+ * `postern complete -- WORDS`, for shell scripts: prints the candidates for the last word, one per line, each with a
+ * tab and its description; or `:files` or `:folders`. Prints nothing on any failure.
  */
 export async function complete(program: Command, words: readonly string[], context: ClientContext): Promise<number> {
   const completion = completionOf(program, words);
@@ -71,7 +71,7 @@ const VALUES: Readonly<Record<ValueKind, (client: PosternClient) => Promise<read
     ),
 };
 
-/** By the name, where only one has it, else by the address or the id. */
+/** Completes by name if only one conversation has it, else by address or id. */
 async function conversations(client: PosternClient): Promise<readonly Word[]> {
   const found = await client.conversations({ limit: MAX_CONVERSATIONS, include: 'contacts' });
   const named = found.map((conversation) => ({
@@ -88,7 +88,10 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
   );
 }
 
-/** The first value that a shell may insert: others choose names, and one that begins with `-` would be an option. */
+/**
+ * Returns the first value that a shell may insert. Others choose names, and a value that begins with `-` would be an
+ * option.
+ */
 function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
   const value = values.find((one) => {
     const inserted = oneLine(one);

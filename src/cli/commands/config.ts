@@ -7,13 +7,13 @@ export interface ConfigOptions extends PlaceOptions {
   readonly json?: boolean;
 }
 
-/** `postern config path`: where the configuration is, or would be. */
+/** `postern config path`: prints the path of the configuration, existing or not. */
 export async function showPath(options: ConfigOptions, context: Context): Promise<number> {
   context.stdout(configPath(folderOf(options, context)));
   return EXIT.ok;
 }
 
-/** `postern config check`: every mistake at once; 78 when the service would not start with it. */
+/** `postern config check`: reports every mistake at once. Exits with 78 if the service would not start. */
 export async function check(options: ConfigOptions, context: Context): Promise<number> {
   const reading = readConfig(folderOf(options, context), context.environment);
   const { path, state } = reading;
@@ -32,7 +32,7 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
   return state === 'usable' ? EXIT.ok : EXIT.config;
 }
 
-/** `postern config key`: the owner's key alone, for `$(…)` in a shell. */
+/** `postern config key`: prints only the owner's key, for `$(…)` in a shell. */
 export async function showKey(options: ConfigOptions, context: Context): Promise<number> {
   const reading = readConfig(folderOf(options, context), context.environment);
   if (reading.state === 'usable') {
@@ -49,7 +49,7 @@ export async function showKey(options: ConfigOptions, context: Context): Promise
   return EXIT.config;
 }
 
-/** `postern config rotate-key`: a new key in the file; it is never printed. */
+/** `postern config rotate-key`: writes a new key into the file and never prints it. */
 export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
   const rotation = rotateKey(folderOf(options, context), context.environment);
   if (rotation.isDone) {

@@ -26,12 +26,12 @@ const UNREAD_COLUMNS: readonly Column[] = [
   ...WHO,
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** The contract's most for one page. */
+/** The contract's maximum page size. */
 const PAGE = 200;
-/** Unread ones are looked for among so many conversations. */
+/** How many conversations are searched for unread ones. */
 const MAX_SEARCHED = 2000;
 
-/** `postern conversations`: who there is to talk to, the latest first. */
+/** `postern conversations`: lists conversations, latest first. */
 export function conversations(
   { limit = 50, unread = false, ...options }: ConversationsOptions,
   context: ClientContext,
@@ -54,7 +54,7 @@ async function latest(
   for (let offset = 0; offset < limit; offset += PAGE) {
     const size = Math.min(PAGE, limit - offset);
     const ask = (names: { readonly include?: 'contacts' }) => client.conversations({ limit: size, offset, ...names });
-    // With --json it is what the service answers without being asked for more.
+    // --json prints the service's plain answer, without extra includes.
     const page = isJson === true ? await ask({}) : await withNames(ask);
     found.push(...page);
     if (page.length < size) break;
@@ -100,13 +100,13 @@ function timeOf({ last_message_at: at }: Conversation): string {
   return shownTime(at, systemClock.now());
 }
 
-/** Of a group without a name nothing: its participants are beside it. */
+/** Empty for an unnamed group: its participants have their own column. */
 function nameOf({ id, display_name: name, participants, names = {} }: Conversation): string {
   const [party] = participants;
   return name ?? (id.includes(';-;') && party !== undefined ? (names[party] ?? '') : '');
 }
 
-/** In a one-to-one conversation the name has its own column. */
+/** A one-to-one conversation shows the name in its own column. */
 function participantsOf({ id, participants, names = {} }: Conversation): string {
   return participants.map((address) => (id.includes(';-;') ? address : withName(address, names))).join(', ');
 }

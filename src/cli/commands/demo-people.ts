@@ -17,7 +17,7 @@ interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir'
   readonly takeBack?: boolean;
 }
 
-/** `postern demo say`: one of the people writes, or with `me` the owner on another device. */
+/** `postern demo say`: one of the simulated people writes, or with `me` the owner on another device. */
 export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
@@ -37,7 +37,10 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
   });
 }
 
-/** `postern demo react`: one of the people reacts to a message, or without --from the owner on another device. */
+/**
+ * `postern demo react`: one of the simulated people reacts to a message, or without --from the owner on another
+ * device.
+ */
 export function react(row: string, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
@@ -50,12 +53,14 @@ export function react(row: string, reaction: string, options: PeopleOptions, con
   });
 }
 
-/** `postern demo edit|unsend|delete|read`: what happens to a message after it was written. */
+/** `postern demo edit|unsend|delete|read`: changes a message that was already written. */
 export function change(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
   return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
 }
 
-/** `postern demo reset`: the next demo starts from the beginning, with the same key. It must not run. */
+/**
+ * `postern demo reset`: makes the next demo start from the beginning, with the same key. Refuses while the demo runs.
+ */
 export function reset(options: PeopleOptions, context: ClientContext): Promise<number> {
   const place = placeOf(options, context);
   return reportRefusal(place, context, async () => {
@@ -70,7 +75,7 @@ export function reset(options: PeopleOptions, context: ClientContext): Promise<n
     for (const name of ['home', 'bin', 'osascript-calls.jsonl', 'state.db', 'search.db']) {
       for (const side of ['', '-wal', '-shm']) rmSync(join(folder, name + side), { recursive: true, force: true });
     }
-    // A folder without it is taken for no demo's.
+    // A folder without it is not recognized as a demo's.
     mkdirSync(homeFolder, { mode: 0o700 });
     context.stdout(`The next demo in ${folder} starts from the beginning, with the same key.`);
     return EXIT.ok;
@@ -100,7 +105,7 @@ async function tell(options: PeopleOptions, context: ClientContext, command: Com
   }
 }
 
-/** The folder is that of the demo, as `postern demo` takes it. */
+/** The demo's folder, found the way `postern demo` finds it. */
 function placeOf({ dir, configDir }: DemoOptions, { environment }: ClientContext): { readonly configDir: string } {
   return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir) };
 }

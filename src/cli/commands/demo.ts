@@ -15,14 +15,14 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** Says that --host may be an address that other machines reach. */
+  /** Permits a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
 }
 
-/** Sooner than the documented second: the demo is there to be watched. */
+/** Faster than the documented second, because people watch the demo. */
 const POLL_INTERVAL_MS = 250;
 
-/** `postern demo`: a simulated Mac, and the real gateway in front of it. */
+/** `postern demo`: runs a simulated Mac with the real gateway in front. */
 export async function demo(options: DemoOptions, context: Context): Promise<number> {
   const { environment } = context;
   const { host, allowNetwork = false } = options;
@@ -53,7 +53,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
-      // Whatever was edited or moved: the demo never touches a real Mac.
+      // Overrides any edited path, so that the demo never touches a real Mac.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
       contacts: { ...contacts, addressBookPath: mac.addressBookPath },
     };
@@ -63,7 +63,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         platform: 'simulated',
         homeFolder: mac.homeFolder,
         people: demoPeople(mac),
-        // The Mac of a demo that runs already is left alone.
+        // Only under the lock: a demo that already runs keeps its Mac.
         onLocked: () => mac.start(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
@@ -73,12 +73,12 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   });
 }
 
-/** Only this machine reaches it. */
+/** Reports whether only this machine can reach the host. */
 function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d+){3}|::1|localhost)$/i.test(host);
 }
 
-/** In the file, so that every other command finds the simulated Mac there too. */
+/** Settings written to the file, so that every other command finds the simulated Mac there too. */
 function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<string, string | number | boolean> {
   return new Map<string, string | number | boolean>([
     ...(port === undefined ? [] : [['server.port', port] as const]),
@@ -90,7 +90,7 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
   ]);
 }
 
-/** What to try. The key is in no line that is printed. */
+/** Suggestions to try. The key appears in no printed line. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
   const place = placeOf(config, options, context);
   // Without a socket the commands need the address.
@@ -124,7 +124,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
   ];
 }
 
-/** How another command finds the configuration of this demo. */
+/** The options with which another command finds this demo's configuration. */
 function placeOf({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
   const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
   return isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;

@@ -18,17 +18,17 @@ import { thisMachine } from '../this-machine.ts';
 
 export interface DoctorOptions extends PlaceOptions {
   readonly json?: boolean;
-  /** Lets macOS ask the person for what is missing. */
+  /** Lets macOS ask the person for missing permissions. */
   readonly prompt?: boolean;
 }
 
 const ANSWER_LIMIT_MS = 5000;
 const SIGNS = { ok: '✓', warning: '!', problem: '✗', unknown: '?' } as const;
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'yellow' } as const;
-/** Before what is to be done about a finding, and before the rest of a sentence. */
+/** Indentation of advice and of continued lines. */
 const ADVICE = '    ';
 
-/** `postern doctor`: looks at everything that could keep the gateway from working. 1 when there is a problem. */
+/** `postern doctor`: checks everything that could keep the gateway from working. Exits with 1 if there is a problem. */
 export async function doctor(
   options: DoctorOptions,
   context: Context,
@@ -42,7 +42,7 @@ export async function doctor(
   return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
 }
 
-/** Everything that doctor looks at, without a word for the person. */
+/** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
   const { environment, version } = context;
   const prompt = options.prompt ?? false;
@@ -50,7 +50,7 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  // A hub needs nothing of the Mac that it may run on.
+  // A hub needs nothing from the Mac that it may run on.
   const isHub = existsSync(join(folder, 'hub.db'));
   if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
@@ -87,7 +87,7 @@ export async function examine(options: DoctorOptions, context: Context, machine:
   return findings;
 }
 
-/** Without a socket to trust, nothing is sent: another program could have taken the port. */
+/** Nothing is sent without a socket to trust: another program could have taken the port. */
 function notAsked(
   reason: string,
   server: { readonly host: string; readonly port: number; readonly socket: boolean },
@@ -100,7 +100,7 @@ function notAsked(
   );
 }
 
-/** How a service that is away is started. */
+/** Says how to start a service that is not running. */
 function startOf({ demo, configDir }: DoctorOptions, { platform }: Machine): string {
   if (demo === true) return 'Start it: postern demo';
   return platform === 'darwin' && configDir === undefined

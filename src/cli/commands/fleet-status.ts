@@ -16,7 +16,7 @@ const MACS: readonly Column[] = [
   { title: 'VERSION' },
 ];
 
-/** `postern fleet status`: what the servers say. 1 when there is a problem. */
+/** `postern fleet status`: reports the state of the servers. Exits with 1 if there is a problem. */
 export async function fleetStatus(folder: FleetFolder, isJson: boolean, context: ClientContext): Promise<number> {
   const now = systemClock.now();
   const report = await fleetReport(folder, now);

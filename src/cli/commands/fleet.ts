@@ -31,10 +31,10 @@ interface MacOptions extends FleetOptions {
 }
 
 const SERVER_VERSION = '2.12';
-/** Where config.toml of a Mac is, as that file may write it. */
+/** The folder of a Mac's fleet files, in the form that config.toml accepts. */
 const MAC_FOLDER = '~/Library/Application Support/Postern/fleet';
 
-/** `postern fleet init`: keys and configuration; with `--connect`, what is missing on the servers. */
+/** `postern fleet init`: creates keys and configuration; with `--connect`, also what is missing on the servers. */
 export function initFleet(options: InitOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const path = fleetPath(options, context);
@@ -73,7 +73,7 @@ export function addMac(mac: string, options: MacOptions, context: ClientContext)
   });
 }
 
-/** A new machine with the id of an old one: another key, and the old one is no user any more. */
+/** Lets a new machine take over a Mac's id: it gets a new key, and the old machine's user is removed. */
 export function adoptMac(mac: string, options: MacOptions, context: ClientContext): Promise<number> {
   return reported(context, async () => {
     const folder = FleetFolder.open(fleetPath(options, context));
@@ -160,7 +160,7 @@ async function withServers(
   }
 }
 
-/** Streams, buckets, and the queue of each Mac. What is there already stays as it is. */
+/** Creates streams, buckets and each Mac's queue. Existing ones stay unchanged. */
 async function createMissing(folder: FleetFolder, keepHours: number | undefined, context: Context): Promise<void> {
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents }, jsm) => {
     const replicas = folder.servers.length >= 3 ? 3 : 1;
@@ -172,7 +172,7 @@ async function createMissing(folder: FleetFolder, keepHours: number | undefined,
   context.stdout(`The servers have all streams and buckets${macs}.`);
 }
 
-/** Without the servers the files count all the same. */
+/** Changes the files even if the servers cannot be reached. */
 async function onServers(
   { offline }: MacOptions,
   folder: FleetFolder,
@@ -248,7 +248,7 @@ function joining(mac: string, folder: FleetFolder): readonly string[] {
   ];
 }
 
-/** The section `[fleet]` of a Mac or a hub whose files are in `place`. */
+/** The `[fleet]` section of a Mac or hub whose files are in `place`. */
 function sectionFor(folder: FleetFolder, place: string, mac?: string): readonly string[] {
   const text = (value: string): string => JSON.stringify(value);
   return [
@@ -273,7 +273,7 @@ function today(): string {
   return isoSecond(systemClock.now());
 }
 
-/** A failure with a meaning becomes its sentence and what to do. */
+/** Prints an AppError as its sentence and advice. */
 async function reported(context: Context, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

@@ -4,9 +4,9 @@ import { projectRoot, reportErrors, settingsIn, thisMachine } from '../this-mach
 import { typedLine } from '../typed-line.ts';
 
 export interface InstallCommandOptions {
-  /** Replaces the private Node, which costs the permissions. */
+  /** Replaces the private Node. This loses the permissions. */
   readonly renewRuntime?: boolean;
-  /** False: asks for the permissions once and does not wait for them. */
+  /** False checks the permissions once instead of waiting for them. */
   readonly wait?: boolean;
 }
 

@@ -92,7 +92,7 @@ export function showKey(given: string, options: ConnectionOptions, context: Clie
   });
 }
 
-/** Adds to the lists, or takes from them. */
+/** Adds entries to a key's lists, or removes them. */
 export function changeLists(
   given: string,
   options: ListOptions,
@@ -123,7 +123,7 @@ export function changeLists(
   });
 }
 
-/** What would become of a send; 1 when it would be refused. */
+/** Says what would happen to a send. Exits with 1 if it would be refused. */
 export function checkKey(
   given: string,
   options: ConnectionOptions & { readonly send: string },
@@ -165,7 +165,7 @@ export function revokeKey(given: string, options: ConnectionOptions, context: Cl
   });
 }
 
-/** The key with this id or name. */
+/** Finds the key with this id or name. */
 async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   const keys = await client.keys.list();
   const byId = keys.filter(({ id }) => id === given);
@@ -179,7 +179,7 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
   );
 }
 
-/** Addresses and ids as they stand; names of people and conversations are looked up. */
+/** List entries: addresses and ids unchanged, names of people and conversations looked up. */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;
   const found: string[] = [];
@@ -213,7 +213,7 @@ function description(key: KeyRecord): readonly string[] {
   ].map(printable);
 }
 
-/** The key and what to paste where. */
+/** The new key, and what to paste where. */
 function made(key: KeyWithSecret, url: string, { command, args }: Invocation): readonly string[] {
   const secret = key.key;
   const stdio = { command, args, env: { POSTERN_API_KEY: secret } };

@@ -17,7 +17,7 @@ export interface LogsOptions {
 
 const LOOK_EVERY_MS = 250;
 
-/** `postern logs`: the end of the log of the installed agent, and with `follow` what comes after it. */
+/** `postern logs`: prints the end of the installed agent's log, and with `follow` each new line. */
 export function logs(options: LogsOptions, context: ClientContext, clock: Clock = systemClock): Promise<number> {
   return reportErrors(show(options, context, clock), context);
 }

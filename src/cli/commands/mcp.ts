@@ -4,7 +4,7 @@ import { type ClientContext, EXIT } from '../context.ts';
 import { McpPipe } from '../mcp-pipe.ts';
 import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
 
-/** `postern mcp`: MCP over stdin and stdout for programs that start their servers themselves. */
+/** `postern mcp`: serves MCP over stdin and stdout, for programs that start their own servers. */
 export function mcp(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
     const to = limitedDestinationOf(options, context);

@@ -24,10 +24,13 @@ const COLUMNS: readonly Column[] = [
   { title: 'WHO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** The contract's most for one page. */
+/** The contract's maximum page size. */
 const PAGE = 200;
 
-/** `postern messages`: the newest ones, read downwards; as JSON the newest comes first, as the service answers. */
+/**
+ * `postern messages`: prints the newest messages, oldest of them first. As JSON the newest comes first, as in the
+ * API.
+ */
 export function messages(
   conversation: string | undefined,
   { since, person, limit = 20, ...options }: MessagesOptions,
@@ -45,7 +48,7 @@ export function messages(
       }
       return found;
     };
-    // With --json it is what the service answers without being asked for more.
+    // --json prints the service's plain answer, without extra includes.
     const found = options.json === true ? await collect({}) : await withNames(collect);
     if (options.json === true) context.stdout(json(found, 2));
     else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');

@@ -14,8 +14,8 @@ const KEPT_SECONDS = 60;
 const PAGE = /^console-[0-9a-f]{16}\.html$/;
 
 /**
- * `postern open`: opens the console. Over the Unix socket it is signed in by a one-time code in the fragment of its
- * address, which no browser sends; else the person enters the key.
+ * `postern open`: opens the console. Over the Unix socket, a one-time code in the address's fragment signs the person
+ * in; browsers never send fragments. Otherwise the person enters the key.
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
@@ -32,7 +32,7 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
   });
 }
 
-/** Opens a page of this user alone: an address given to a browser would be in the process list. */
+/** Opens a page that only this user can read: an address passed to a browser would be in the process list. */
 async function openSignedIn(
   client: PosternClient,
   options: ConnectionOptions,
@@ -44,7 +44,7 @@ async function openSignedIn(
   removeOldPages(folder);
   const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
   writeFileSync(page, pageTo(url), { mode: 0o600, flag: 'wx' });
-  // It outlives this command, which would otherwise hold the terminal for a minute.
+  // Runs on after this command, which would otherwise hold the terminal for a minute.
   const removal = `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`;
   await commandRunner(context.environment.env)('/bin/sh', ['-c', removal, 'sh', page], { hasOwnGroup: true });
   if (await isOpened(page, context)) {
@@ -84,7 +84,7 @@ function noBrowser(context: ClientContext): string {
   return `There is no browser that ${openerOf(context)} can open.`;
 }
 
-/** Those of a machine that was switched off within the minute. */
+/** Removes pages left by a machine that was switched off within the minute. */
 function removeOldPages(folder: string): void {
   for (const name of readdirSync(folder).filter((name) => PAGE.test(name))) {
     const page = join(folder, name);

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
 /** The most that the service lists. */
 const MOST = 200;
 
-/** `postern people`: everybody there are conversations with, each over all addresses. */
+/** `postern people`: lists everybody with a conversation, one row per person across all addresses. */
 export function people(
   words: readonly string[],
   { limit = 50, ...options }: PeopleOptions,

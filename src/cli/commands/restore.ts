@@ -13,10 +13,10 @@ import { reportFailure } from '../failure.ts';
 import { oneLine } from '../output/text.ts';
 import type { BackupOptions } from './backup.ts';
 
-/** Receivers of webhooks that are named. */
+/** How many webhook receivers are listed by name. */
 const MAX_NAMED = 10;
 
-/** `postern restore FILE`: configuration and state as the backup has them. */
+/** `postern restore FILE`: restores the backup's configuration and state. */
 export async function restore(file: string, options: BackupOptions, context: Context): Promise<number> {
   return reportFailure('Nothing was restored', context, () => {
     const path = resolve(file);
@@ -49,14 +49,14 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** All or nothing: both files are complete and checked before either is put in place. */
+/** Replaces all or nothing: both files are complete and checked before either is put in place. */
 function replace(
   path: string,
   text: string,
   folder: string,
   { environment }: Context,
 ): { config: Config; state: RestoredState } {
-  // Always the same names: what an interrupted restore left goes away too.
+  // Fixed names, so that leftovers of an interrupted restore are removed too.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
   const clean = (): void => {
     for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
@@ -89,7 +89,7 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Returns a sentence for each thing that the file decides beyond the defaults. The person reads them before the first
+ * Describes each setting that differs from the defaults, one sentence each. The person reads them before the first
  * start, because somebody else may have made the file.
  */
 function decided(
@@ -111,7 +111,7 @@ function decided(
   ];
 }
 
-/** Where events will go on, as far as it can be told from here (decision C5). */
+/** Says where events will continue, as far as that is known here (decision C5). */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
   if (cursor === undefined) return 'It had not published anything yet: events begin after the newest message.';
   try {

@@ -13,7 +13,7 @@ import { type ConnectionOptions, Refusal, withService } from '../service-connect
 
 export interface SearchOptions extends ConnectionOptions {
   readonly limit?: number;
-  /** Shows the progress of the index in place of searching. */
+  /** Shows the index's progress instead of searching. */
   readonly status?: boolean;
 }
 
@@ -24,14 +24,14 @@ const COLUMNS: readonly Column[] = [
   { title: 'WHO', isFlexible: true, least: 12 },
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** The most that one page has. */
+/** The maximum page size. */
 const PAGE = 200;
-/** All clients share the rate limit. */
+/** Polls slowly, because all clients share the rate limit. */
 const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
 
-/** `postern search`: messages with these words, newest first. */
+/** `postern search`: prints messages with these words, newest first. */
 export function search(
   words: readonly string[],
   { limit = 20, status = false, ...options }: SearchOptions,
@@ -41,7 +41,7 @@ export function search(
   return withService(options, context, async ({ client }) => {
     if (status) return showIndex(client, options, context, clock);
     if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
-    // With --json it is what the service answers without being asked for more.
+    // --json prints the service's plain answer, without extra includes.
     const filter: SearchFilter = options.json === true ? {} : { include: 'contacts' };
     const { hits, isMore, ...results } = await find(client, words.join(' '), limit, filter);
     if (options.json === true) context.stdout(json(hits, 2));
@@ -78,7 +78,7 @@ function incomplete(from: string | undefined): string {
   return `The index is still being built:${since} postern search --status shows how far it is.`;
 }
 
-/** One line, or on a terminal a bar until the index is complete. 69 while it cannot be used. */
+/** Prints one line, or on a terminal a bar until the index is complete. Exits with 69 while the index is unusable. */
 async function showIndex(client: PosternClient, options: ConnectionOptions, context: ClientContext, clock: Clock) {
   const isBar = context.isTerminal && options.json !== true;
   let report = await reportOf(client);

@@ -3,7 +3,7 @@ import { json } from '../output/text.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 import { typedLine } from '../typed-line.ts';
 
-/** Writes a code into the conversation with oneself, and asks for it; with `code` it only proves. */
+/** Sends a code to the conversation with oneself and asks for it. With `code`, only checks that code. */
 export function proveSelfChat(
   code: string | undefined,
   options: ConnectionOptions,

@@ -1,15 +1,15 @@
 import type { Message, PosternClient, SentMessage } from '../../client/postern-client.ts';
 import type { MessageStatus } from '../../domain/message.ts';
 
-/** What `send --wait` can wait for, in the order in which it happens. */
+/** The states `send --wait` can wait for, in the order in which they occur. */
 export const WAIT_STATES = ['sent', 'delivered', 'read'] as const;
 export type WaitState = (typeof WAIT_STATES)[number];
 
 const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read'];
 
 /**
- * Waits until the message is as far as `wanted` or has failed, by the events and changes after `offset`. Resolves with
- * the message as it is then, or as it is when the time is up; undefined while nobody has seen its row.
+ * Waits until the message reaches `wanted` or fails, by the events and changes after `offset`. Resolves with the
+ * message in that state, or in its last known state when the time is up; undefined if its row never appeared.
  */
 export async function waited(
   client: PosternClient,
@@ -21,7 +21,7 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // Its row was not there yet when the send was answered.
+    // Its row did not exist yet when the send was answered.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

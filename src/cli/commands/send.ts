@@ -13,14 +13,14 @@ export interface SendOptions extends ConnectionOptions {
   readonly idempotencyKey?: string;
   readonly markdown?: boolean;
   readonly wait?: WaitState;
-  /** Seconds that --wait waits. */
+  /** Time limit of --wait in seconds. */
   readonly timeout?: number;
 }
 
-/** Far above the 20,000 characters that the service takes (decision D7). */
+/** Far above the service's limit of 20,000 characters (decision D7). */
 const MAX_BYTES = 1024 * 1024;
 
-/** `postern send`: hands a message to Messages, and says what became of it. */
+/** `postern send`: hands a message to Messages and reports the outcome. */
 export function send(
   recipient: string,
   text: string | undefined,
@@ -43,7 +43,7 @@ export function send(
       context.progress(printable(`Uploading ${oneLine(path)}`));
       uploads.push((await upload(client, path)).id);
     }
-    // Before the send, so that nothing can be missed.
+    // Taken before the send, so that no event can be missed.
     const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
     context.progress('Sending');
     const message = await client.send({
@@ -64,7 +64,7 @@ export function send(
   });
 }
 
-/** What became of a message that was waited for, and the exit code. */
+/** Reports the outcome of a send that was waited for. Returns the exit code. */
 function reportState(
   message: Message,
   recipient: string,
@@ -104,7 +104,7 @@ function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: st
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 
-/** What stdin holds, without the line end that echo adds. */
+/** Reads stdin, without the line ending that echo adds. */
 async function textFrom(input: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -8,11 +8,11 @@ import { type CommonOptions, type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
 export interface ServeOptions extends CommonOptions {
-  /** launchd watches over this process (decisions A3, C6). */
+  /** launchd supervises this process (decisions A3, C6). */
   readonly supervised?: boolean;
 }
 
-/** `postern serve`: the first launch writes the configuration and ends (decision A2), every later one serves. */
+/** `postern serve`: writes the configuration at the first launch and exits (decision A2); later launches serve. */
 export function serve(options: ServeOptions, context: Context): Promise<number> {
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, context.environment);
@@ -25,7 +25,7 @@ export function serve(options: ServeOptions, context: Context): Promise<number> 
   });
 }
 
-/** Serves what the configuration says, or says what is wrong with it. */
+/** Serves with this configuration, or reports its mistakes. */
 export async function serveConfigured(
   reading: ConfigReading,
   { supervised = false }: ServeOptions,
@@ -46,7 +46,7 @@ export async function serveConfigured(
   }
 }
 
-/** Writes the configuration and says where it is. */
+/** Writes the configuration and prints its path. */
 export function firstLaunch(folder: string, { environment, stdout }: Context): ConfigReading {
   const reading = createConfig(folder, environment);
   if (reading.state === 'usable') {

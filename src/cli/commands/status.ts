@@ -6,7 +6,7 @@ import { json, oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
 import { type ConnectionOptions, withService } from '../service-connection.ts';
 
-/** `postern status`: the running service's account of itself. 69 while it cannot read Messages, or a hub its fleet. */
+/** `postern status`: prints the service's status. Exits with 69 while it cannot read Messages, or a hub its fleet. */
 export function status(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client, place }) => {
     const report = await client.status();
@@ -16,7 +16,7 @@ export function status(options: ConnectionOptions, context: ClientContext): Prom
   });
 }
 
-/** A name, and what there is to say; wrapped on a terminal. */
+/** A label and its text, wrapped on a terminal. */
 interface Line {
   readonly name: string;
   readonly text: string;
@@ -108,7 +108,7 @@ function fleetText({ mac, state, behind, problem }: FleetReport): string {
   return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
 }
 
-/** At a hub: each Mac, the troubled ones with what is wrong. */
+/** At a hub: one line per Mac; troubled ones say what is wrong. */
 function macLines(macs: readonly MacReport[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
   return macs.map(({ id, state, seen_s: seenS, behind, backend }, place) => {

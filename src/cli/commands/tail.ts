@@ -15,22 +15,22 @@ export interface TailOptions extends ConnectionOptions {
   readonly maxAge?: number;
   readonly junk: boolean;
   readonly type?: readonly WebhookEventType[];
-  /** A command of the shell that is run for each event. */
+  /** A shell command to run for each event. */
   readonly exec?: string;
 }
 
 type Listened = Event | ChangeEvent;
 
-/** `postern tail`: events as they happen, for as long as somebody reads them. */
+/** `postern tail`: prints events as they happen, until the reader of stdout goes away. */
 export function tail(conversation: string | undefined, options: TailOptions, context: ClientContext): Promise<number> {
   const { stderr, isTerminal } = context;
   return withService(options, context, async ({ client, place }) => {
     const changes = wantsChanges(options);
-    // Asked first: a wrong address or key shall be said, not tried again and again.
+    // Asks the service first: a wrong address or key should be reported, not retried forever.
     const { newest_event: newest, macs } = await client.status();
     const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
     const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-    // Not before: while nothing has answered yet, an interruption ends this command like any other.
+    // Only from here on: until the service has answered, an interruption ends this command like any other.
     const signal = context.untilEnded();
     let last: string | number = start;
     if (isTerminal) {
@@ -49,7 +49,7 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       signal,
       onReconnect,
       maxAgeS: options.maxAge,
-      // Left out unless it is asked for: an older service refuses what it does not know.
+      // Sent only if asked for: an older service refuses parameters it does not know.
       junk: options.junk ? undefined : false,
       ...(!isPlain && macs === undefined && { include: 'contacts' as const }),
     };
@@ -65,12 +65,12 @@ export function tail(conversation: string | undefined, options: TailOptions, con
   });
 }
 
-/** Naming a type of change asks for changes. */
+/** Naming a type of change implies --changes. */
 function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-/** What identifies a conversation on every service; at a hub, with its Mac. */
+/** The part of a conversation id that is the same on every service; at a hub, prefixed with its Mac. */
 function partyOf(conversationId: string): string {
   const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
   return mac + conversationId.slice(Math.max(0, conversationId.indexOf(';')));
@@ -90,7 +90,7 @@ async function deliver(
   else await context.writeLine(asJson === true ? json(event) : shownEvent(event, systemClock.now(), context));
 }
 
-/** The next event waits until the command has ended. What others wrote is on its stdin alone. */
+/** Runs the command for one event; the next event waits until it ends. Text from outside reaches only its stdin. */
 async function runFor(
   event: Listened,
   position: string,

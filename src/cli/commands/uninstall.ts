@@ -7,7 +7,7 @@ export interface UninstallCommandOptions {
   readonly purge?: boolean;
 }
 
-/** `postern uninstall`: takes the gateway off this Mac. */
+/** `postern uninstall`: removes the gateway from this Mac. */
 export function uninstall({ purge }: UninstallCommandOptions, context: Context): Promise<number> {
   return reportErrors(uninstallFrom(thisMachine(context), { purge: purge ?? false }), context);
 }

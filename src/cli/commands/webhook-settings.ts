@@ -17,11 +17,11 @@ export interface FilterOptions {
   readonly from?: 'me' | 'others';
   /** Seconds. */
   readonly maxAge?: number;
-  /** false with --no-junk. */
+  /** False with --no-junk. */
   readonly junk?: boolean;
 }
 
-/** Like the key, secrets and the values of headers are never arguments. */
+/** Settings from options. Secrets and header values are, like keys, never arguments. */
 interface SettingsOptions extends FilterOptions {
   readonly event?: readonly WebhookEventType[];
   readonly secretFile?: string;
@@ -37,7 +37,7 @@ interface AddOptions extends ConnectionOptions, SettingsOptions {
 
 interface EditOptions extends ConnectionOptions, SettingsOptions {
   readonly to?: string;
-  /** false with --no-name; so are the others. */
+  /** False with --no-name; the other options work alike. */
   readonly name?: string | boolean;
   readonly secret?: boolean;
   readonly filter?: boolean;
@@ -66,7 +66,10 @@ export function addWebhook(url: string, options: AddOptions, context: ClientCont
   });
 }
 
-/** Macs ask about the local network at the first connection: better now, with somebody at the screen, than at night. */
+/**
+ * Sends a test event: macOS asks about the local network at the first connection, and somebody should be at the
+ * screen.
+ */
 async function tryLocalNetwork(id: string, client: PosternClient, { stderr }: ClientContext): Promise<void> {
   stderr('The receiver is in your own network, so a test event goes to it at once: macOS may ask now. Click Allow.');
   const { delivered, error } = await client.testWebhook(id);
@@ -164,7 +167,7 @@ function filterText(filter: WebhookFilter): string {
   ].join(', ');
 }
 
-/** What an option was given for. */
+/** The settings for which an option was given. */
 async function settingsOf(
   client: PosternClient,
   options: SettingsOptions,
@@ -180,7 +183,7 @@ async function settingsOf(
   };
 }
 
-/** undefined where nothing is filtered. */
+/** Undefined if nothing is filtered. */
 export async function filterOf(
   client: PosternClient,
   { conversation, sender, from, maxAge, junk }: FilterOptions,
@@ -206,7 +209,7 @@ export function secretIn(path: string): string {
 
 const HEADERS = 'It must have one header a line, as in: Authorization: Bearer …';
 
-/** Names and values are checked by the service. */
+/** Splits lines into names and values. The service checks them. */
 function headersIn(path: string): Readonly<Record<string, string>> {
   const lines = contentOf(path, 'The headers file', HEADERS).split(/\r?\n/);
   const headers = lines.flatMap((line, index): [string, string][] => {

@@ -20,12 +20,12 @@ interface ListenOptions extends ConnectionOptions, FilterOptions {
 type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 
 const NAME = 'postern webhooks listen';
-/** As long as the service waits for an answer. */
+/** As long as the service waits for a receiver's answer. */
 const FORWARD_MS = 10_000;
-/** What a receiver would have been sent. */
+/** The headers that a receiver would have got. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 
-/** `postern webhooks listen`: a receiver on this machine, for as long as the command runs. */
+/** `postern webhooks listen`: receives deliveries on this machine while the command runs. */
 export function listen(options: ListenOptions, context: ClientContext): Promise<number> {
   const { forwardTo } = options;
   return withService(options, context, async ({ client, place }) => {
@@ -68,7 +68,7 @@ export function listen(options: ListenOptions, context: ClientContext): Promise<
   });
 }
 
-/** The service posts to loopback, so it must run on this machine. */
+/** Throws a Refusal unless the service runs on this machine: it posts to loopback. */
 function assertHere(place: string): void {
   const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
   if (host === 'localhost' || host === '[::1]' || host.startsWith('127.')) return;
@@ -79,7 +79,7 @@ function assertHere(place: string): void {
   );
 }
 
-/** Of those that were killed; of limited keys only their own. */
+/** Removes webhooks left by killed runs; with a limited key, only its own. */
 async function removeLeftovers(client: PosternClient, context: ClientContext): Promise<void> {
   for (const { id, url } of await client.webhooks()) {
     if (await isLeftover(url)) await removed(client, id, context);
@@ -121,7 +121,7 @@ async function receive(
   return forwarded?.status ?? 204;
 }
 
-/** The same bytes and signatures; what the other receiver answers decides whether it is attempted again. */
+/** Forwards the same bytes and signatures. The other receiver's answer decides whether the service retries. */
 async function forward(
   url: string,
   { headers, body }: Delivery,

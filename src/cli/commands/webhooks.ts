@@ -25,7 +25,7 @@ const DELIVERIES: readonly Column[] = [
   { title: 'STATUS' },
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
-/** Enough of an id for a person; any beginning that only one has is understood. */
+/** Enough of an id for a person to read. Any unambiguous prefix is accepted. */
 const SHORT_ID = 8;
 
 export function listWebhooks(options: ConnectionOptions, context: ClientContext): Promise<number> {
@@ -52,7 +52,7 @@ export function listWebhooks(options: ConnectionOptions, context: ClientContext)
   });
 }
 
-/** What is not of a change is in `all`. */
+/** `all` stands for every event type except changes. */
 function shownEvents(events: Webhook['events']): string {
   const isAll = ROW_EVENT_TYPES.every((type) => events.includes(type));
   if (!isAll) return events.join(', ');
@@ -90,7 +90,7 @@ export function listDeliveries(given: string, options: ConnectionOptions, contex
   });
 }
 
-/** Sends a test event; 1 when the receiver did not take it. */
+/** Sends a test event. Exits with 1 if the receiver did not accept it. */
 export function testWebhook(given: string, options: ConnectionOptions, context: ClientContext): Promise<number> {
   return withService(options, context, async ({ client }) => {
     const { id } = await webhookOf(client, given);
@@ -132,7 +132,7 @@ export function replayWebhook(given: string, options: ReplayOptions, context: Cl
   });
 }
 
-/** The webhook with this id, or the only one whose id begins so. */
+/** Finds the webhook with this id, or the only one whose id begins with it. */
 export async function webhookOf(client: PosternClient, given: string): Promise<Webhook> {
   const found = (await client.webhooks()).filter(({ id }) => id.startsWith(given));
   const [only] = found;

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 const LOW_SPACE_MIB = 1024;
 const NO_ROOM_MIB = 100;
 
-/** Is there a configuration, and is it one the service starts with? */
+/** Checks that there is a configuration and that the service starts with it. */
 export function configuration(reading: ConfigReading): readonly Finding[] {
   if (reading.state === 'absent') {
     return [
@@ -32,7 +32,7 @@ export function configuration(reading: ConfigReading): readonly Finding[] {
   return [...mistakes, ...warnings];
 }
 
-/** Decision A1: the folder is 0700; what is in it 0600. */
+/** Checks modes: the folder must be 0700 and its files 0600 (decision A1). */
 export function fileModes(folder: string): readonly Finding[] {
   const open = [
     { path: folder, mode: 0o700 },
@@ -75,7 +75,10 @@ export function diskSpace(folder: string): Finding {
   }
 }
 
-/** Columns of the message table that came with a macOS, newest first. The shape, not the system: upgraded databases keep old ones. */
+/**
+ * Columns of the message table by the macOS that introduced them, newest first. They show the database's shape, not
+ * the system: upgraded databases keep old columns.
+ */
 const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['date_recovered', '26'],
   ['schedule_type', '15'],
@@ -85,7 +88,7 @@ const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['thread_originator_guid', '11'],
 ];
 
-/** Opens chat.db here, which on a Mac tells about the terminal's permission, not the agent's. */
+/** Opens chat.db here. On a Mac this shows the terminal's permission, not the agent's. */
 export function chatDatabase(path: string, isReadByService: boolean): Finding {
   try {
     const database = openSqlite(path, { readonly: true });

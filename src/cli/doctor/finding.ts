@@ -1,10 +1,10 @@
-/** One thing doctor looked at. `unknown`: it could not look, which is no fault by itself. */
+/** The result of one check. `unknown` means that it could not be made, which is no fault in itself. */
 export interface Finding {
   /** Stable, snake_case. */
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'problem' | 'unknown';
   readonly sentence: string;
-  /** One or two sentences, null when there is nothing to do. */
+  /** One or two sentences; null if there is nothing to do. */
   readonly what_to_do: string | null;
 }
 

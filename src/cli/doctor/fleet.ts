@@ -5,9 +5,8 @@ import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 /**
- * What keeps this Mac or hub from taking part in its fleet. `connects: false` looks at the files alone: on a Mac this
- * process has the rights of the terminal, which may reach a local network that the agent may not. The code of NATS is
- * loaded only now.
+ * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files: on a Mac this
+ * process has the terminal's rights and may reach a local network that the agent may not. Loads the code of NATS.
  */
 export async function fleetFindings(
   settings: FleetSettings,

@@ -31,7 +31,7 @@ const SERVICE_KEYS = [
 
 export type ReportKey = MacProbeKey | (typeof SERVICE_KEYS)[number] | 'tcc_log' | 'findings' | 'send_to_me';
 
-/** One document that a person can paste into a bug report: no name, address, key or text of anybody is in it. */
+/** A document that a person can paste into a bug report. It contains nobody's name, address, key or text. */
 export interface MacReport {
   readonly format: 1;
   readonly postern: string;
@@ -44,20 +44,20 @@ export interface MacReport {
 export interface ReportOptions {
   readonly version: string;
   readonly probes: ProbeContext;
-  /** Undefined when there is no service to ask. */
+  /** Undefined if there is no service to ask. */
   readonly client: ReportClient | undefined;
   readonly findings: readonly Finding[];
-  /** Whether macOS may ask the person. */
+  /** Permits macOS to ask the person. */
   readonly prompt: boolean;
   readonly watchSeconds: number;
-  /** Send to an own address: this one, or with `true` any of them. */
+  /** Own address to send to; `true` chooses one. */
   readonly sendToMe: string | true | undefined;
 }
 
 export async function macReport(options: ReportOptions): Promise<MacReport> {
   const { probes, version, findings } = options;
   const [service, mac] = await Promise.all([serviceObservations(options), macObservations(probes)]);
-  // Last, so that what was asked for the report is in the log too.
+  // Last, so that the log includes the report's own requests.
   const log = probes.machine.platform === 'darwin' ? await tccLog(probes.machine.run) : absent('not_macos');
   return {
     format: 1,
@@ -165,7 +165,7 @@ function diagnosed(
   };
 }
 
-/** How many of the rows seen while chat.db was watched changed from received to own, or back. */
+/** Counts rows that changed from received to own, or back, while chat.db was watched. */
 function flipsIn(rows: readonly NewRow[]): Json {
   const flipped = rows.filter((row) => row.flipped === true);
   return {
@@ -176,12 +176,12 @@ function flipsIn(rows: readonly NewRow[]): Json {
   };
 }
 
-/** For each received row, how long after its first sight it had a conversation, and how old its date was. */
+/** For each received row: the delay until it had a conversation, and the age of its date at first sight. */
 function joinDelaysIn(rows: readonly NewRow[]): Json {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
-/** Whatever answered, only what has the documented form goes on: numbers and words of closed sets. */
+/** Passes on only what has the documented form: numbers and words of closed sets. */
 function checked(answer: unknown): Diagnostics | undefined {
   const result = diagnosticsSchema.safeParse(answer);
   return result.success ? result.data : undefined;
@@ -191,7 +191,7 @@ function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json;
 }
 
-/** Names of findings are the program's own; one of a webhook has the id of that webhook. */
+/** Finding names are fixed, except that a webhook's contains its id. */
 function states(findings: readonly Finding[]): Json {
   return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));
 }

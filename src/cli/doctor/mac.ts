@@ -8,7 +8,10 @@ import { type Finding, finding, ok } from './finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
-/** What only a Mac has: the agent, the program the permissions belong to, Messages. Never makes macOS ask the person. */
+/**
+ * Checks that exist only on a Mac: the agent, the program that holds the permissions, Messages. Never makes macOS ask
+ * the person.
+ */
 export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
   return [await agent(machine), await program(machine), command(machine), await messages(machine)];
 }
@@ -80,7 +83,7 @@ async function program(machine: Machine): Promise<Finding> {
   );
 }
 
-/** Whether the pages' `postern …` is what a shell finds. */
+/** Checks that a shell finds the `postern` that the documents mean. */
 function command(machine: Machine): Finding {
   const layout = layoutOf(machine.home);
   const found = commandOnPath(machine);
@@ -106,7 +109,7 @@ function command(machine: Machine): Finding {
     : finding('warning', 'command', `postern is ${found.path}, which is not the installed one.`, null);
 }
 
-/** Version of the code that the agent runs; null where there is none. */
+/** Version of the agent's code; null if none is installed. */
 function installedVersion({ current }: Layout): string | null {
   const isLinked = lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLinked ? (/^versions\/(\d+\.\d+\.\d+(?:-[a-z]+\.?\d*)?)-/.exec(readlinkSync(current))?.[1] ?? null) : null;

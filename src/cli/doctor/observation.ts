@@ -3,19 +3,19 @@ import { knownWords } from './redact.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Why there is nothing to report under a key. */
+/** The reason why a key of the report is empty. */
 export type Absence =
   | 'not_macos'
-  /** There is no such program or file. */
+  /** The program or file does not exist. */
   | 'missing'
   | 'time_limit'
   | 'failed'
-  /** The service does not answer, or does not allow this. */
+  /** The service does not answer, or does not allow it. */
   | 'no_service'
   /** macOS might have asked the person. */
   | 'not_asked';
 
-/** What was found under one key of the report, or why nothing was. */
+/** The result under one key of the report, or the reason for its absence. */
 export type Observation = { readonly found: Json } | { readonly absent: Absence; readonly [detail: string]: Json };
 
 export function found(value: Json): Observation {
@@ -35,7 +35,7 @@ export interface Call {
 
 const TIMEOUT_MS = 15_000;
 
-/** Runs a program within its time limit. Its exit code is always reported; what it prints, only as `read` reduces it. */
+/** Runs a program within its time limit. Always reports the exit code; reports output only as `read` reduces it. */
 export async function observe(
   { run, command, args, timeoutMs = TIMEOUT_MS }: Call,
   read: (result: CommandResult) => Readonly<Record<string, Json>> = () => ({}),
@@ -46,7 +46,7 @@ export async function observe(
   return found({ exit_code: result.code, ...words, ...read(result) });
 }
 
-/** `look`, whatever goes wrong in it. */
+/** Runs `look`. Any failure becomes an observation. */
 export async function guarded(look: () => Promise<Observation> | Observation): Promise<Observation> {
   try {
     return await look();
@@ -57,7 +57,7 @@ export async function guarded(look: () => Promise<Observation> | Observation): P
   }
 }
 
-/** Codes of Node and SQLite are in upper case; any other text is masked like one. */
+/** Codes of Node and SQLite are upper case. Any other text is masked. */
 function knownCode(code: string): string {
   return /^(?:E[A-Z]{2,14}|SQLITE_[A-Z]{2,14}|ERR_[A-Z_]{2,40})$/.test(code) ? code : knownWords(code);
 }

@@ -14,13 +14,13 @@ import { fields, knownWords, oneOf } from './redact.ts';
 export interface ProbeContext {
   readonly machine: Machine;
   readonly layout: Layout;
-  /** Folder of the installed or running code that holds its AppleScripts. */
+  /** Folder with the AppleScripts of the installed or running code. */
   readonly scripts: string;
   readonly port: number | null;
   readonly messagesApp: string;
 }
 
-/** One key of the report. Nothing leaves it but numbers, values of closed sets, and known words. */
+/** Observes one key of the report. Returns only numbers, values of closed sets and known words. */
 type Probe = (context: ProbeContext) => Promise<Observation> | Observation;
 type Read = (result: CommandResult) => Readonly<Record<string, Json>>;
 
@@ -29,7 +29,7 @@ const CDHASH = /[0-9a-f]{40}/;
 const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
-/** Everything that a program can see of a Mac and its installation: key, how, and what is kept of it. */
+/** Everything a program can observe about a Mac and its installation: key, method and the values kept. */
 export const MAC_PROBES = {
   macos: program('sw_vers', [], ({ stdout }) =>
     fields(stdout, {
@@ -117,7 +117,7 @@ export const MAC_PROBES = {
 
 export type MacProbeKey = keyof typeof MAC_PROBES;
 
-/** Looks under every key, one after the other; whatever goes wrong is what is reported under that key. */
+/** Observes every key in sequence. A failure becomes that key's observation. */
 export async function macObservations(context: ProbeContext): Promise<Readonly<Record<MacProbeKey, Observation>>> {
   const isMac = context.machine.platform === 'darwin';
   const seen: [string, Observation][] = [];
@@ -172,7 +172,7 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
   };
 }
 
-/** The dump has tens of megabytes, more than is kept of what a program prints. */
+/** Streams the dump: its tens of megabytes exceed the limit on kept output. */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
   let rest = '';
@@ -208,7 +208,7 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
   }
 }
 
-/** The file itself: the program `sdef` is there with Xcode alone, and without any tools it opens a dialog. */
+/** Reads the file itself: the program `sdef` comes only with Xcode, and without any tools it opens a dialog. */
 async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Observation> {
   const contents = join(messagesApp, 'Contents');
   const args = ['-extract', 'OSAScriptingDefinition', 'xml1', '-o', '-', join(contents, 'Info.plist')];

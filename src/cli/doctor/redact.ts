@@ -1,11 +1,11 @@
-/** Takes the place of whatever is not known to be harmless. */
+/** Replaces everything that is not known to be harmless. */
 const MASK = '…';
 const MAX_CHARACTERS = 600;
 const MAX_DIGITS = 5;
 
 /**
- * Words that programs of macOS print of themselves: messages of errno and launchctl, of codesign, osacompile and
- * AppleScript, names of folders that every Mac has. A name of a person, an address or a key is not among them.
+ * Words that macOS programs print themselves: messages of errno, launchctl, codesign, osacompile and AppleScript, and
+ * folder names that every Mac has. None is a person's name, an address or a key.
  */
 const WORDS = new Set(
   `a aborted access account action active after again agent already an and any app apple applescript application
@@ -29,14 +29,14 @@ const WORDS = new Set(
 );
 
 /**
- * A text of another program with everything masked that is not a known word, punctuation or a short number: what a
- * person is called, whom they know and how they are reached cannot be in it, in whatever language it is written.
+ * Masks everything in another program's text except known words, punctuation and short numbers, so that no name,
+ * contact or address can remain, in any language.
  */
 export function knownWords(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
-    .replace(/(?<!\S)\S*@\S*/g, MASK) // an address may be made of known words
-    .replace(/\+?\(?\d(?:[^\p{L}]{0,3}\d){5,}/gu, MASK) // a telephone number, however it is grouped
+    .replace(/(?<!\S)\S*@\S*/g, MASK) // an address may consist of known words
+    .replace(/\+?\(?\d(?:[^\p{L}]{0,3}\d){5,}/gu, MASK) // a telephone number, in any grouping
     .replace(/[\p{L}\p{N}\p{M}_]+/gu, (word) => (isHarmless(word) ? word : MASK))
     .replace(/[^\x20-\x7e\n…]+/g, MASK)
     .replace(/…[…\s.@+'"-]*…/g, MASK)
@@ -48,7 +48,7 @@ function isHarmless(word: string): boolean {
   return WORDS.has(word.toLowerCase());
 }
 
-/** Lines of `key: value` or `key=value`: the wanted keys, each with its value if that is of the expected form. */
+/** Parses lines of `key: value` or `key=value`. Returns the wanted keys whose values have the expected form. */
 export function fields(text: string, wanted: Readonly<Record<string, RegExp>>): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {
@@ -62,7 +62,7 @@ export function fields(text: string, wanted: Readonly<Record<string, RegExp>>): 
   return found;
 }
 
-/** The first of the closed set that the text is, or null. */
+/** Returns the text if it is one of the values, or null. */
 export function oneOf<Value extends string>(values: readonly Value[], text: string | undefined): Value | null {
   return values.find((value) => value === text) ?? null;
 }

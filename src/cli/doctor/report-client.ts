@@ -1,20 +1,20 @@
 import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
 import { absent, type Observation } from './observation.ts';
 
-/** What of a running service the report asks. */
+/** The requests that the report makes to a running service. */
 export type ReportClient = Pick<
   PosternClient,
   'health' | 'status' | 'diagnostics' | 'send' | 'message' | 'checkPermissions'
 >;
 
-/** Why the service did not do what it was asked, by its status and code alone. */
+/** The reason for a refusal, reduced to its status and code. */
 export function refusal(error: unknown): Observation {
   if (!isPosternError(error)) return absent('failed');
   const code = /^[a-z_]{1,40}$/.test(error.code) ? error.code : null;
   return absent('no_service', { status: whole(error.status), code });
 }
 
-/** A number as it may be shown: one of more than seven digits could be somebody's. */
+/** Returns the number if it may be shown: one with more than seven digits could identify somebody. */
 export function whole(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) < 10_000_000 ? value : null;
 }

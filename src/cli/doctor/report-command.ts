@@ -12,18 +12,21 @@ import { type MacReport, macReport } from './mac-report.ts';
 
 export interface ReportCommandOptions extends DoctorOptions {
   readonly macReport?: boolean;
-  /** An own address, or `true` for any of them. */
+  /** Own address; `true` chooses one. */
   readonly sendToMe?: string | true;
-  /** How many seconds chat.db is watched. */
+  /** Seconds to watch chat.db. */
   readonly watch?: number;
 }
 
 const MESSAGES_APP = '/System/Applications/Messages.app';
 const WATCH_SECONDS = 30;
-/** A failed delivery is written into the row up to a minute later. */
+/** Messages writes a failed delivery into the row up to a minute later. */
 const WATCH_SECONDS_AFTER_SEND = 75;
 
-/** `postern doctor --mac-report`: prints one JSON document for a bug report. 1 when the service could not be asked. */
+/**
+ * `postern doctor --mac-report`: prints one JSON document for a bug report. Exits with 1 if the service could not be
+ * asked.
+ */
 export async function reportCommand(
   options: ReportCommandOptions,
   context: Context,
@@ -65,7 +68,7 @@ function isServiceSeen({ keys }: MacReport): boolean {
   return 'found' in keys.service;
 }
 
-/** Compiled or not, the scripts are beside the code that runs them. */
+/** The AppleScripts are beside the code that runs them, compiled or not. */
 function scriptsFolder(): string {
   const compiled = join(projectRoot(), 'dist', 'src');
   return existsSync(compiled) ? compiled : join(projectRoot(), 'src');

@@ -7,7 +7,7 @@ import { absent, found, type Json, type Observation } from './observation.ts';
 import { oneOf } from './redact.ts';
 import { type ReportClient, refusal } from './report-client.ts';
 
-/** Everything that got lost on the way in some program: emoji, both kinds of quotes, line ends, a line separator. */
+/** Characters that some programs lose on the way: emoji, both kinds of quotes, line endings, a line separator. */
 export const PARTS = {
   emoji: 'Postern \u{1f468}\u200d\u{1f469}\u200d\u{1f467} caf\u00e9',
   quotes: '"double" \'single\' \\back',
@@ -33,8 +33,8 @@ export interface SendToMeOptions {
 }
 
 /**
- * Sends one text and one picture to the person's own address, and compares what came back. Only an address under
- * which this Mac has sent or received is used: it cannot reach a stranger.
+ * Sends one text and one picture to the person's own address and compares the stored copy. Uses only an address under
+ * which this Mac has sent or received, so that it cannot reach a stranger.
  */
 export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diagnostics | undefined, Observation]> {
   const { client, clock, watch, watchSeconds, wanted } = options;
@@ -63,7 +63,7 @@ export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diag
 
 interface Attempt {
   readonly atMs: number;
-  /** Row id; null when it was refused or is not known yet. */
+  /** Row id; null if the send was refused or the row is not known yet. */
   readonly id: string | null;
   readonly answer: Observation;
 }
@@ -105,7 +105,7 @@ function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { re
   };
 }
 
-/** The stored body is compared and never shown: it could be another message after all. */
+/** Compares the stored body and never shows it: it could be a different message. */
 async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: Json }> {
   if (id === null) return { body: null };
   const stored = await client.message(id).then(
@@ -142,7 +142,7 @@ async function withPicture<Result>(use: (path: string) => Promise<Result>): Prom
   }
 }
 
-/** Spaces, brackets and dashes in a telephone number mean nothing. */
+/** Normalizes an address: spaces, brackets and dashes in a telephone number mean nothing. */
 function spelling(address: string): string {
   const trimmed = address.trim().toLowerCase();
   return trimmed.includes('@') ? trimmed : trimmed.replace(/[\s().-]/g, '');

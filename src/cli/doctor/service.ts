@@ -7,16 +7,16 @@ import type { PermissionReport } from '../../domain/ports/permissions.ts';
 import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
-/** What the running service said; undefined when it is not there to ask. */
+/** The findings from the running service. The other members are undefined if it could not be asked. */
 export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
-  /** Its id in the fleet, which the configuration need not name. */
+  /** The Mac's id in the fleet, which the configuration need not name. */
   readonly mac?: string | undefined;
 }
 
-/** At a hub there are neither rows of its own nor permissions, but Macs. */
+/** Asks a hub, which has Macs instead of permissions and rows. */
 export async function askHub(client: PosternClient, place: string): Promise<Asked> {
   const status = await answered(client.status());
   if (isPosternError(status)) {
@@ -57,7 +57,7 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: MacR
   return ok(name, `${id} is there, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
 
-/** Asks the service itself: at most four requests, the first three at least a second apart. */
+/** Asks a Mac's service: at most four requests, the first three at least a second apart. */
 export async function askService(
   client: PosternClient,
   {
@@ -70,14 +70,14 @@ export async function askService(
     associatedRows,
     configFile,
   }: {
-    /** What the findings name. */
+    /** The service's address as findings name it. */
     readonly place: string;
     readonly program: string;
     readonly start: string;
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
     readonly fleetServers?: readonly string[];
-    /** How rows that name another message are shown, and the file that says so. */
+    /** The setting for rows that refer to another message, and the file that has it. */
     readonly associatedRows: AssociatedRows;
     readonly configFile: string;
   },
@@ -132,7 +132,7 @@ export async function askService(
   return { findings, isUp: true, isConnected: connected, mac };
 }
 
-/** The service asks Messages: this terminal would need a permission of its own, and macOS would ask for it. */
+/** Only the service asks Messages: this terminal would need its own permission, and macOS would ask for it. */
 function account(found: Diagnostics | PosternError): Finding {
   const name = 'messages_account';
   const accounts = isPosternError(found) ? undefined : found.accounts;
@@ -169,7 +169,7 @@ function troubleOf({ status, code }: PosternError, place: string, start: string)
   );
 }
 
-/** None where search is switched off. */
+/** Empty if search is off. */
 function searchFindings({ search }: StatusReport): readonly Finding[] {
   if (search === undefined) return [];
   const { state, problem, indexed_rows: rows, total_rows: total } = search;
@@ -184,7 +184,7 @@ function searchFindings({ search }: StatusReport): readonly Finding[] {
   return [ok('search', sentence)];
 }
 
-/** None where this Mac is on its own. */
+/** Empty if this Mac is in no fleet. */
 function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
   if (fleet === undefined) return [];
   const { mac, state, behind, problem } = fleet;
@@ -241,7 +241,7 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
   });
 }
 
-/** A service before 0.2 knows nothing of them; one that nobody asked for names has not looked. */
+/** Empty for a service before 0.2, and for one that has not loaded contacts because nobody asked for names. */
 function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
   if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
   if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
@@ -250,7 +250,7 @@ function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[
 }
 
 /**
- * True where the receiver's last failure names Local Network. A machine that is switched off fails the same way.
+ * Reports whether the receiver's last failure names Local Network. A machine that is switched off fails the same way.
  */
 function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
   return error?.includes(LOCAL_NETWORK) === true;

@@ -12,18 +12,21 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
-/** Asks for no more lines than are reduced: what a program prints is kept up to a limit. */
+/** Selects only the lines that are evaluated, because output is kept only up to a limit. */
 const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
 
-/** What macOS decided about Postern's permissions in the last five minutes: four kinds of lines, without free text. */
+/**
+ * The decisions of macOS about Postern's permissions in the last five minutes: four kinds of lines, without free
+ * text.
+ */
 export function tccLog(run: RunCommand): Promise<Observation> {
   const args = ['show', '--last', '5m', '--info', '--debug', '--style', 'compact', '--predicate', PREDICATE];
   return observe({ run, command: 'log', args, timeoutMs: LOG_LIMIT_MS }, ({ stdout }) => ({ lines: reduced(stdout) }));
 }
 
-/** A result does not name the program: it belongs to the request whose number another line gives. */
+/** Reduces the log. A result does not name its program; another line with the same request number does. */
 function reduced(log: string): readonly Json[] {
   const lines = log.split('\n').flatMap((text) => {
     const kind = KINDS.find((name) => text.includes(`${name}:`));

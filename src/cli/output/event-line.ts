@@ -7,7 +7,7 @@ import { directionStyle, type Paint } from './style.ts';
 import { fitted, oneLine } from './text.ts';
 import { shownTime } from './time.ts';
 
-/** An event as one line: when, which way, who, what. A change has no time of its own and shows the present one. */
+/** An event as one line: time, direction, person, text. A change has no time and shows the current one. */
 export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
   const now = shownTime(new Date(nowMs).toISOString(), nowMs);
   switch (event.type) {
@@ -32,7 +32,7 @@ export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
 
 const BEGINNING = /^((?:\d{4}-\d\d-\d\d )?[\d:]+) ([←→·])/;
 
-/** The same as a terminal of so many columns shows it. */
+/** An event as a terminal with this many columns shows it. */
 export function shownEvent(
   event: Event | ChangeEvent,
   nowMs: number,
@@ -50,14 +50,14 @@ function line(time: string, data: Message | Reaction, what: string): string {
   return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
-/** What a message says, on one line, and what is attached to it. */
+/** A message's text on one line, followed by its attachments. */
 export function messageText({ body, attachments, status }: Message): string {
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
   const failed = status === 'failed' ? ['(failed)'] : [];
   return [oneLine(body), ...files, ...failed].filter((part) => part !== '').join(' ');
 }
 
-/** Who wrote it, or to whom; and in which group. */
+/** The sender or the recipient, and the group. */
 export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
   const [, style = '', counterpart = id] = id.split(/;([+-]);/);
   if (isOwn) return oneLine(withName(counterpart, names)) || '?';
@@ -65,9 +65,9 @@ export function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = 
   return oneLine(style === '+' ? `${who} in ${counterpart}` : who) || '?';
 }
 
-/** The address stays visible: people may have the same name. */
+/** A name with its address, because people may share a name. */
 export function withName(address: string, names: Names): string {
-  // Not by the prototype: an address can be any text.
+  // Own properties only: an address can be any text.
   const name = Object.hasOwn(names, address) ? names[address] : undefined;
   return name === undefined ? address : `${name} (${address})`;
 }

@@ -1,21 +1,21 @@
 import type { Highlight } from '../../domain/search.ts';
 
-/** Invisible characters that take no column, so that a table can be laid out with them. */
+/** Invisible characters without width, so that a table can be laid out with them. */
 const BEGIN = '\u2061';
 const END = '\u2062';
 const MARKS = /[\u2061\u2062]/g;
-/** Bold and underlined, as can be read on any background. */
+/** Bold and underlined, which is readable on any background. */
 const ON = '\x1b[1;4m';
 const OFF = '\x1b[22;24m';
-/** How much of a text is left before what was found, when it is far from the beginning. */
+/** How much text is left before the first match if that is far from the beginning. */
 const MAX_BEFORE = 20;
 const KEPT_BEFORE = 12;
 
-/** The text with marks around what was found, from shortly before the first of them on. */
+/** Marks the matches in a text, which starts shortly before the first one. */
 export function marked(text: string, highlights: readonly Highlight[]): string {
   const first = highlights[0]?.[0] ?? 0;
   let end = first > MAX_BEFORE ? first - KEPT_BEFORE : 0;
-  // Not in the middle of a pair.
+  // Never splits a surrogate pair.
   if (/[\udc00-\udfff]/.test(text.charAt(end))) end -= 1;
   const parts = end === 0 ? [] : ['…'];
   for (const [start, stop] of highlights) {
@@ -25,7 +25,7 @@ export function marked(text: string, highlights: readonly Highlight[]): string {
   return parts.join('') + plain(text.slice(end));
 }
 
-/** A line with marks as a terminal shows it. What was cut off in the middle is closed. */
+/** Replaces marks by escape sequences. Closes a mark whose end was cut off. */
 export function painted(line: string): string {
   const shown = line.replaceAll(BEGIN, ON).replaceAll(END, OFF);
   return shown.lastIndexOf(ON) > shown.lastIndexOf(OFF) ? shown + OFF : shown;

@@ -5,7 +5,7 @@ import { shownTime } from './time.ts';
 
 const STYLES: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim' };
 
-/** A line of the log as a person reads it; anything else that is in the file as it is. */
+/** A log line for a person. Lines in any other format stay unchanged. */
 export function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: number): string {
   const entry = parsed(line);
   if (entry === undefined) return oneLine(line);

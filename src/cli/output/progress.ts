@@ -1,10 +1,10 @@
 import type { Clock } from '../../domain/ports/host.ts';
 
-/** Sooner than this nobody wonders. */
+/** Before this, nobody wonders. */
 const SHOWN_AFTER_MS = 1000;
 const ERASE = '\r\x1b[K';
 
-/** A line on a terminal that says what is waited for, from the second second on, and goes before anything is printed. */
+/** A terminal line that says what is being waited for, after one second. It is cleared before anything is printed. */
 export class ProgressLine {
   readonly #write: (text: string) => void;
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class ProgressLine {
     this.#clock = clock;
   }
 
-  /** From now on this is waited for. */
+  /** Starts waiting for `text`. */
   start(text: string): void {
     this.#text = text;
     if (this.#cancel !== undefined) return;

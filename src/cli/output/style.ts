@@ -2,7 +2,7 @@ import type { Environment } from '../../config/environment.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** The text in a style, or as it is where there is no colour. */
+/** Applies a style to the text, or none if colours are off. */
 export type Paint = (style: Style | undefined, text: string) => string;
 
 const CODES: Readonly<Record<Style, readonly [number, number]>> = {
@@ -14,7 +14,10 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
-/** FORCE_COLOR decides where it is set, as in Node; else there is colour on a terminal, unless NO_COLOR is set. */
+/**
+ * Reports whether to use colour: FORCE_COLOR decides if set, as in Node; else terminals have colour unless NO_COLOR
+ * is set.
+ */
 export function isColoured({ env }: Environment, isTerminal: boolean): boolean {
   const { FORCE_COLOR: forced, NO_COLOR: refused, TERM } = env;
   if (forced) return forced !== '0' && forced !== 'false';
@@ -29,7 +32,7 @@ export function painter(isOn: boolean): Paint {
   };
 }
 
-/** Of the words that tell the state of something; none for those that need no attention. */
+/** Styles of words that name a state; none for those that need no attention. */
 const STATES: Readonly<Record<string, Style>> = {
   healthy: 'green',
   delivered: 'green',
@@ -52,7 +55,7 @@ export function stateStyle(state: string): Style | undefined {
   return STATES[state.trim()];
 }
 
-/** Own messages and those of others. */
+/** Colours own messages and those of others differently. */
 export function directionStyle(arrow: string): Style | undefined {
   return arrow.trim() === '→' ? 'green' : 'cyan';
 }

@@ -6,18 +6,18 @@ const GAP = '  ';
 
 export interface Column {
   readonly title: string;
-  /** Gives way when the terminal is narrow; the others keep what they need. */
+  /** Shrinks when the terminal is narrow. Other columns keep their width. */
   readonly isFlexible?: boolean;
-  /** What a flexible column is not made narrower than. */
+  /** The least width of a flexible column. */
   readonly least?: number;
-  /** How a cell looks on a terminal. */
+  /** Chooses a cell's style on a terminal. */
   readonly style?: (cell: string) => Style | undefined;
 }
 
-/** Where that is not enough, flexible columns give way down to this. */
+/** Flexible columns shrink down to this if the table is still too wide. */
 const MIN_COLUMNS = 4;
 
-/** Prints a table as wide as the terminal; `none`, beside what a script reads, when there are no rows. */
+/** Prints a table as wide as the terminal. Without rows prints `none`, on stderr so that a script does not read it. */
 export function sayTable(
   { stdout, stderr, columns: width, paint }: ClientContext,
   columns: readonly Column[],
@@ -28,7 +28,7 @@ export function sayTable(
   else stdout(...table(columns, rows, width, paint));
 }
 
-/** Lines of a table that fits `width` columns; of any width when that is undefined. */
+/** The lines of a table that fits `width` columns; of any width if undefined. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -43,7 +43,7 @@ export function table(
     row
       .map((text, place) => {
         const cell = fitted(text, widths[place] ?? 0);
-        // Spaces at the end of a line would be painted, and copied.
+        // Spaces at the end of a line would be painted and copied.
         const gap = place === row.length - 1 ? '' : ' '.repeat((widths[place] ?? 0) - columnsOf(cell));
         return paint(styleOf(text, place), cell) + gap;
       })
@@ -52,7 +52,7 @@ export function table(
   return [line(titles, () => 'bold'), ...cells.map((row) => line(row, (text, place) => columns[place]?.style?.(text)))];
 }
 
-/** Takes from the widest flexible column until all fit, or none can give any more. */
+/** Shrinks the widest flexible column until all fit or none can shrink further. */
 function narrowed(columns: readonly Column[], wanted: readonly number[], width: number): readonly number[] {
   const widths = [...wanted];
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (columns.length - 1)) - width;

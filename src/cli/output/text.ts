@@ -1,36 +1,39 @@
-/** Escape sequences, other controls, and marks that turn the direction of what follows: a message could hold them all. */
+/**
+ * Escape sequences, other controls, and marks that change the direction of what follows. A message could contain them
+ * all.
+ */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffc]/gu;
 const WIDE =
   /^(?![\uff61-\uffdc])(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** Takes a column each. */
+/** Characters of one column each. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Made when it is needed: that takes longer than the rest of many commands. */
+/** Created on first use: this takes longer than the rest of many commands. */
 let segmenter: Intl.Segmenter | undefined;
 
-/** Units divided at once: V8 takes the square of their number (100,000 took 5 s). */
+/** Units segmented at once. V8's cost is quadratic in their number (100,000 took 5 s). */
 const WINDOW = 256;
 
-/** The characters of a text as a person counts them; one of more than `WINDOW` units comes in pieces. */
+/** Yields user-perceived characters. One longer than `WINDOW` units comes in pieces. */
 function* graphemesOf(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   for (let at = 0; at < text.length; ) {
     const found = Array.from(segmenter.segment(text.slice(at, at + WINDOW)), ({ segment }) => segment);
-    // The last one may go on behind the window.
+    // The last one may continue beyond the window.
     if (at + WINDOW < text.length && found.length > 1) found.pop();
     for (const segment of found) at += segment.length;
     yield* found;
   }
 }
 
-/** Text that cannot do anything to a terminal, its line breaks kept. */
+/** Removes everything that could control a terminal; keeps line breaks. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => (character === '\n' ? '\n' : ''));
 }
 
-/** The same on one line. */
+/** Does the same and joins the lines. */
 export function oneLine(text: string): string {
   return text
     .trim()
@@ -39,12 +42,12 @@ export function oneLine(text: string): string {
     .replace(UNPRINTABLE, '');
 }
 
-/** JSON that a terminal takes for nothing else: JSON itself allows some controls as they are. */
+/** JSON that cannot control a terminal: JSON itself permits some unescaped controls. */
 export function json(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
-/** A line that should be JSON, its controls escaped: as JSON it means what it meant, and to a terminal nothing else. */
+/** Escapes the controls in a line that should be JSON. As JSON it keeps its meaning; a terminal sees plain text. */
 export function jsonLine(line: string): string {
   return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);
 }
@@ -53,7 +56,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** How many columns of a terminal the text takes. */
+/** The terminal columns that the text takes. */
 export function columnsOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let columns = 0;
@@ -61,7 +64,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** The beginning of the text that fits, with `…` where something is missing. */
+/** The beginning of the text that fits, followed by `…` if something is missing. */
 export function fitted(text: string, columns: number): string {
   if (PLAIN.test(text)) {
     if (text.length <= columns) return text;
@@ -72,15 +75,15 @@ export function fitted(text: string, columns: number): string {
   for (const segment of graphemesOf(text)) {
     taken += segmentColumns(segment);
     if (taken < columns) beginning += segment;
-    // The rest of a long text is not measured.
+    // Does not measure the rest of a long text.
     else if (taken > columns) return columns < 1 ? '' : `${beginning}…`;
   }
   return text;
 }
 
 /**
- * The text in lines of so many columns, each indented; one indented line without a number. A longer word, such as a
- * path, keeps a line of its own and stays whole.
+ * Wraps the text to this many columns and indents each line; without `columns`, one indented line. A longer word,
+ * such as a path, stays whole on one line.
  */
 export function wrapped(text: string, columns: number | undefined, indent: number): readonly string[] {
   const margin = ' '.repeat(indent);

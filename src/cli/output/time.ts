@@ -1,4 +1,4 @@
-/** A time of the API as a person of this time zone reads it: what is not of today has its day, and no seconds. */
+/** An API timestamp in this time zone: without seconds, and with the day unless it is today. */
 export function shownTime(timestamp: string, nowMs: number): string {
   const time = new Date(timestamp);
   const [hours, minutes, seconds] = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits);
@@ -6,7 +6,7 @@ export function shownTime(timestamp: string, nowMs: number): string {
   return day === dayOf(new Date(nowMs)) ? `${hours}:${minutes}:${seconds}` : `${day} ${hours}:${minutes}`;
 }
 
-/** A stretch of time, roughly: the two largest units are enough. */
+/** A duration in its two largest units. */
 export function shownSpan(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

@@ -1,18 +1,18 @@
 import type { Clock } from '../../domain/ports/host.ts';
 import type { Context } from '../context.ts';
 
-/** How far a piece of work is. */
+/** The progress of a piece of work. */
 export interface Work {
   readonly doing: string;
   readonly done: number;
   readonly total: number;
-  /** What is counted, such as `messages`. */
+  /** The unit counted, such as `messages`. */
   readonly unit: string;
 }
 
 const BAR_COLUMNS = 20;
 
-/** Shows on a terminal how far some work is, how fast it goes and how long it takes still. */
+/** Shows on a terminal the progress, speed and remaining time of some work. */
 export function progressOf<Step>(
   { progress }: Pick<Context, 'progress'>,
   clock: Clock,
@@ -28,7 +28,7 @@ export function progressOf<Step>(
   };
 }
 
-/** Such as `Exporting [#####---------------] 25 %, 250,000 of 1,000,000 messages, 20,000 a second, 38 s left`. */
+/** For example `Exporting [#####---------------] 25 %, 250,000 of 1,000,000 messages, 20,000 a second, 38 s left`. */
 export function progressText({ doing, done, total, unit }: Work, elapsedMs: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.round(share * BAR_COLUMNS);

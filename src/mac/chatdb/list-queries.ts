@@ -35,7 +35,7 @@ export interface ListQueries {
   readonly keys: Readonly<Record<Order, ListSql>>;
   /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
-  /** The same for every row joined to it. */
+  /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
   readonly joined: ListSql;
 }
 
@@ -120,39 +120,10 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
  * Between two bounds, the one a list begins at to the row id. SQLite stops reading an index early with one such
  * pair, but not with two.
  */
-export function between(order: Order, date: string, rowId: string): string {
+function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
     ? `(${date}, ${rowId}) > (${INT_PARAM}, ${INT_PARAM}) AND ${date} <= ${INT_PARAM}`
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
-}
-
-/**
- * `KEY_COLUMNS` of the messages of several chats, where the index has them all in order; undefined without that index.
- * Parameters: a JSON array of chats, `nanosecondBounds`, the bound of the list's end again, limit.
- */
-export const mergedSqlOf = perSchema((schema): Readonly<Record<Order, string>> | undefined =>
-  hasDatedJoins(schema) && schema.hasIndex('chat_message_join', 'chat_id', 'message_date', 'message_id')
-    ? { asc: mergedSql(schema, 'asc'), desc: mergedSql(schema, 'desc') }
-    : undefined,
-);
-
-/** The queue of the recursion holds one row of each chat: what is taken from it brings in the next one of its chat. */
-function mergedSql(schema: SchemaInfo, order: Order): string {
-  const first = (chat: string, range: string): string =>
-    `chat_message_join i ON i.ROWID = (SELECT i.ROWID FROM chat_message_join i WHERE i.chat_id = ${chat} AND ${range}
-      ORDER BY i.message_date ${order}, i.message_id ${order} LIMIT 1)`;
-  // The sums let SQLite compare date and row id together in the index; with the bare columns it compares only the date.
-  const columns = 'i.chat_id, i.message_date, i.message_id, i.ROWID';
-  const behind =
-    order === 'asc'
-      ? `(i.message_date, i.message_id) > (j.message_date + 0, j.message_id + 0) AND i.message_date <= ${INT_PARAM}`
-      : `(i.message_date, i.message_id) < (j.message_date + 0, j.message_id + 0) AND i.message_date > ${INT_PARAM}`;
-  return `WITH RECURSIVE j (chat_id, message_date, message_id, ROWID) AS (
-      SELECT ${columns} FROM json_each(?) c CROSS JOIN ${first('c.value', between(order, 'i.message_date', 'i.message_id'))}
-      UNION ALL SELECT ${columns} FROM j CROSS JOIN ${first('j.chat_id', behind)}
-      ORDER BY 2 ${order}, 3 ${order})
-    SELECT ${KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' })} FROM j CROSS JOIN message m ON m.ROWID = j.message_id
-    WHERE ${isMessage(schema)} AND ${IS_LOWEST_CHAT} LIMIT ${INT_PARAM}`;
 }
 
 /** So many of the newest messages are looked at for dates that were raised. */

@@ -11,7 +11,7 @@ import {
   MESSAGE_COLUMNS,
   toNanoseconds,
 } from './columns.ts';
-import { type ListSql, listQueriesOf, mergedSqlOf, type Order, UNINDEXED } from './list-queries.ts';
+import { type ListSql, listQueriesOf, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** A position in a list: its date in nanoseconds since 2001, then its row id. */
@@ -67,11 +67,6 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
   return end === undefined || found.length < limit ? { rows } : { rows, next: cursorAt(keysetOf(end, at)) };
 }
 
-/** Date and row id of the messages of one chat's list. */
-export function listKeyRows(snapshot: Snapshot, list: List, limit: number): readonly Row[] {
-  return readList(snapshot, listQueriesOf(snapshot.database.schema).keys[list.order], list, limit, 0);
-}
-
 /** The newest message of a chat that is not scheduled. */
 export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
   const sql = listQueriesOf(snapshot.database.schema).latest;
@@ -110,7 +105,7 @@ function newestItem(snapshot: Snapshot, what: 'counted' | 'joined', chatId: numb
 function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, offset: number): readonly Row[] {
   const { hasSeconds, unindexed } = snapshot.dates(list.chatId);
   const chat = list.chatId === undefined ? [] : [list.chatId];
-  const nanoseconds = [...chat, ...nanosecondBounds(list)];
+  const nanoseconds = [...chat, ...indexBounds(list, 1n)];
   if (!hasSeconds && unindexed === 0) return snapshot.database.all(sql.indexed, ...nanoseconds, limit, offset);
   const others = UNINDEXED.flatMap(() => [...chat, ...boundsOf(list.order, list.after, list.before)]);
   const seconds = [...chat, ...indexBounds(list, NS)];
@@ -119,11 +114,6 @@ function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, o
 }
 
 const NS = 1_000_000_000n;
-
-/** The parameters of `between` where all dates are in nanoseconds. */
-export function nanosecondBounds(list: List): SqlValue[] {
-  return indexBounds(list, 1n);
-}
 
 /** The bounds within a part of the index. `unit`: nanoseconds in one of the stored number. */
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
@@ -139,7 +129,7 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
 }
 
 /** The parameters of `between`. What 64 bits cannot hold is compared as REAL. */
-export function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
+function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
   const date = (bound: Keyset): SqlValue =>
     bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
   return order === 'asc' ? [date(after), after.rowId, date(before)] : [date(after), date(before), before.rowId];
@@ -171,22 +161,45 @@ export function behindCursor(list: List, cursor: string): List {
 /** Rows that are first read of a chat; twice as many each time after, because a busy chat gives most of a page. */
 const FIRST_ROWS = 4;
 
-/** The rest of a list, of which a few rows are read at a time. */
-interface Source {
-  list: List;
-  readonly read: (list: List, limit: number) => readonly Row[];
-  rows: readonly Keyset[];
-  next: number;
-  batch: number;
-  isRead: boolean;
-  /** Nothing of it comes before this, while nothing of it was read. */
-  bound: Keyset | undefined;
+/** The rest of one chat's list, of which a few rows are read at a time. */
+class ChatKeys {
+  readonly #snapshot: Snapshot;
+  #list: List;
+  #keys: readonly Keyset[] = [];
+  #next = 0;
+  #batch = FIRST_ROWS;
+  #isRead = false;
+
+  constructor(snapshot: Snapshot, list: List) {
+    this.#snapshot = snapshot;
+    this.#list = list;
+  }
+
+  /** The next key; undefined at the end. */
+  get first(): Keyset | undefined {
+    if (this.#next === this.#keys.length && !this.#isRead) this.#read();
+    return this.#keys[this.#next];
+  }
+
+  drop(): void {
+    this.#next += 1;
+  }
+
+  #read(): void {
+    const { keys } = listQueriesOf(this.#snapshot.database.schema);
+    const rows = readList(this.#snapshot, keys[this.#list.order], this.#list, this.#batch, 0);
+    this.#keys = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
+    this.#next = 0;
+    this.#isRead = rows.length < this.#batch;
+    this.#batch *= 2;
+    const last = this.#keys.at(-1);
+    if (last !== undefined) this.#list = { ...this.#list, [this.#list.order === 'asc' ? 'after' : 'before']: last };
+  }
 }
 
 /**
- * The next positions in the list of several chats: the lists of the chats, merged by date and row id. A cursor means
- * the same in each of them. What the index has in order is one of these lists; a chat with other dates is read only when
- * its newest message is not older than the page.
+ * Returns the next positions in the list of several chats: the lists of the chats, merged by date and row id. A cursor
+ * means the same in each of them.
  */
 export function mergedKeys(
   snapshot: Snapshot,
@@ -195,82 +208,20 @@ export function mergedKeys(
   limit: number,
   offset: number,
 ): readonly Keyset[] {
-  const isAscending = list.order === 'asc';
-  const isBefore = isAscending ? isLower : (a: Keyset, b: Keyset) => isLower(b, a);
-  const sql = mergedSqlOf(snapshot.database.schema)?.[list.order];
-  const isInOrder = (chatId: number): boolean => {
-    const { hasSeconds, unindexed } = snapshot.dates(chatId);
-    return sql !== undefined && !hasSeconds && unindexed === 0;
-  };
-  const inOrder = chatIds.filter(isInOrder);
-  const sources = chatIds
-    .filter((chatId) => !isInOrder(chatId))
-    .map((chatId) =>
-      sourceOf({
-        list: { ...list, chatId },
-        read: (rest, batch) => listKeyRows(snapshot, rest, batch),
-        batch: FIRST_ROWS,
-        bound: isAscending ? undefined : newestOf(snapshot, chatId),
-      }),
-    );
-  if (sql !== undefined && inOrder.length > 0) {
-    const chats = JSON.stringify(inOrder);
-    const read = (rest: List, batch: number): readonly Row[] => {
-      const bounds = nanosecondBounds(rest);
-      const end = isAscending ? bounds[2] : bounds[0];
-      return snapshot.database.all(sql, chats, ...bounds, end ?? null, batch);
-    };
-    sources.push(sourceOf({ list, read, batch: offset + limit, bound: undefined }));
-  }
+  const isBefore = list.order === 'asc' ? isLower : (a: Keyset, b: Keyset) => isLower(b, a);
+  const chats = chatIds.map((chatId) => new ChatKeys(snapshot, { ...list, chatId }));
   const merged: Keyset[] = [];
   while (merged.length < offset + limit) {
-    let best: Source | undefined;
-    let first: Keyset | undefined;
-    for (const source of sources) {
-      const key = source.bound ?? peek(source);
-      if (key === undefined || (first !== undefined && !isBefore(key, first))) continue;
-      best = source;
-      first = key;
+    let best: { readonly chat: ChatKeys; readonly key: Keyset } | undefined;
+    for (const chat of chats) {
+      const key = chat.first;
+      if (key !== undefined && (best === undefined || isBefore(key, best.key))) best = { chat, key };
     }
-    if (best === undefined || first === undefined) break;
-    if (best.bound === undefined) {
-      best.next += 1;
-      merged.push(first);
-    } else best.bound = undefined;
+    if (best === undefined) break;
+    merged.push(best.key);
+    best.chat.drop();
   }
   return merged.slice(offset);
-}
-
-function sourceOf(parts: Pick<Source, 'list' | 'read' | 'batch' | 'bound'>): Source {
-  return { ...parts, rows: [], next: 0, isRead: false };
-}
-
-function peek(source: Source): Keyset | undefined {
-  if (source.next === source.rows.length && !source.isRead) {
-    const rows = source.read(source.list, source.batch);
-    source.rows = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
-    source.next = 0;
-    source.isRead = rows.length < source.batch;
-    source.batch *= 2;
-    const last = source.rows.at(-1);
-    if (last !== undefined) source.list = { ...source.list, [source.list.order === 'asc' ? 'after' : 'before']: last };
-  }
-  return source.rows[source.next];
-}
-
-export const newest = new WeakMap<Snapshot, Map<number, Keyset>>();
-
-/** The newest of all rows of a chat, messages or not. */
-function newestOf(snapshot: Snapshot, chatId: number): Keyset {
-  const known = newest.get(snapshot) ?? new Map<number, Keyset>();
-  newest.set(snapshot, known);
-  let key = known.get(chatId);
-  if (key === undefined) {
-    const item = newestJoinedItem(snapshot, chatId);
-    key = item === undefined ? EVERYTHING.after : { date: toNanoseconds(item.instant), rowId: BigInt(item.rowId) };
-    known.set(chatId, key);
-  }
-  return key;
 }
 
 function isLower(a: Keyset, b: Keyset): boolean {

@@ -1,106 +1,94 @@
-import type { RateLimiterRes } from 'rate-limiter-flexible';
-// Not by the package's name: that loads its 30 other stores too.
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
+import type { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
 const WINDOW_S = 60;
-/** One window for everyone: the contract counts the whole API. */
-const EVERYONE = 'default';
 
-/** Requests in a window that begins with its first one. */
-interface Window {
-  endsMs: number;
-  count: number;
+type MonotonicClock = Pick<Clock, 'monotonic'>;
+
+/** A fixed window that begins with its first request (decision E5). */
+class Window {
+  readonly limit: number;
+  readonly #clock: MonotonicClock;
+  #endsMs = 0;
+  #used = 0;
+
+  constructor(limit: number, clock: MonotonicClock) {
+    this.limit = limit;
+    this.#clock = clock;
+  }
+
+  /** Starts the next window if this one is over. */
+  begin(): void {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs < this.#endsMs) return;
+    this.#endsMs = nowMs + WINDOW_S * 1000;
+    this.#used = 0;
+  }
+
+  get left(): number {
+    return this.limit - this.#used;
+  }
+
+  /** Whole seconds until the window ends, at least 1. */
+  get seconds(): number {
+    return Math.max(1, Math.ceil((this.#endsMs - this.#clock.monotonic()) / 1000));
+  }
+
+  add(requests: 1 | -1): void {
+    this.#used += requests;
+  }
 }
 
 /**
- * The share of the limit that limited keys have (decision L1), so that agents cannot use up the owner's: half of it for
- * each, three quarters for all of them together.
+ * The limit of the whole API, which the contract counts in one window, and the shares of it that limited keys have
+ * (decision L1): half of it for each, three quarters for all of them together, so that agents cannot use up the owner's.
  */
-export class KeyRateLimit {
-  readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #ofEach: number;
-  readonly #ofAll: number;
-  readonly #policy: string;
-  readonly #all: Window = { endsMs: 0, count: 0 };
-  readonly #windows = new Map<string, Window>();
-
-  constructor(requestsPerWindow: number, clock: Pick<Clock, 'monotonic'>) {
-    this.#clock = clock;
-    this.#ofEach = Math.max(1, Math.floor(requestsPerWindow / 2));
-    this.#ofAll = Math.max(1, Math.floor((requestsPerWindow * 3) / 4));
-    this.#policy = `"key";q=${this.#ofEach};w=${WINDOW_S}`;
-  }
-
-  /** Counts one request of a key; throws `rate_limited` when its share or that of all keys is used up. */
-  count(keyId: string, headers: Headers): void {
-    const nowMs = this.#clock.monotonic();
-    let own = this.#windows.get(keyId);
-    if (own === undefined) {
-      own = { endsMs: 0, count: 0 };
-      this.#windows.set(keyId, own);
-    }
-    const all = this.#all;
-    for (const window of [own, all]) {
-      if (nowMs < window.endsMs) continue;
-      window.endsMs = nowMs + WINDOW_S * 1000;
-      window.count = 0;
-    }
-    const full = own.count >= this.#ofEach ? own : all.count >= this.#ofAll ? all : undefined;
-    const seconds = Math.max(1, Math.ceil(((full ?? own).endsMs - nowMs) / 1000));
-    if (full === undefined) {
-      own.count += 1;
-      all.count += 1;
-    }
-    const left = full === undefined ? Math.min(this.#ofEach - own.count, this.#ofAll - all.count) : 0;
-    headers['RateLimit-Policy'] = `${headers['RateLimit-Policy']}, ${this.#policy}`;
-    headers.RateLimit = `${headers.RateLimit}, "key";r=${left};t=${seconds}`;
-    if (full !== undefined)
-      throw problem('key_rate_limited', { seconds }, { headers: { 'Retry-After': String(seconds) } });
-  }
-}
-
-/** Decision E5: a fixed window that begins with its first request. */
 export class RateLimit {
-  readonly #limiter: RateLimiterMemory;
-  readonly #windowS: number;
-  readonly #policy: string;
+  readonly #clock: MonotonicClock;
+  readonly #everyone: Window;
+  readonly #keys: Window;
+  readonly #ofEach: number;
+  readonly #byKey = new Map<string, Window>();
 
-  constructor(requestsPerWindow: number, windowS = WINDOW_S) {
-    this.#limiter = new RateLimiterMemory({ points: requestsPerWindow, duration: windowS });
-    this.#windowS = windowS;
-    this.#policy = `"${EVERYONE}";q=${requestsPerWindow};w=${windowS}`;
+  constructor(requestsPerWindow: number, clock: MonotonicClock) {
+    this.#clock = clock;
+    this.#everyone = new Window(requestsPerWindow, clock);
+    this.#keys = new Window(Math.max(1, Math.floor((requestsPerWindow * 3) / 4)), clock);
+    this.#ofEach = Math.max(1, Math.floor(requestsPerWindow / 2));
   }
 
-  /** Counts one request and says in `headers` how many are left; throws `rate_limited` when none was. */
-  async count(headers: Headers): Promise<void> {
-    try {
-      this.#tell(headers, await this.#limiter.consume(EVERYONE));
-    } catch (refusal) {
-      if (!isRefusal(refusal)) throw refusal;
-      const seconds = this.#tell(headers, refusal);
-      throw problem('rate_limited', { seconds }, { headers: { 'Retry-After': String(seconds) } });
-    }
+  /** Counts one request and says in `headers` how many are left. Throws `rate_limited` when none was. */
+  count(headers: Headers): void {
+    const window = this.#everyone;
+    window.begin();
+    const isFull = window.left <= 0;
+    if (!isFull) window.add(1);
+    headers['RateLimit-Policy'] = `"default";q=${window.limit};w=${WINDOW_S}`;
+    headers.RateLimit = `"default";r=${window.left};t=${window.seconds}`;
+    if (isFull) throw refusal('rate_limited', window);
   }
 
-  /** Takes back the count of a request that a limit beneath this one refused. */
-  async giveBack(): Promise<void> {
-    await this.#limiter.reward(EVERYONE);
-  }
-
-  /** Gives the whole seconds until the window ends. */
-  #tell(headers: Headers, { remainingPoints, msBeforeNext }: RateLimiterRes): number {
-    // A wall clock that was set back must not make anybody wait longer than a window.
-    const seconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);
-    headers['RateLimit-Policy'] = this.#policy;
-    headers.RateLimit = `"${EVERYONE}";r=${remainingPoints};t=${seconds}`;
-    return seconds;
+  /**
+   * Counts a request of a limited key, which `count` has counted. Throws `key_rate_limited` when the share of the key or
+   * of all keys is used up; then the request uses up nothing of the owner's.
+   */
+  countKey(id: string, headers: Headers): void {
+    const own = this.#byKey.get(id) ?? new Window(this.#ofEach, this.#clock);
+    this.#byKey.set(id, own);
+    const windows = [own, this.#keys];
+    for (const window of windows) window.begin();
+    const full = windows.find(({ left }) => left <= 0);
+    if (full === undefined) for (const window of windows) window.add(1);
+    else this.#everyone.add(-1);
+    const left = Math.max(0, Math.min(...windows.map((window) => window.left)));
+    headers['RateLimit-Policy'] = `${headers['RateLimit-Policy']}, "key";q=${own.limit};w=${WINDOW_S}`;
+    headers.RateLimit = `${headers.RateLimit}, "key";r=${left};t=${(full ?? own).seconds}`;
+    if (full !== undefined) throw refusal('key_rate_limited', full);
   }
 }
 
-/** The limiter rejects with its result; anything else is an error. */
-function isRefusal(reason: unknown): reason is RateLimiterRes {
-  return typeof reason === 'object' && reason !== null && 'msBeforeNext' in reason;
+function refusal(name: 'rate_limited' | 'key_rate_limited', { seconds }: Window): AppError {
+  return problem(name, { seconds }, { headers: { 'Retry-After': String(seconds) } });
 }

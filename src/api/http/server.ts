@@ -216,7 +216,7 @@ export class HttpServer implements ExchangeContext {
       }
       this.#pipelines.of(request.socket).add(response, () => {
         const exchange = new Exchange(this, request, response, arrival);
-        void this.#receive(exchange, response);
+        this.#receive(exchange, response);
         return exchange;
       });
     };
@@ -246,9 +246,9 @@ export class HttpServer implements ExchangeContext {
     return server;
   }
 
-  async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
+  #receive(exchange: Exchange, response: ServerResponse): void {
     try {
-      const answer = await this.#access.admit(exchange);
+      const answer = this.#access.admit(exchange);
       if (answer === undefined) this.#router.run(exchange, response as Response);
       else exchange.send(answer);
     } catch (error) {
@@ -261,7 +261,7 @@ export class HttpServer implements ExchangeContext {
     socket.on('error', destroy);
     exchange.route = WEBSOCKET_PATH;
     try {
-      const caller = await this.#access.admitHandshake(exchange);
+      const caller = this.#access.admitHandshake(exchange);
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);

@@ -67,6 +67,10 @@ export class PeopleReader implements People {
   }
 
   async person(id: string, view?: PeopleView): Promise<Person | undefined> {
+    if (view === undefined) {
+      const draft = (await this.#drafts()).find((one) => one.id === id);
+      return draft && personOf(draft, undefined);
+    }
     for await (const person of this.#people(view)) if (person.id === id) return person;
     return undefined;
   }

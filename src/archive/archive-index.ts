@@ -8,6 +8,8 @@ export interface Entry {
   /** Its file, by `ChainRecord.id`. */
   readonly file: number;
   readonly n: number;
+  /** The number of its first line: the order of messages of the same second. */
+  readonly first: number;
   /** Where the line begins in the file. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
@@ -45,13 +47,13 @@ const TABLES = `
     bytes INTEGER NOT NULL, hash TEXT NOT NULL, page TEXT NOT NULL DEFAULT '');
   CREATE TABLE conversation (key TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE database (number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL);
-  CREATE TABLE entry (guid TEXT PRIMARY KEY, file INTEGER NOT NULL, n INTEGER NOT NULL, start INTEGER NOT NULL,
-    at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL, database INTEGER NOT NULL, missing INTEGER NOT NULL,
+  CREATE TABLE entry (guid TEXT PRIMARY KEY, file INTEGER NOT NULL, n INTEGER NOT NULL, first INTEGER NOT NULL,
+    start INTEGER NOT NULL, at INTEGER, print INTEGER NOT NULL, run INTEGER NOT NULL, database INTEGER NOT NULL, missing INTEGER NOT NULL,
     earlier TEXT NOT NULL) WITHOUT ROWID;
-  CREATE INDEX entry_by_date ON entry (file, at, n);
+  CREATE INDEX entry_by_date ON entry (file, at, first);
   PRAGMA user_version = ${VERSION};`;
 
-const ENTRY = 'e.guid, e.file, e.n, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier';
+const ENTRY = 'e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier';
 
 /**
  * Where the line of each row is. Everything in it can be read from the NDJSON files, which are the truth: it is
@@ -105,9 +107,9 @@ export class ArchiveIndex {
   }
 
   put(entry: Entry): void {
-    const { guid, file, n, start, at, print, run, database, missing, earlier } = entry;
-    const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
-    this.#run(sql, guid, file, n, start, at, print, run, database, missing, earlier);
+    const { guid, file, n, first, start, at, print, run, database, missing, earlier } = entry;
+    const sql = 'INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+    this.#run(sql, guid, file, n, first, start, at, print, run, database, missing, earlier);
   }
 
   /** Rows that were in this database and are not known to be removed. */
@@ -131,13 +133,13 @@ export class ArchiveIndex {
 
   /** Dates of the messages of a file, in their order. */
   dates(file: number): readonly number[] {
-    const sql = 'SELECT at FROM entry WHERE file = ? AND at IS NOT NULL ORDER BY at, n';
+    const sql = 'SELECT at FROM entry WHERE file = ? AND at IS NOT NULL ORDER BY at, first';
     return this.#all(sql, file).map(([at]) => Number(at));
   }
 
   /** Messages of a file by date, `limit` of them after the first `offset`. */
   byDate(file: number, offset: number, limit: number): readonly Entry[] {
-    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND e.at IS NOT NULL ORDER BY e.at, e.n LIMIT ? OFFSET ?`;
+    const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND e.at IS NOT NULL ORDER BY e.at, e.first LIMIT ? OFFSET ?`;
     return this.#all(sql, file, limit, offset).map(toEntry);
   }
 
@@ -236,11 +238,12 @@ function toRecord(row: Row): ChainRecord {
 }
 
 function toEntry(row: Row): Entry {
-  const [guid, file, n, start, at, print, run, database, missing, earlier] = row;
+  const [guid, file, n, first, start, at, print, run, database, missing, earlier] = row;
   return {
     guid: guid as string,
     file: file as number,
     n: n as number,
+    first: first as number,
     start: start as number,
     at: at as number | null,
     print: print as number,

@@ -11,6 +11,8 @@ import { appendLine, ChainFiles } from './chain-files.ts';
 import { explained } from './errors.ts';
 import { conversationKey, LOG } from './layout.ts';
 import { type Manifest, sealOf, writeManifest } from './manifest.ts';
+import { makePages } from './pages.ts';
+import { archivedPeople } from './people.ts';
 import { RowWriter } from './row-writer.ts';
 import { type AttachmentMode, StoredFiles } from './stored-files.ts';
 
@@ -25,6 +27,10 @@ export interface ExportOptions {
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
+  /** Whether pages are made. */
+  readonly html: boolean;
+  /** The zone that pages show times in. */
+  readonly timeZone: string;
   readonly clock: Clock;
   readonly version: string;
   /** This Mac by its own name. */
@@ -35,8 +41,9 @@ export interface ExportOptions {
 }
 
 export interface ExportProgress {
-  readonly rows: number;
-  readonly totalRows: number;
+  readonly step: 'rows' | 'pages';
+  readonly done: number;
+  readonly total: number;
 }
 
 /** What a run did. */
@@ -161,7 +168,10 @@ class Run {
     await this.#files.sync();
     this.#archive.index.commit();
     report.isInterrupted = signal.aborted;
-    if (!report.isInterrupted) report.seal = this.#seal();
+    if (report.isInterrupted) return report;
+    report.seal = this.#seal();
+    await this.#makePages();
+    report.isInterrupted = signal.aborted;
     return report;
   }
 
@@ -175,7 +185,7 @@ class Run {
       this.#live += await this.#writer.page(rows.filter((row) => this.#isWanted(row, chats)));
       this.#report.rows += rows.length;
       this.#commitIfDue(rows.length);
-      onProgress({ rows: this.#report.rows, totalRows });
+      onProgress({ step: 'rows', done: this.#report.rows, total: totalRows });
       after = last.rowId;
       await nextTurn();
     }
@@ -216,6 +226,19 @@ class Run {
       this.#commitIfDue(entries.length);
       await nextTurn();
     }
+  }
+
+  async #makePages(): Promise<void> {
+    const { folder, html, names, source, timeZone, mac, signal, onProgress } = this.#options;
+    const people = archivedPeople(folder, source.addresses(), names);
+    if (!html) return;
+    const { index } = this.#archive;
+    await makePages({
+      ...{ folder, index, names: people, timeZone, mac, signal },
+      at: this.#manifest.unfinished?.started_at ?? '',
+      onPage: (done, total) => onProgress({ step: 'pages', done, total }),
+    });
+    index.commit();
   }
 
   /** Ends the run: its line in the log, then the manifest, which names the end of every file. */

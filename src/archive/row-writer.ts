@@ -148,6 +148,7 @@ export class RowWriter {
     index.put({
       guid: key,
       ...place,
+      first: before?.first ?? place.n,
       at: secondsOf(message),
       print,
       run,

@@ -21,6 +21,7 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
         'convert',
       ]),
     )
+    .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText(

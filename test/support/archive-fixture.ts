@@ -28,6 +28,8 @@ export async function archived(
       sinceMs: undefined,
       untilMs: undefined,
       names: { nameOf: () => undefined },
+      html: false,
+      timeZone: 'UTC',
       clock: systemClock,
       version: '0.0.0',
       mac: 'a-mac',

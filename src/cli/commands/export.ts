@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { destination } from '../../archive/destination.ts';
 import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
 import type { AttachmentMode } from '../../archive/stored-files.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { localTimeZone, systemClock } from '../../runtime/clock.ts';
 import { archiveFailure } from '../archive-failure.ts';
 import { type ClientContext, EXIT, type PlaceOptions, quoted } from '../context.ts';
 import { openMessages } from '../messages-source.ts';
@@ -17,6 +17,7 @@ export interface ExportCommandOptions extends PlaceOptions {
   readonly since?: string;
   readonly until?: string;
   readonly attachments?: AttachmentMode;
+  readonly html?: 'on' | 'off';
   readonly json?: boolean;
 }
 
@@ -50,20 +51,22 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       sinceMs: options.since === undefined ? undefined : Date.parse(options.since),
       untilMs: options.until === undefined ? undefined : Date.parse(options.until),
       names: messages.contacts.names,
+      html: options.html !== 'off',
+      timeZone: localTimeZone(),
       clock: systemClock,
       version: context.version,
       mac: hostname(),
       signal: context.untilEnded(),
-      onProgress: progressOf<ExportProgress>(context, systemClock, ({ rows, totalRows }) => ({
-        doing: 'Exporting',
-        done: rows,
-        total: totalRows,
-        unit: 'messages',
+      onProgress: progressOf<ExportProgress>(context, systemClock, ({ step, done, total }) => ({
+        doing: step === 'rows' ? 'Exporting' : 'Making pages',
+        done,
+        total,
+        unit: step === 'rows' ? 'messages' : 'years',
       })),
     });
     context.progress(undefined);
     if (options.json === true) context.stdout(json({ folder, ...report }, 2));
-    else context.stdout(...summary(folder, report));
+    else context.stdout(...summary(folder, report, options));
     return report.isInterrupted ? EXIT.startAgain : EXIT.ok;
   } finally {
     await messages.close();
@@ -87,7 +90,7 @@ async function chosen(
   return new Set(found.flatMap(({ guids }) => guids));
 }
 
-function summary(folder: string, report: ExportReport): readonly string[] {
+function summary(folder: string, report: ExportReport, options: ExportCommandOptions): readonly string[] {
   const { added, changed, removed, files, missing, isInterrupted, seal, elsewhere, notConverted } = report;
   const lines = [
     `${plural(added, 'new line')}, ${plural(changed, 'changed message')}, ${plural(removed, 'deleted message')} in ${folder}.`,
@@ -105,7 +108,12 @@ function summary(folder: string, report: ExportReport): readonly string[] {
   }
   lines.push(...report.warnings);
   if (isInterrupted) lines.push('Interrupted. The same command continues.');
-  else lines.push(`Seal: ${seal}`, `To check the archive: postern export verify ${quoted(folder)}`);
+  else
+    lines.push(
+      ...(options.html === 'off' ? [] : [`To read it, open ${join(folder, 'index.html')} in a browser.`]),
+      `Seal: ${seal}`,
+      `To check the archive: postern export verify ${quoted(folder)}`,
+    );
   return lines;
 }
 

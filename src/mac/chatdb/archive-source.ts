@@ -105,6 +105,14 @@ export class ArchiveSource {
     );
   }
 
+  /** Addresses of all people who are known to Messages. */
+  addresses(): readonly string[] {
+    return this.#connection.read(({ database }) => {
+      const found = database.all('SELECT DISTINCT id FROM handle').map(([id]) => toText(id));
+      return found.filter((address) => address !== '');
+    });
+  }
+
   count(): number {
     return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
   }

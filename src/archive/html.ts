@@ -1,0 +1,75 @@
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const SPECIAL = /[&<>"']/g;
+/** Characters that no page may hold. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+
+/** HTML in which everything that people wrote was escaped. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = string | number | Html | readonly Html[] | undefined | false;
+
+/** Escapes a text, for an element or for an attribute in quotes. */
+export function escaped(text: string): string {
+  return text.replace(CONTROLS, '\uFFFD').replace(SPECIAL, (character) => ENTITIES[character] ?? '');
+}
+
+/** Fills a template: what is put in is escaped unless it is Html. undefined and false leave nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  let text = strings[0] ?? '';
+  for (const [at, part] of parts.entries()) text += filled(part) + (strings[at + 1] ?? '');
+  return new Html(text);
+}
+
+export const NO_HTML = new Html('');
+
+function filled(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (part === undefined || part === false) return '';
+  if (typeof part === 'object') return part.map(({ text }) => text).join('');
+  return escaped(String(part));
+}
+
+/** An address that a page may lead to: `https` alone. undefined for any other, such as a script. */
+export function safeLink(url: string | undefined): string | undefined {
+  if (url === undefined || !/^https:\/\//i.test(url)) return undefined;
+  return URL.canParse(url) ? new URL(url).href : undefined;
+}
+
+/** Of one that begins in a text. Brackets and points at its end belong to the sentence around it. */
+const LINK = /https:\/\/[^\s<>"'`]+/g;
+const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
+
+/** The text with its https links as links. */
+export function linked(text: string): Html {
+  if (!text.includes('https://')) return new Html(escaped(text));
+  let out = '';
+  let at = 0;
+  for (const { 0: found, index } of text.matchAll(LINK)) {
+    let end = found.length;
+    while (AFTER_LINK.test(found.slice(0, end))) end -= 1;
+    const shown = found.slice(0, end);
+    const href = safeLink(shown);
+    out += escaped(text.slice(at, index));
+    out += href === undefined ? escaped(shown) : link(href, html`${shown}`).text;
+    at = index + end;
+  }
+  return new Html(out + escaped(text.slice(at)));
+}
+
+/** A link to a page of the web. */
+export function link(href: string, content: Html): Html {
+  return html`<a href="${href}" rel="noopener noreferrer">${content}</a>`;
+}

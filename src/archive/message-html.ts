@@ -1,0 +1,153 @@
+import type { MessageDetails, MessageKind } from '../domain/details.ts';
+import type { Message } from '../domain/message.ts';
+import type { NameLookup } from '../domain/ports/contacts.ts';
+import type { Reaction } from '../domain/reaction.ts';
+import type { ArchivedFile } from './archived-line.ts';
+import { filesHtml } from './file-html.ts';
+import { type Html, html, linked, NO_HTML } from './html.ts';
+import type { Calendar } from './page-frame.ts';
+
+/** What a page shows of one row. */
+export interface ShownMessage {
+  readonly message: Message;
+  readonly files: readonly ArchivedFile[];
+  /** What earlier lines of the archive say, oldest first. */
+  readonly earlier: readonly Message[];
+  /** Its row is gone from chat.db. */
+  readonly isRemoved: boolean;
+}
+
+export interface MessageContext {
+  readonly names: NameLookup;
+  readonly calendar: Calendar;
+  readonly isGroup: boolean;
+  /** Reports whether a message is on the same page. */
+  readonly isOnPage: (guid: string) => boolean;
+  /** The message before this one on the page. */
+  readonly before: Message | undefined;
+}
+
+/** Rows that tell what happened, shown in the middle. */
+const EVENTS: ReadonlySet<MessageKind> = new Set([
+  'participant_change',
+  'group_rename',
+  'group_action',
+  'location_share',
+  'audio_kept',
+  'shareplay',
+]);
+const EVENT_WORDS: Readonly<Partial<Record<MessageKind, string>>> = {
+  participant_change: 'Somebody joined or left the conversation.',
+  group_rename: 'The conversation was renamed.',
+  group_action: 'The conversation was changed.',
+  location_share: 'Location sharing was changed.',
+  audio_kept: 'A voice message was kept.',
+  shareplay: 'SharePlay.',
+};
+const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
+  love: '❤️',
+  thumbs_up: '👍',
+  thumbs_down: '👎',
+  haha: '😂',
+  exclamation: '‼️',
+  question: '❓',
+  sticker: 'sticker',
+};
+/** Messages this close together have one time and one name. */
+const TURN_MS = 5 * 60_000;
+const MAX_BIG_EMOJI = 3;
+const EMOJI = /^(?:\p{Extended_Pictographic}(?:\uFE0F|\u200D\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*)+$/u;
+const GUID = /^[\w-]{1,64}$/;
+
+/** One message of a page. */
+export function messageHtml(shown: ShownMessage, context: MessageContext): Html {
+  const { message } = shown;
+  const { details } = message;
+  const id = GUID.test(message.guid) && html` id="${message.guid}"`;
+  if (details !== undefined && EVENTS.has(details.kind)) {
+    const words = EVENT_WORDS[details.kind];
+    return html`<article${id}><p class="event"><span dir="auto">${message.body || words}</span> · ${context.calendar.time(message.timestamp)}</p></article>
+`;
+  }
+  const isTurn = beginsTurn(message, context.before);
+  const classes = [message.is_from_me ? 'mine' : 'theirs', isTurn && 'turn', shown.isRemoved && 'gone'].filter(Boolean);
+  return html`<article${id} class="${classes.join(' ')}">
+${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(shown)}${reactionsHtml(details, context)}${historyHtml(shown, context)}${noteHtml(message, context)}
+</article>
+`;
+}
+
+/** Who writes, in a group, and when. */
+function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext): Html {
+  const who = isGroup && !message.is_from_me && html`<b><bdi>${personOf(message, names)}</bdi></b> `;
+  return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
+}
+
+function beginsTurn(message: Message, before: Message | undefined): boolean {
+  if (before === undefined || before.is_from_me !== message.is_from_me || before.sender !== message.sender) return true;
+  return Date.parse(message.timestamp) - Date.parse(before.timestamp) > TURN_MS;
+}
+
+function personOf({ sender, is_from_me: isMine }: Pick<Message, 'sender' | 'is_from_me'>, names: NameLookup): string {
+  if (isMine) return 'Me';
+  return names.nameOf(sender) ?? (sender || 'Unknown');
+}
+
+/** The message that it replies to. */
+function quote(details: MessageDetails | undefined, { names, isOnPage }: MessageContext): Html {
+  const reply = details?.reply_to;
+  if (reply === undefined || reply === null) return NO_HTML;
+  const who = names.nameOf(reply.sender) ?? reply.sender;
+  const text = html`<bdi>${who}</bdi>: <span dir="auto">${reply.body || 'a message'}</span>`;
+  return html`<blockquote>${isOnPage(reply.guid) && GUID.test(reply.guid) ? html`<a href="#${reply.guid}">${text}</a>` : text}</blockquote>`;
+}
+
+function contentHtml({ message, files }: ShownMessage): Html {
+  const { body, details } = message;
+  if (details?.retracted_at != null) return html`<div class="bubble unsent"><p>This message was unsent.</p></div>`;
+  const attachments = filesHtml(details?.attachments ?? [], files);
+  const shownFiles = attachments.length > 0 && html`<div class="files">${attachments}</div>`;
+  if (body === '') return shownFiles || html`<div class="bubble"><p class="quiet">${emptyWords(details)}</p></div>`;
+  const isBig = body.length <= 12 * MAX_BIG_EMOJI && EMOJI.test(body);
+  return html`<div class="bubble"><p class="text${isBig && ' big'}" dir="auto">${linked(body)}</p></div>${shownFiles}`;
+}
+
+function emptyWords(details: MessageDetails | undefined): string {
+  return details === undefined || details.kind === 'message'
+    ? 'An empty message'
+    : `A message of the kind ${details.kind}`;
+}
+
+function reactionsHtml(details: MessageDetails | undefined, { names }: MessageContext): Html {
+  const reactions = details?.reactions ?? [];
+  if (reactions.length === 0) return NO_HTML;
+  const people = new Map<string, string[]>();
+  for (const reaction of reactions) {
+    const sign = reaction.emoji ?? TAPBACKS[reaction.reaction_type] ?? 'a reaction';
+    people.set(sign, [...(people.get(sign) ?? []), personOf(reaction, names)]);
+  }
+  const items = [...people].map(([sign, who]) => html`<li class="reaction">${sign} <bdi>${who.join(', ')}</bdi></li>`);
+  return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
+}
+
+/** What it was before, as far as the archive saw it. */
+function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
+  const isUnsent = message.details?.retracted_at != null;
+  const texts = [...new Set(earlier.map(({ body }) => body))].filter(
+    (body) => body !== '' && (isUnsent || body !== message.body),
+  );
+  const removed = isRemoved && html`<p class="note bad">Deleted from Messages later.</p>`;
+  if (texts.length === 0) return html`${removed}`;
+  const at = message.details?.edited_at ?? message.details?.retracted_at;
+  const when = typeof at === 'string' && html` ${calendar.moment(at)}`;
+  const items = texts.map((text) => html`<li class="former text" dir="auto">${text}</li>`);
+  return html`${removed}<details><summary>${isUnsent ? 'Unsent' : 'Edited'}${when}: what it was before</summary><ul class="history">${items}</ul></details>`;
+}
+
+function noteHtml({ details, is_from_me: isMine, status }: Message, { calendar }: MessageContext): Html {
+  const words: Html[] = [];
+  if (isMine && status === 'failed') words.push(html`<span class="bad">Not delivered</span>`);
+  if (isMine && details?.read_at != null) words.push(html`Read ${calendar.time(details.read_at)}`);
+  const joined = words.flatMap((word, at) => (at === 0 ? [word] : [html` · `, word]));
+  return joined.length === 0 ? NO_HTML : html`<p class="note">${joined}</p>`;
+}

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { escaped, Html, html } from './html.ts';
+
+// Nothing that the pages show may come from anywhere but the archive, and no script may run, whatever people have sent.
+
+const STYLE = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
+const POLICY = [
+  "default-src 'none'",
+  // Some browsers do not take a file beside the page for its own.
+  "img-src 'self' file:",
+  "media-src 'self' file:",
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** The beginning of a page, up to and with the beginning of its body. */
+export function pageBeginning(title: string): Html {
+  return new Html(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${escaped(POLICY)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+`);
+}
+
+export const PAGE_END = html`
+</body>
+</html>
+`;
+
+/** Dates as a reader in one time zone writes them. */
+export class Calendar {
+  readonly timeZone: string;
+  readonly #day: Intl.DateTimeFormat;
+  readonly #time: Intl.DateTimeFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #month: Intl.DateTimeFormat;
+  readonly #moment: Intl.DateTimeFormat;
+
+  constructor(timeZone: string) {
+    this.timeZone = timeZone;
+    this.#day = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'full' });
+    this.#time = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
+    this.#date = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium' });
+    this.#month = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'long' });
+    this.#moment = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' });
+  }
+
+  /** Such as `Friday, 1 May 2026`. */
+  day(iso: string): string {
+    return this.#day.format(Date.parse(iso));
+  }
+
+  /** Such as `May`, of a date in UTC. */
+  month(iso: string): string {
+    return this.#month.format(Date.parse(iso));
+  }
+
+  /** Such as `14:05`. */
+  time(iso: string): Html {
+    return html`<time datetime="${iso}">${this.#time.format(Date.parse(iso))}</time>`;
+  }
+
+  /** Such as `1 May 2026`. */
+  date(iso: string): Html {
+    return html`<time datetime="${iso}">${this.#date.format(Date.parse(iso))}</time>`;
+  }
+
+  /** Such as `1 May 2026, 14:05`. */
+  moment(iso: string): Html {
+    return html`<time datetime="${iso}">${this.#moment.format(Date.parse(iso))}</time>`;
+  }
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import type { NameLookup } from '../domain/ports/contacts.ts';
+import { PEOPLE } from './layout.ts';
+import { readWhole, writeWhole } from './private-files.ts';
+
+/**
+ * Writes the names of these addresses into people.json and returns them. A name that Contacts does not have any more
+ * stays as it was at the last run that had it.
+ */
+export function archivedPeople(folder: string, addresses: readonly string[], now: NameLookup): NameLookup {
+  const path = join(folder, PEOPLE);
+  const before = readWhole(path);
+  const names = new Map(namesIn(before));
+  for (const address of addresses) {
+    const name = now.nameOf(address);
+    if (name !== undefined) names.set(address, name);
+  }
+  const sorted = [...names].sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = `${JSON.stringify(Object.fromEntries(sorted), null, 1)}\n`;
+  if (text !== before) writeWhole(path, text);
+  return { nameOf: (address) => names.get(address) };
+}
+
+/** What people.json says; nothing when it is no such file. */
+function namesIn(text = '{}'): readonly (readonly [string, string])[] {
+  try {
+    const document: unknown = JSON.parse(text);
+    if (typeof document !== 'object' || document === null) return [];
+    return Object.entries(document).filter((pair): pair is [string, string] => typeof pair[1] === 'string');
+  } catch {
+    return [];
+  }
+}

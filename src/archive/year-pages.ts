@@ -1,0 +1,133 @@
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Message } from '../domain/message.ts';
+import type { NameLookup } from '../domain/ports/contacts.ts';
+import { type ArchiveIndex, type ChainRecord, type Entry, REMOVED } from './archive-index.ts';
+import type { ArchivedLine } from './archived-line.ts';
+import { LineReader } from './chain.ts';
+import { type Html, html } from './html.ts';
+import { chainOf } from './layout.ts';
+import { messageHtml, type ShownMessage } from './message-html.ts';
+import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
+import { Draft } from './private-files.ts';
+
+/** One page of a year: so many of its messages by date, after the first `offset`. */
+export interface YearPage {
+  readonly name: string;
+  readonly title: string;
+  readonly offset: number;
+  readonly count: number;
+}
+
+export interface YearParts {
+  readonly folder: string;
+  readonly index: ArchiveIndex;
+  readonly names: NameLookup;
+  readonly calendar: Calendar;
+  readonly conversation: {
+    readonly title: string;
+    readonly subtitle: string;
+    readonly isGroup: boolean;
+    readonly years: readonly { readonly year: string; readonly pages: readonly YearPage[] }[];
+  };
+  readonly record: ChainRecord;
+  readonly pages: readonly YearPage[];
+}
+
+const READ_AT_ONCE = 500;
+/** Written to the file together. */
+const CHUNK_CHARACTERS = 1 << 16;
+
+/** Writes the pages of one year, each as a whole or not at all. */
+export async function writeYear(parts: YearParts): Promise<void> {
+  const { folder, record, pages } = parts;
+  const reader = new LineReader(join(folder, record.path));
+  try {
+    for (const page of pages) await writePage(parts, page, reader);
+  } finally {
+    reader.close();
+  }
+}
+
+async function writePage(parts: YearParts, page: YearPage, reader: LineReader): Promise<void> {
+  const { folder, record, index, calendar, names, conversation } = parts;
+  const draft = new Draft(join(folder, dirname(record.path), page.name));
+  try {
+    let waiting = beginning(parts, page).text;
+    let before: Message | undefined;
+    let day = '';
+    for (let at = 0; at < page.count; at += READ_AT_ONCE) {
+      const limit = Math.min(READ_AT_ONCE, page.count - at);
+      const entries = index.byDate(record.id, page.offset + at, limit);
+      for (const entry of entries) {
+        const shown = shownOf(entry, reader);
+        if (shown === undefined) continue;
+        const today = calendar.day(shown.message.timestamp);
+        if (today !== day) {
+          waiting += `${day === '' ? '' : '</section>\n'}${html`<section><h2>${today}</h2>\n`.text}`;
+          before = undefined;
+        }
+        day = today;
+        const isOnPage = (guid: string): boolean => isOn(page, index, record, guid);
+        waiting += messageHtml(shown, { names, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
+        before = shown.message;
+        if (waiting.length < CHUNK_CHARACTERS) continue;
+        draft.write(waiting);
+        waiting = '';
+      }
+      await nextTurn();
+    }
+    draft.write(`${waiting}${day === '' ? '' : '</section>\n'}${ending(parts).text}`);
+    draft.keep();
+  } finally {
+    draft.discard();
+  }
+}
+
+/** What the lines of a row say; undefined where the latest is no message. */
+function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
+  const starts = [...entry.earlier.split(',').filter(Boolean).map(Number), entry.start];
+  const isRemoved = entry.print === REMOVED;
+  const lines = starts.map((start) => JSON.parse(reader.at(start)) as ArchivedLine);
+  const messages = lines.filter((line) => line.message !== undefined);
+  const last = messages.at(-1);
+  if (last?.message === undefined) return undefined;
+  const earlier = messages.slice(0, -1).map(({ message }) => message as Message);
+  return { message: last.message, files: last.files ?? [], earlier, isRemoved };
+}
+
+/** A year that is one page has all of its messages on it. */
+function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
+  return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;
+}
+
+function beginning({ conversation, record, pages }: YearParts, page: YearPage): Html {
+  const { title, subtitle, years } = conversation;
+  const year = chainOf(record.path)?.year ?? '';
+  const yearLinks = years.flatMap((one) => {
+    const [first] = one.pages;
+    return first === undefined || first.count === 0 ? [] : [linkTo(first.name, one.year, one.year === year)];
+  });
+  const monthLinks = pages.map(({ name, title: month }) => linkTo(name, month, name === page.name));
+  const shownYear = pages.length > 1 ? `${page.title} ${year}` : year;
+  const counted = `${page.count.toLocaleString('en')} message${page.count === 1 ? '' : 's'}`;
+  return html`${pageBeginning(`${title}, ${shownYear}`)}<header>
+<nav aria-label="Archive"><a href="../../index.html">All conversations</a>${yearLinks}</nav>
+<h1><bdi>${title}</bdi></h1>
+<p>${subtitle !== '' && subtitle !== title && html`<bdi>${subtitle}</bdi> · `}${shownYear} · ${counted}</p>
+${pages.length > 1 && html`<nav aria-label="Months">${monthLinks}</nav>`}
+</header>
+<main>
+`;
+}
+
+function linkTo(name: string, text: string, isCurrent: boolean): Html {
+  return isCurrent ? html` <span aria-current="page">${text}</span>` : html` <a href="${name}">${text}</a>`;
+}
+
+function ending({ record, calendar }: YearParts): Html {
+  const file = record.path.slice(record.path.lastIndexOf('/') + 1);
+  return html`</main>
+<footer>Made from ${file}, up to line ${record.head.lines}. Times are those of ${calendar.timeZone}.</footer>
+${PAGE_END}`;
+}

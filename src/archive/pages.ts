@@ -83,7 +83,9 @@ class Conversation implements ListedConversation {
     const { messages, lastAt } = this.#index.summary(record.id);
     const year = chainOf(record.path)?.year ?? '';
     const pages =
-      messages <= MAX_MESSAGES ? onePage(year, messages) : monthPages(year, this.#index.dates(record.id), calendar);
+      messages <= MAX_MESSAGES
+        ? [{ name: `${year}.html`, title: year, offset: 0, count: messages }]
+        : pagesOf(year, this.#index.dates(record.id), calendar);
     this.years.push({ record, year, pages });
     this.messages += messages;
     this.lastAt = Math.max(this.lastAt, lastAt);
@@ -103,26 +105,26 @@ function shortList(people: readonly string[]): string {
   return people.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-function onePage(year: string, count: number): readonly YearPage[] {
-  return [{ name: `${year}.html`, title: year, offset: 0, count }];
-}
-
-function monthPages(year: string, dates: readonly number[], calendar: Calendar): readonly YearPage[] {
+/** The pages of a year whose messages are dated so, in their order: one, or those of its months. */
+export function pagesOf(
+  year: string,
+  dates: readonly number[],
+  calendar: Pick<Calendar, 'month'>,
+  max = MAX_MESSAGES,
+): readonly YearPage[] {
+  if (dates.length <= max) return [{ name: `${year}.html`, title: year, offset: 0, count: dates.length }];
   const pages: YearPage[] = [];
   let offset = 0;
   while (offset < dates.length) {
     const month = monthOf(dates[offset]);
     let end = offset;
     while (end < dates.length && monthOf(dates[end]) === month) end += 1;
+    const isOnly = end - offset <= max;
     for (let part = 1; offset < end; part += 1) {
-      const count = Math.min(MAX_MESSAGES, end - offset);
-      const isOnly = part === 1 && offset + count === end;
-      pages.push({
-        name: `${year}-${month}${part === 1 ? '' : `-${part}`}.html`,
-        title: `${calendar.month(`${year}-${month}-15T00:00:00Z`)}${isOnly ? '' : `, part ${part}`}`,
-        offset,
-        count,
-      });
+      const count = Math.min(max, end - offset);
+      const name = `${year}-${month}${part === 1 ? '' : `-${part}`}.html`;
+      const title = `${calendar.month(`${year}-${month}-15T00:00:00Z`)}${isOnly ? '' : `, part ${part}`}`;
+      pages.push({ name, title, offset, count });
       offset += count;
     }
   }

@@ -1,0 +1,180 @@
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { linked, safeLink } from '../../src/archive/html.ts';
+import { Calendar } from '../../src/archive/page-frame.ts';
+import { pagesOf } from '../../src/archive/pages.ts';
+import { storedExtension } from '../../src/archive/stored-files.ts';
+import { archived, everythingIn } from '../support/archive-fixture.ts';
+import { CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const EVIL = `"'><img src=x onerror=alert(1)><script>alert(1)</script></style>&amp;\u0000<!--`;
+
+/** A conversation in which everything that a person can write is an attack. */
+function hostileChat(name: string): {
+  chatDb: string;
+  fixture: ChatFixture;
+  write: (text: string, iso: string) => number;
+} {
+  const chatDb = join(root, name, 'Messages', 'chat.db');
+  const fixture = new ChatFixture(chatDb);
+  const chat = fixture.chat('any;+;chat1', [EVIL, '+15550101'], { display_name: EVIL });
+  const write = (text: string, iso: string): number =>
+    fixture.message({
+      chat,
+      text,
+      date: appleNs(iso),
+      handle_id: fixture.handle(EVIL),
+      guid: `${EVIL}${text.slice(0, 9)}`,
+    });
+  const row = write(EVIL, '2026-05-01T10:00:00Z');
+  write('javascript:alert(1) https://example.com/"onclick="alert(1) http://example.com', '2026-05-01T11:00:00Z');
+  const reply = write('a reply', '2026-05-02T00:00:00Z');
+  fixture.sqlite.exec(
+    `UPDATE message SET thread_originator_guid = (SELECT guid FROM message WHERE ROWID = ${row}) WHERE ROWID = ${reply}`,
+  );
+  fixture.attach(row, '/nowhere/a.html', { transfer_name: EVIL, mime_type: 'text/html' });
+  fixture.message({
+    chat,
+    associated_message_type: 2006,
+    associated_message_emoji: EVIL,
+    associated_message_guid: fixture.guid(reply),
+  });
+  return { chatDb, fixture, write };
+}
+
+function pagesIn(folder: string): readonly string[] {
+  return everythingIn(folder)
+    .map((entry) => entry.split(' ')[0] ?? '')
+    .filter((path) => path.endsWith('.html'));
+}
+
+test('pages hold no element, attribute or link that somebody wrote', async () => {
+  const { chatDb } = hostileChat('escaped');
+  const folder = join(root, 'escaped', 'archive');
+  await archived(chatDb, folder, { html: true, names: { nameOf: () => EVIL } });
+  const pages = pagesIn(folder).map((path) => readFileSync(join(folder, path), 'utf8'));
+  expect(pages).toHaveLength(2);
+  for (const page of pages) {
+    // Without the style, which is the page's own.
+    const shown = page.replace(/<style>.*?<\/style>/s, '');
+    expect(shown).not.toMatch(/<(script|img|iframe|object|link|svg|style)\b/i);
+    expect(shown).not.toMatch(/<[^>]*\son\w+=/i);
+    expect(shown).not.toContain('\u0000');
+    for (const [, url = ''] of shown.matchAll(/(?:href|src)="([^"]*)"/g)) {
+      expect(url).toMatch(
+        /^(https:\/\/example\.com\/$|#|index\.html$|\.\.\/\.\.\/index\.html$|conversations\/[0-9a-f]{16}\/\d{4}\.html$)/,
+      );
+    }
+  }
+  expect(pages.join('')).toContain('&lt;script&gt;');
+});
+
+inBrowser('a browser opens them from the file system without a script, a request or a complaint', async () => {
+  const { chatDb } = hostileChat('browser');
+  const folder = join(root, 'browser', 'archive');
+  await archived(chatDb, folder, { html: true });
+  const { browser, page } = await openPage(CHROMIUM ?? '');
+  try {
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('dialog', (dialog) => complaints.push(dialog.message()));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`file://${folder}/`)) complaints.push(`asked ${request.url()}`);
+    });
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`file://${join(folder, 'index.html')}`);
+    await page.click('td a');
+    expect(await page.locator('article').count()).toBe(3);
+    expect(await page.locator('h2').allTextContents()).toEqual(['Friday, 1 May 2026', 'Saturday, 2 May 2026']);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".bubble")).borderRadius')).toBe('18px');
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('pages are made again when their messages or their neighbours have changed, else left alone', async () => {
+  const { chatDb, fixture, write } = hostileChat('again');
+  const folder = join(root, 'again', 'archive');
+  const made = (): readonly (readonly [string, number])[] =>
+    pagesIn(folder).map((path) => [path, statSync(join(folder, path)).mtimeMs]);
+  await archived(chatDb, folder, { html: true });
+  const first = made();
+  await archived(chatDb, folder, { html: true });
+  expect(made()).toEqual(first);
+  const row = write('of another year', '2027-01-01T12:00:00Z');
+  await archived(chatDb, folder, { html: true });
+  const [path = ''] = pagesIn(folder).filter((one) => one.endsWith('2026.html'));
+  expect(readFileSync(join(folder, path), 'utf8')).toContain('<a href="2027.html">2027</a>');
+  fixture.sqlite.exec(`UPDATE message SET text = 'edited', date_edited = date WHERE ROWID = ${row}`);
+  rmSync(join(folder, path));
+  await archived(chatDb, folder, { html: true });
+  expect(pagesIn(folder)).toHaveLength(3);
+  const page = readFileSync(join(folder, path.replace('2026', '2027')), 'utf8');
+  expect(page).toMatch(/edited<.*of another year/s);
+  expect(readdirSync(join(folder, path, '..')).sort()).toEqual([
+    '2026.html',
+    '2027.html',
+    'messages-2026.ndjson',
+    'messages-2027.ndjson',
+  ]);
+});
+
+test('a year with too many messages has a page for each month, and a month several', () => {
+  const at = (...dates: string[]): number[] => dates.map((date) => Date.parse(`2026-${date}T00:00:00Z`) / 1000);
+  const dates = at('01-05', '03-01', '03-02', '03-03', '12-31');
+  const named = (max: number) =>
+    pagesOf('2026', dates, new Calendar('UTC'), max).map(({ name, title, offset, count }) => [
+      name,
+      title,
+      offset,
+      count,
+    ]);
+  expect(named(5)).toEqual([['2026.html', '2026', 0, 5]]);
+  expect(named(3)).toEqual([
+    ['2026-01.html', 'January', 0, 1],
+    ['2026-03.html', 'March', 1, 3],
+    ['2026-12.html', 'December', 4, 1],
+  ]);
+  expect(named(2).slice(1, 3)).toEqual([
+    ['2026-03.html', 'March, part 1', 1, 2],
+    ['2026-03-2.html', 'March, part 2', 3, 1],
+  ]);
+});
+
+test.each([
+  ['https://example.com/a?b=1&c=2', 'https://example.com/a?b=1&c=2'],
+  ['HTTPS://EXAMPLE.COM', 'https://example.com/'],
+  ['http://example.com', undefined],
+  ['javascript:alert(1)', undefined],
+  ['data:text/html,x', undefined],
+  ['https://', undefined],
+  [' https://example.com', undefined],
+])('a page may lead to %s: %s', (url, href) => {
+  expect(safeLink(url)).toBe(href);
+});
+
+test('a link in a text ends before the sentence does', () => {
+  expect(linked('See (https://example.com/a).').text).toBe(
+    'See (<a href="https://example.com/a" rel="noopener noreferrer">https://example.com/a</a>).',
+  );
+});
+
+test.each([
+  ['IMG.JPEG', null, 'jpeg'],
+  ['card.loc.vcf', null, 'vcf'],
+  ['page.html', 'image/jpeg', 'bin'],
+  ['picture.svg', 'image/svg+xml', 'bin'],
+  ['a.jpg.xml', 'image/jpeg', 'bin'],
+  ['noname', 'image/jpeg', 'jpg'],
+  ['noname', 'image/svg+xml', 'bin'],
+  ['.jpg', null, 'bin'],
+  ['a.jpg/../../x.sh', null, 'bin'],
+])('%s of the type %s is stored as .%s', (name, type, extension) => {
+  expect(storedExtension({ name, mime_type: type })).toBe(extension);
+});

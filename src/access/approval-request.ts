@@ -1,4 +1,5 @@
 import type { StoredApproval } from '../domain/ports/access.ts';
+import type { SendOptions } from '../domain/send-service.ts';
 import { visible } from '../domain/visible.ts';
 
 /** A longer text is decided in the console: nobody reads it to its end on a phone. */
@@ -19,6 +20,7 @@ export function requestText(approval: StoredApproval, keyName: string): string |
     ...(members.length === 1 && members[0] === to ? [] : [`Read by: ${members.map(line).join(', ')}`]),
     ...(text === '' ? [] : text.split('\n').map((part) => `│ ${visible(part)}`)),
     ...attachments.map(({ name, bytes }) => `File: ${line(name)}, ${bytes} bytes`),
+    ...optionLines(approval),
     `Asked by the key ${line(keyName)}, until ${approval.expires_at}`,
     `Tapback 👍 sends it, 👎 does not. Typed answers do nothing. (${id})`,
   ];
@@ -28,4 +30,11 @@ export function requestText(approval: StoredApproval, keyName: string): string |
 
 function line(text: string): string {
   return visible(text.replaceAll('\n', ' '));
+}
+
+function optionLines({ service, fallback }: SendOptions): readonly string[] {
+  return [
+    ...(service === undefined ? [] : [`By: ${service}`]),
+    ...(fallback === undefined ? [] : [`If that fails: ${fallback}`]),
+  ];
 }

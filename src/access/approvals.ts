@@ -4,6 +4,7 @@ import { isoSecond } from '../domain/iso-second.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
+import type { SendOptions } from '../domain/send-service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
@@ -20,6 +21,7 @@ export interface Holding {
   readonly destination: Destination;
   readonly text: string;
   readonly files: GivenFiles;
+  readonly options: SendOptions;
   readonly ask: string;
   readonly requestHash: string;
   /** True when an Idempotency-Key names the ask. */
@@ -142,7 +144,7 @@ export class ApprovalDesk {
     for (const id of store.due(clock.now())) this.#end(id, 'expired', null);
   }
 
-  async #hold({ keyId, destination, text, files: given, ...rest }: Holding): Promise<StoredApproval> {
+  async #hold({ keyId, destination, text, files: given, options, ...rest }: Holding): Promise<StoredApproval> {
     const { askedMs, ...asked } = rest;
     const { store, files, audit, clock, uploadedBytes } = this.#parts;
     this.#assertRoom(keyId);
@@ -154,7 +156,9 @@ export class ApprovalDesk {
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
     const createdMs = Math.max(clock.now(), askedMs);
     const expiresMs = createdMs + LIFETIME_MS;
-    const shown = { to: destination.to, members: destination.members, text, attachments: held };
+    const shown = { to: destination.to, members: destination.members, text, attachments: held, ...options };
+    const hasOptions = Object.keys(options).length > 0;
+    const seen = [shown.to, shown.members, text, held, ...(hasOptions ? [options] : [])];
     const approval: StoredApproval = {
       id,
       key_id: keyId,
@@ -166,7 +170,7 @@ export class ApprovalDesk {
       decided_by: null,
       message_id: null,
       problem: null,
-      shown: hash('sha256', JSON.stringify([shown.to, shown.members, text, held]), 'hex'),
+      shown: hash('sha256', JSON.stringify(seen), 'hex'),
       ...asked,
       textHmac: audit.hmac(text),
       createdMs,

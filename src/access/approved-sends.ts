@@ -3,6 +3,7 @@ import { errorCode, isAppError } from '../domain/errors.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access.ts';
 import type { Clock, Log } from '../domain/ports/host.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending.ts';
+import { sendOptions } from '../domain/send-service.ts';
 
 /** How long a claim of an idempotency key is remembered. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;
@@ -88,6 +89,7 @@ export class ApprovedSends {
         body: text,
         attachments: await files.paths(id, attachments),
         areCopies: true,
+        ...sendOptions(approval),
         idempotencyKey,
         check: () => check(key_id, to, members),
       });

@@ -15,6 +15,7 @@ import type {
   SendResult,
 } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
+import { comparableSend, sendOptions } from '../domain/send-service.ts';
 import { type ApprovalDesk, shownApproval } from './approvals.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
@@ -153,7 +154,9 @@ export class LimitedSender implements CallerSender {
     const keyId = this.#key.stored.id;
     try {
       if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
-      const held = await approvals.hold({ keyId, destination, text, files, ask: id, requestHash, hasKey, askedMs });
+      const options = sendOptions(request);
+      const asked = { ask: id, requestHash, hasKey, askedMs };
+      const held = await approvals.hold({ keyId, destination, text, files, options, ...asked });
       return { kind: 'held', approval: shownApproval(held, false) };
     } catch (error) {
       audit.noteRefusal(keyId, codeOf(error), destination.to);
@@ -216,13 +219,12 @@ export class LimitedSender implements CallerSender {
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
   }
 
-  #askOf({ idempotencyKey, body, attachments, uploads = [] }: SendRequest, { to }: Destination): Ask {
+  #askOf(request: SendRequest, { to }: Destination): Ask {
     const { audit, clock } = this.#parts;
     const { id } = this.#key.stored;
     const nowMs = clock.now();
-    const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
-    const request = [to, body, attachments, ...(uploaded.length > 0 ? [uploaded] : [])];
-    const requestHash = audit.hmac(JSON.stringify(request));
+    const { idempotencyKey } = request;
+    const requestHash = audit.hmac(comparableSend(to, request));
     if (idempotencyKey === undefined) {
       const sinceMs = nowMs - SAME_ASK_MS;
       return { id: digest([id, requestHash]), sinceMs, heldSinceMs: sinceMs, hasKey: false, requestHash };

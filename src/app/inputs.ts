@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { oneToOneChats } from '../mac/chatdb/one-to-one-chats.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
@@ -6,6 +8,7 @@ import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
 import { PeopleReader } from '../mac/contacts/people.ts';
+import { Conversions } from '../mac/media/conversions.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';
@@ -53,4 +56,25 @@ export function openContacts({
   closers.add('Address Book', () => book.close());
   const contacts = isEnabled ? book : noContacts;
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
+}
+
+/** The files of messages, converted where that is asked for. */
+export function openConversions({
+  config,
+  host,
+  closers,
+  connection,
+}: InputParts & Pick<ReturnType<typeof openChatDb>, 'connection'>): Conversions {
+  const { clock, log, run, cacheFolder } = host;
+  const conversions = new Conversions({
+    files: new AttachmentFiles(connection),
+    cacheFolder,
+    // On a Mac they are where osascript is.
+    toolFolder: dirname(config.backend.osascriptPath),
+    run,
+    clock,
+    log,
+  });
+  closers.add('conversions', () => conversions.close());
+  return conversions;
 }

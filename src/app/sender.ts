@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { MessageDetails } from '../domain/details.ts';
+import type { Message } from '../domain/message.ts';
 import type { EventFeed } from '../domain/ports/feed.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import type { IdempotencyStore } from '../domain/ports/sending.ts';
@@ -27,6 +29,7 @@ interface SenderParts {
   readonly feed: EventFeed;
   readonly publisher: { publishPending(): void };
   readonly idempotency: IdempotencyStore;
+  readonly details: (message: Message) => MessageDetails | undefined;
 }
 
 export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {
@@ -35,7 +38,8 @@ export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRul
 
 /** Creates what sends by Messages and finds what was sent in chat.db. */
 export function openSender(parts: SenderParts): Sender {
-  const { config, host, awake, state, connection, permissions, detector, feed, publisher, idempotency } = parts;
+  const { config, host, awake, state, connection, permissions, detector, feed, publisher, idempotency, details } =
+    parts;
   const { log } = host;
   return new Sender({
     messages: osascript({ path: config.backend.osascriptPath, clock: awake }),
@@ -43,6 +47,7 @@ export function openSender(parts: SenderParts): Sender {
     lookup: new ChatSendLookup(connection),
     idempotency,
     sentParts: sentPartStore(state),
+    details,
     clock: awake,
     log,
     confirmMs: config.send.confirmMs,

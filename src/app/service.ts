@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { LazyAccess } from '../access/lazy-access.ts';
 import { HttpServer } from '../api/http/server.ts';
 import { LazyMcpService } from '../api/mcp/service.ts';
@@ -6,20 +6,19 @@ import type { Config } from '../config/config.ts';
 import { OWNER } from '../domain/audit.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { IncludeSet } from '../domain/include.ts';
+import type { Message } from '../domain/message.ts';
 import { rowOffset } from '../domain/offset.ts';
 import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/ws/clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';
-import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { ChangeDetector } from '../mac/chatdb/change-detector.ts';
 import { ChatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
 import { junkAmong } from '../mac/chatdb/message-filter.ts';
 import { ChatLog } from '../mac/chatdb/message-log.ts';
 import { ChatReader } from '../mac/chatdb/reader.ts';
 import { NamedReader } from '../mac/contacts/named-reader.ts';
-import { Conversions } from '../mac/media/conversions.ts';
 import { UPLOADS } from '../mac/sender/attachments.ts';
 import { OriginReader } from '../mac/sender/origins.ts';
 import type { Sender } from '../mac/sender/sender.ts';
@@ -43,7 +42,7 @@ import { UploadStore } from '../store/uploads/store.ts';
 import { DiagnosticsRunner } from './diagnostics.ts';
 import { openEventLog } from './event-log.ts';
 import type { Host } from './host.ts';
-import { openChatDb, openContacts } from './inputs.ts';
+import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openSearchIndex } from './search.ts';
 import { attachmentRulesOf, openSender } from './sender.ts';
 import { listenOnSocket } from './socket.ts';
@@ -115,7 +114,14 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const attachmentRules = attachmentRulesOf(config);
     const idempotency = idempotencyStore(state);
     detector.onChange(() => detection.noteCommit());
-    const senderParts = { awake, detector, feed, publisher, idempotency };
+    const senderParts = {
+      awake,
+      detector,
+      feed,
+      publisher,
+      idempotency,
+      details: (one: Message) => messages.details(one),
+    };
     const sender: Sender = openSender({ config, host, state, connection, permissions, ...senderParts });
 
     const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
@@ -181,16 +187,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         onKeyChange: (keyId) => webhooks.refresh(keyId),
       });
     });
-    const attachments = new Conversions({
-      files: new AttachmentFiles(connection),
-      cacheFolder: host.cacheFolder,
-      // On a Mac they are where osascript is.
-      toolFolder: dirname(osascriptPath),
-      run: host.run,
-      clock,
-      log,
-    });
-    closers.add('conversions', () => attachments.close());
+    const attachments = openConversions({ config, host, closers, connection });
     const owner: Caller = {
       key: undefined,
       reader: new NamedReader(messages, contacts),

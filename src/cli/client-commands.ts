@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
 import { declareAttachmentCommands } from './attachment-commands.ts';
@@ -24,6 +25,8 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .argument('[text]', 'the text; - reads it from stdin')
     .option('--attach <file>', 'a file to attach; may be repeated', gathered)
     .option('--markdown', 'the text is Markdown, which is sent as plain text')
+    .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
+    .addOption(new Option('--fallback <service>', 'send by SMS where that fails').choices(['sms']))
     .option('--idempotency-key <text>', 'a repeated one does not send again within a day', nonEmpty)
     .addOption(new Option('--wait <state>', 'wait until it is so; exits with 1 if it failed').choices(WAIT_STATES))
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))

@@ -76,6 +76,10 @@ export interface SendOptions {
   readonly body?: string;
   /** `markdown` is rendered to plain text, which is what is sent. */
   readonly format?: 'plain' | 'markdown';
+  /** Which service it goes by; the `details` of the answer say which it was, and why. */
+  readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
+  /** SMS where nothing was sent by another service, or Messages marked the message as failed. */
+  readonly fallback?: 'sms';
   /** Paths on the machine of the service. */
   readonly attachments?: readonly string[];
   /** Of files that were uploaded with the same key. */

@@ -22,7 +22,7 @@ export interface RequestOptions {
 }
 
 /** Members of a send that an earlier service would ignore: it would send at once, or the marks of Markdown. */
-const ASKED_FIRST = ['format'] as const;
+const ASKED_FIRST = ['format', 'service', 'fallback'] as const;
 
 /** For what the service itself takes its time with; undefined for everything else. */
 export function slowAnswerMs(path: string): number | undefined {

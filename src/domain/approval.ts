@@ -1,3 +1,5 @@
+import type { ServiceChoice } from './send-service.ts';
+
 /** Where a held send is. Every state but `held` and `approved` is an end. */
 export const APPROVAL_STATES = [
   'held',
@@ -35,6 +37,9 @@ export interface Approval {
   /** null once it ended. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
+  /** Absent where the send asks for nothing (decision X3). */
+  readonly service?: ServiceChoice | undefined;
+  readonly fallback?: 'sms' | undefined;
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;

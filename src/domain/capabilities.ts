@@ -25,7 +25,7 @@ export interface Capability {
 export type Capabilities = Readonly<Record<string, Capability>>;
 
 /** Members of a send that not every service knows: a client asks before it uses one (decision X1). */
-const SEND_MEMBERS = ['format'] as const;
+const SEND_MEMBERS = ['format', 'service', 'fallback'] as const;
 
 /** docs/not-possible.md says more. */
 const NOT_SCRIPTABLE = [

@@ -1,4 +1,5 @@
 import type { Reaction } from './reaction.ts';
+import type { ServiceReason } from './send-service.ts';
 
 /** What a message is; `other` is what this version does not know. */
 export const MESSAGE_KINDS = [
@@ -125,6 +126,10 @@ export interface MessageDetails {
   readonly reactions: readonly Reaction[];
   /** Of an own message, where it is known. */
   readonly origin?: Origin | undefined;
+  /** The row's service, where the send asked for one (decision X3). */
+  readonly service_used?: string | null | undefined;
+  /** Why it was sent by that service. */
+  readonly service_reason?: ServiceReason | undefined;
   /** Of the link of a message that is two rows: the row with its text. */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** An incoming row that repeats an own message in a conversation with oneself. */

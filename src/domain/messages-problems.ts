@@ -18,6 +18,13 @@ export const MESSAGES_PROBLEMS = {
     hint: 'Look at that conversation in Messages before you send it again, and delete it there.',
     extra: { message_id: '1207', conversation_id: 'any;-;chat123' },
   },
+  service_not_possible: {
+    status: 400,
+    detail: '{reason}',
+    hint: 'Nothing was sent. Leave service and fallback out, or use "auto": Postern then keeps to the conversation.',
+    pointer: '/service',
+    example: { reason: 'The service of a group cannot be chosen.' },
+  },
   attachment_not_copied: {
     status: 502,
     code: 'send_failed',

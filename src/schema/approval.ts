@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
 import type { DryRun } from '../domain/ports/sending.ts';
+import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { messageSchema } from './message-schema.ts';
 import { wait } from './query.ts';
 import { shapeOf } from './shape.ts';
@@ -16,6 +17,8 @@ export const approvalSchema = shapeOf<Approval>()(
       members: z.array(z.string()).readonly().meta({ description: 'Who would read it.' }),
       text: z.string().nullable().meta({ description: 'null once it ended.' }),
       attachments: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })).readonly(),
+      service: z.enum(SERVICE_CHOICES).optional(),
+      fallback: z.literal('sms').optional(),
       created_at: z.string(),
       expires_at: z.string(),
       decided_at: z.string().nullable(),

@@ -7,6 +7,7 @@ import {
   type MessageDetails,
   TRANSFER_STATES,
 } from '../domain/details.ts';
+import { SERVICE_REASONS } from '../domain/send-service.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
@@ -80,6 +81,12 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .meta({ description: 'Those of the Message, in the same order.' }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Without those that were removed.' }),
       origin: origin.optional(),
+      service_used: z
+        .string()
+        .nullable()
+        .optional()
+        .meta({ description: 'Of a send with `service` or `fallback`: the service of its row.' }),
+      service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why it was sent by that service.' }),
       part_of: z
         .object({ id: z.string(), guid: z.string() })
         .readonly()

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { invalidRequest } from '../domain/problems.ts';
+import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include.ts';
 import { limit, offset, order, since } from './query.ts';
 import { list, text } from './text.ts';
@@ -48,6 +49,14 @@ const SEND_MEMBERS = {
     .enum(FORMATS, { error: 'The format must be plain or markdown.' })
     .optional()
     .meta({ description: '`markdown` is rendered to plain text, which is what is sent. Default `plain`.' }),
+  service: z
+    .enum(SERVICE_CHOICES, { error: `The service must be one of ${SERVICE_CHOICES.join(', ')}.` })
+    .optional()
+    .meta({ description: '`auto`: the conversation there is, else the newest own message, else iMessage.' }),
+  fallback: z
+    .literal('sms', { error: 'The fallback must be sms.' })
+    .optional()
+    .meta({ description: 'SMS where nothing was sent by another service, or Messages marked the message as failed.' }),
   dry_run: z
     .boolean({ error: 'The dry_run must be true or false.' })
     .optional()
@@ -62,11 +71,20 @@ const NOTHING_TO_SEND = {
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
+const NO_FALLBACK = {
+  path: ['fallback'],
+  error: 'A fallback follows the service auto or imessage alone.',
+  when: ({ value }: { readonly value: unknown }) => isSendLike(value),
+};
+
 /** Body of `POST /messages` (decision D7). What only the disk can tell about attachments, the sender checks. */
-export const sendBody = z.object(SEND_MEMBERS, NO_OBJECT).refine(hasContent, NOTHING_TO_SEND);
+export const sendBody = z
+  .object(SEND_MEMBERS, NO_OBJECT)
+  .refine(hasContent, NOTHING_TO_SEND)
+  .refine(mayFallBack, NO_FALLBACK);
 
 /** Members that a hub refuses with `not_at_a_hub`, because an older Mac would ignore them (decision X1). */
-export const MAC_ONLY = ['format'] as const;
+export const MAC_ONLY = ['format', 'service', 'fallback'] as const;
 
 /** What `POST /messages` asks for, once its body was checked. */
 export type Send = z.output<typeof hubSendBody>;
@@ -95,6 +113,7 @@ export const hubSendBody = z
     NO_OBJECT,
   )
   .refine(hasContent, NOTHING_TO_SEND)
+  .refine(mayFallBack, NO_FALLBACK)
   .meta({ id: 'SendRequest' });
 
 function hasContent({
@@ -103,6 +122,10 @@ function hasContent({
   attachment_ids = [],
 }: z.output<z.ZodObject<typeof SEND_MEMBERS>>): boolean {
   return body !== '' || attachments.length + attachment_ids.length > 0;
+}
+
+function mayFallBack({ service, fallback }: z.output<z.ZodObject<typeof SEND_MEMBERS>>): boolean {
+  return fallback === undefined || service === undefined || service === 'auto' || service === 'imessage';
 }
 
 function isSendLike(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Scenario } from '../../src/simulator/commands.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -29,6 +30,7 @@ afterAll(async () => {
 });
 
 const send = (recipient: string, body: string) => service.post('/messages', { recipient, body });
+const ask = (body: Readonly<Record<string, unknown>>) => service.post('/messages', body);
 const idsTried = (body: string) =>
   mac.calls.filter(({ values }) => values.BODY === body).map((one) => one.values.CHAT_IDS);
 const dialog = () => mac.command<{ isOpen: boolean; shown: number }>({ do: 'dialog' });
@@ -127,5 +129,52 @@ describe('the question whether Postern may control Messages', () => {
     await check;
     await eventually(async () => expect((await dialog()).isOpen).toBe(false));
     await service.launch();
+  });
+});
+
+describe('a message', () => {
+  test('by a service that was asked for says which it was, and why', async () => {
+    const detailsOf = async (body: object) => {
+      const answer = await ask({ recipient: ANA, body: 'by', ...body });
+      expect(answer.status).toBe(201);
+      const { id, details } = answer.json as { readonly id: string; readonly details: object };
+      const later = (await service.get(`/messages/${id}?include=details`)).json as { readonly details: object };
+      expect(later.details).toMatchObject({
+        ...('service_used' in details && { service_used: details.service_used }),
+        ...('service_reason' in details && { service_reason: details.service_reason }),
+      });
+      return details;
+    };
+    expect(await detailsOf({ service: 'auto' })).toMatchObject({
+      service_used: 'iMessage',
+      service_reason: 'conversation',
+    });
+    expect(await detailsOf({ service: 'sms' })).toMatchObject({ service_used: 'SMS', service_reason: 'asked' });
+    expect((await ask({ recipient: ANA, body: 'as ever' })).json).not.toHaveProperty('details');
+    const refused = await ask({ recipient: group, body: 'x', service: 'rcs' });
+    expect(refused).toMatchObject({ status: 400, json: { code: 'service_not_possible' } });
+    const both = await ask({ recipient: ANA, body: 'x', service: 'rcs', fallback: 'sms' });
+    expect(both).toMatchObject({ status: 400, json: { errors: [{ pointer: '/fallback' }] } });
+  });
+
+  test('falls back to SMS only where that was asked for, and never after an unknown outcome', async () => {
+    const fails = (name: Scenario) => mac.command({ do: 'scenario', name });
+    const bySms = { status: 201, json: { details: { service_used: 'SMS', service_reason: 'asked' } } };
+    await fails('error_22');
+    expect(await ask({ recipient: ANA, body: 'a failed row', fallback: 'sms' })).toMatchObject(bySms);
+    await mac.command({ do: 'behave', accounts: [{ service: 'SMS', isEnabled: true }] });
+    const nobody = '+15550177';
+    expect(await ask({ recipient: nobody, body: 'no way', service: 'imessage' })).toMatchObject({ status: 502 });
+    expect(await ask({ recipient: nobody, body: 'no way', service: 'imessage', fallback: 'sms' })).toMatchObject(bySms);
+    await mac.command({ do: 'behave' });
+    for (const [name, status] of [
+      ['timed_out', 504],
+      ['refused', 502],
+    ] as const) {
+      await fails(name);
+      const before = mac.calls.length;
+      expect(await ask({ recipient: ANA, body: name, fallback: 'sms' })).toMatchObject({ status });
+      expect(mac.calls.length - before).toBe(1);
+    }
   });
 });

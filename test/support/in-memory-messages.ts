@@ -16,6 +16,8 @@ import { problem } from '../../src/domain/problems.ts';
 export class InMemoryChat implements SendLookup {
   readonly rows: OwnRow[] = [];
   readonly known = new Map<string, readonly KnownChat[]>();
+  /** By address: the service of the newest own message. */
+  readonly services = new Map<string, string>();
   inUse: ReadonlySet<string> = new Set();
   isAway = false;
 
@@ -46,6 +48,11 @@ export class InMemoryChat implements SendLookup {
   async stagedFoldersInUse(): Promise<ReadonlySet<string>> {
     this.#check();
     return this.inUse;
+  }
+
+  newestServiceTo(address: string): string | undefined {
+    this.#check();
+    return this.services.get(address);
   }
 
   highestRowId(): number {

@@ -57,6 +57,18 @@ describe('a held send', () => {
     expect(service.texts()).toEqual(['May I?']);
   });
 
+  test('goes by the service that was asked for, which the owner is shown', async () => {
+    const asker = service.caller(always);
+    const plain = await service.hold(asker, { body: 'By which?' });
+    const held = await service.hold(asker, { body: 'By which?', service: 'sms' });
+    expect(plain).not.toHaveProperty('service');
+    expect(held).toMatchObject({ service: 'sms' });
+    expect(held.shown).not.toBe(plain.shown);
+    await restart();
+    await approve(held);
+    await eventually(() => expect(service.messages.runs.map((run) => run.service)).toEqual(['SMS']));
+  });
+
   test('is approved only as it was shown', async () => {
     const held = await service.hold(service.caller(always));
     expect(await codeOf(service.access.approvals.approve(held.id, 'x'.repeat(64)))).toBe('approval_changed');

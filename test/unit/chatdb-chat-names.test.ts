@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatDbNames } from '../../src/mac/chatdb/lookups.ts';
+import { ChatDbNames, ChatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -56,4 +56,26 @@ test('without display names in the schema nothing has one', () => {
   const names = namesOf('bare', (fixture) => fixture.chat('any;-;x'));
   expect(names.named('x')).toEqual([]);
   expect(names.conversations('x')).toEqual(['any;-;x']);
+});
+
+test('the newest service of an address is that of an own message that went out', () => {
+  const fixture = new ChatFixture(join(folder, 'services.db'), 'macos-26');
+  const connection = new Connection({ path: fixture.path, home: folder, log: collectingLog() });
+  toClose.push(
+    () => fixture.close(),
+    () => connection.close(),
+  );
+  const lookup = new ChatSendLookup(connection);
+  const ana = fixture.handle('+15550100');
+  const other = fixture.handle('+15550101');
+  const own = (columns: object) => fixture.message({ handle_id: ana, is_from_me: 1, ...columns });
+  expect(lookup.newestServiceTo('+15550100')).toBeUndefined();
+  own({ date: 1, service: 'SMS', is_sent: 1 });
+  expect(lookup.newestServiceTo('+15550100')).toBe('SMS');
+  own({ date: 2, service: 'RCS', is_sent: 1, is_delivered: 1 });
+  own({ date: 3, service: 'iMessage', is_sent: 1 });
+  own({ date: 4, service: 'SMS', is_sent: 1, error: 22 });
+  own({ date: 5, service: 'SMS', is_from_me: 0 });
+  own({ date: 6, service: 'SMS', is_sent: 1, handle_id: other });
+  expect(lookup.newestServiceTo('+15550100')).toBe('RCS');
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Attempt, KnownChat, RunOutcome } from '../../src/domain/ports/sending.ts';
+import type { Attempt, KnownChat, RunOutcome, SendRequest } from '../../src/domain/ports/sending.ts';
 import { plan } from '../../src/mac/sender/attempts.ts';
 import { attemptInTurn } from '../../src/mac/sender/delivery.ts';
+import { chosenPlan } from '../../src/mac/sender/service-choice.ts';
 import { failed, InMemoryMessages } from '../support/in-memory-messages.ts';
 
 const ANA = '+15550100';
@@ -50,6 +51,77 @@ describe('the attempts for one person', () => {
   ])('%s', (_name, typed, chats, expected) => {
     expect(order(typed, ...chats)).toEqual(expected);
     expect(plan(typed, chats).attempts.every(({ recipient }) => recipient === ANA)).toBe(true);
+  });
+});
+
+describe('a service that is asked for', () => {
+  const ANY = chat(`any;-;${ANA}`);
+  const SMS = chat(`SMS;-;${ANA}`, 'SMS');
+  const usual = [`any;-;${ANA}`, `iMessage;-;${ANA}`, '@iMessage', '@'];
+  const chosen = (asked: Partial<SendRequest>, chats: readonly KnownChat[], history?: string) =>
+    chosenPlan({ recipient: ANA, ...asked }, chats, { newestServiceTo: () => history });
+
+  test.each<
+    readonly [
+      string,
+      Partial<SendRequest>,
+      readonly KnownChat[],
+      string | undefined,
+      string | undefined,
+      readonly string[],
+    ]
+  >([
+    ['is nobody’s business where it is not', {}, [ANY], 'SMS', undefined, usual],
+    ['auto: the conversation there is', { service: 'auto' }, [ANY], 'SMS', 'conversation', usual],
+    ['auto: the newest own message', { service: 'auto' }, [], 'SMS', 'history', ['@SMS']],
+    ['auto: nothing better', { service: 'auto' }, [], undefined, 'default', ['@iMessage', '@']],
+    [
+      'auto: a service that Messages cannot send by',
+      { service: 'auto' },
+      [],
+      'iMessageLite',
+      'default',
+      ['@iMessage', '@'],
+    ],
+    ['auto: a prefix asks too', { service: 'auto', recipient: `SMS;-;${ANA}` }, [], 'RCS', 'asked', ['@SMS']],
+    ['another one than the conversation', { service: 'sms' }, [ANY], undefined, 'asked', ['@SMS']],
+    ['that of a conversation', { service: 'sms' }, [ANY, SMS], undefined, 'asked', [`SMS;-;${ANA}`, '@SMS']],
+    [
+      'that of macOS 26',
+      { service: 'imessage' },
+      [ANY],
+      undefined,
+      'asked',
+      [`any;-;${ANA}`, `iMessage;-;${ANA}`, '@iMessage'],
+    ],
+    [
+      'that of a group',
+      { service: 'sms', recipient: 'SMS;+;chat7' },
+      [chat('SMS;+;chat7', 'SMS')],
+      undefined,
+      'asked',
+      ['SMS;+;chat7', 'any;+;chat7', 'iMessage;+;chat7', 'RCS;+;chat7'],
+    ],
+  ])('%s', (_name, asked, chats, history, reason, attempts) => {
+    const found = chosen(asked, chats, history);
+    expect(found.plan.attempts.map(spelled)).toEqual(attempts);
+    expect([found.reason, found.fallback]).toEqual([reason, undefined]);
+  });
+
+  test('and a fallback, which alone means auto', () => {
+    const { reason, fallback } = chosen({ fallback: 'sms' }, [ANY, SMS]);
+    expect([reason, fallback?.attempts.map(spelled)]).toEqual(['conversation', [`SMS;-;${ANA}`, '@SMS']]);
+  });
+
+  test.each<readonly [string, Partial<SendRequest>, readonly KnownChat[]]>([
+    ['/service', { service: 'sms', recipient: 'any;+;chat7' }, [chat('any;+;chat7')]],
+    ['/service', { service: 'sms', recipient: 'iMessage;+;chat7' }, []],
+    ['/service', { service: 'sms', recipient: `iMessage;-;${ANA}` }, []],
+    ['/fallback', { fallback: 'sms', recipient: 'any;+;chat7' }, [chat('any;+;chat7')]],
+  ])('is refused where the recipient has another one: %s %j', (pointer, asked, chats) => {
+    expect(() => chosen(asked, chats)).toThrow(
+      expect.objectContaining({ code: 'service_not_possible', mistakes: [expect.objectContaining({ pointer })] }),
+    );
   });
 });
 

@@ -126,6 +126,7 @@ export const MESSAGE_OPERATIONS = {
       'send_interrupted',
       'attachment_changed',
       'unknown_conversation',
+      'service_not_possible',
       'idempotency_key_reused',
       'from_required',
       'mac_unknown',

@@ -1,4 +1,5 @@
 import type { HeldSend, Message, SentMessage } from '../../client/types.ts';
+import type { ServiceChoice } from '../../domain/send-service.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { upload } from '../files.ts';
@@ -12,6 +13,8 @@ export interface SendOptions extends ConnectionOptions {
   readonly attach?: readonly string[];
   readonly idempotencyKey?: string;
   readonly markdown?: boolean;
+  readonly service?: ServiceChoice;
+  readonly fallback?: 'sms';
   readonly wait?: WaitState;
   /** Time limit of --wait in seconds. */
   readonly timeout?: number;
@@ -24,7 +27,16 @@ const MAX_BYTES = 1024 * 1024;
 export function send(
   recipient: string,
   text: string | undefined,
-  { attach = [], idempotencyKey, markdown, wait: wanted, timeout: seconds = 60, ...options }: SendOptions,
+  {
+    attach = [],
+    idempotencyKey,
+    markdown,
+    service,
+    fallback,
+    wait: wanted,
+    timeout: seconds = 60,
+    ...options
+  }: SendOptions,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
@@ -50,6 +62,8 @@ export function send(
       recipient: to.id,
       body,
       ...(markdown === true && { format: 'markdown' }),
+      ...(service !== undefined && { service }),
+      ...(fallback !== undefined && { fallback }),
       ...(uploads.length > 0 && { attachment_ids: uploads }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });

@@ -2,6 +2,7 @@ import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
+import type { SendOptions } from '../send-service.ts';
 import type { UploadedFile } from './uploads.ts';
 
 /** One way to reach the recipient: exactly one run of the send script (decision T1). */
@@ -68,6 +69,8 @@ export interface SendLookup {
   /** Highest row id there ever was. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
+  /** The service of the newest own message to this address that was delivered, or sent by a service without receipts. */
+  newestServiceTo(address: string): string | undefined;
   /** Reports whether the conversation of this row has no row up to `afterRowId`. False for a row without one. */
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
@@ -75,7 +78,7 @@ export interface SendLookup {
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
 
-export interface SendRequest {
+export interface SendRequest extends SendOptions {
   readonly recipient: string;
   /** At a hub alone: the Mac, or one of its own addresses (decision N1). */
   readonly from?: string | undefined;

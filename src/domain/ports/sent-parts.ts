@@ -1,4 +1,5 @@
 import type { IdempotencyKey } from '../idempotency-key.ts';
+import type { ServiceReason } from '../send-service.ts';
 
 /**
  * Where the row of a sent part may be: in the chat with this `style;identifier`, in any one-to-one chat, or in any chat
@@ -11,6 +12,8 @@ export interface NewSentPart {
   /** Unix milliseconds. */
   readonly atMs: number;
   readonly requestId: string | undefined;
+  /** Why it went by its service, where the request asked (decision X3). */
+  readonly serviceReason?: ServiceReason | undefined;
   readonly idempotencyKey: IdempotencyKey | undefined;
   /** Highest row id before the run; undefined while chat.db was away. */
   readonly afterRowId: number | undefined;
@@ -29,6 +32,7 @@ export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKe
 export interface PairedPart {
   readonly guid: string;
   readonly requestId: string | undefined;
+  readonly serviceReason: ServiceReason | undefined;
   /** The client's `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined;
 }

@@ -23,6 +23,16 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
     WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
+/** SMS has no receipts: being sent is all that is ever known of one. undefined without the index. Parameter: address. */
+const serviceToSql = perSchema((schema) => {
+  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
+  if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
+  return `SELECT m.service FROM handle h CROSS JOIN message m ON m.handle_id = h.ROWID
+    WHERE h.id = ${TEXT_PARAM} AND m.is_from_me AND m.error = 0
+      AND (m.is_delivered OR (m.is_sent AND m.service <> 'iMessage'))
+    ORDER BY m.date DESC LIMIT 1`;
+});
+
 /** What a send asks chat.db: whom the recipient means, and whether its row has come (decisions D2, D5). */
 export class ChatSendLookup implements SendLookup {
   readonly #connection: Connection;
@@ -58,6 +68,13 @@ export class ChatSendLookup implements SendLookup {
         };
       }),
     );
+  }
+
+  newestServiceTo(address: string): string | undefined {
+    return this.#connection.read(({ database }) => {
+      const sql = serviceToSql(database.schema);
+      return sql === undefined ? undefined : toText(database.get(sql, address)?.[0]) || undefined;
+    });
   }
 
   isNewChat(rowId: number, afterRowId: number): boolean {

@@ -1,7 +1,9 @@
+import { addressOf } from '../../domain/address.ts';
 import type { Attempt, KnownChat, RunOutcome } from '../../domain/ports/sending.ts';
+import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.ts';
 
-/** Services an account can have, in Messages' own spelling. */
-const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
+/** Prefix, style and identifier. */
+const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** What a group's id may begin with: `any` since macOS 26, the service before. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
 /** No such object, bad index, cannot be coerced: Messages raises these before it sends anything. */
@@ -21,16 +23,26 @@ export function leadsToNext(outcome: RunOutcome): boolean {
   return outcome.kind === 'failed' && outcome.number !== null && NOTHING_SENT.includes(outcome.number);
 }
 
+/** Reports whether what was typed, or the chat that it means, is a group. */
+export function isGroup(typed: string, [best]: readonly KnownChat[]): boolean {
+  return best === undefined ? typedId(typed).style === '+' : best.guid.includes(';+;');
+}
+
+/** Returns the service that was typed as the prefix of an id. */
+export function typedService(typed: string): Service | undefined {
+  return serviceNamed(typedId(typed).prefix);
+}
+
 /** The attempts for what was typed, which is an address or a chat id, and the chats it means, best first. */
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
-  const typedId = /^([^;]*);([-+]);(.+)$/s.exec(typed);
-  const [, prefix, style, identifier = typed] = typedId ?? [];
-  const isGroup = best === undefined ? style === '+' : best.guid.includes(';+;');
-  const address = best === undefined ? null : best.guid.slice(best.guid.indexOf(';') + 1);
-  if (!isGroup) return { attempts: forPerson(identifier, prefix, chats), address, liveChat: null };
+  const { prefix, style } = typedId(typed);
+  const address = best === undefined ? null : addressOf(best.guid);
+  if (!isGroup(typed, chats)) {
+    return { attempts: forPerson(identifierOf(typed), prefix, chats), address, liveChat: null };
+  }
   const recipient = style === '+' || best === undefined ? typed : best.guid;
-  const service = known(best?.service) ?? known(prefix) ?? 'iMessage';
+  const service = serviceNamed(best?.service) ?? serviceNamed(prefix) ?? 'iMessage';
   const attempts = groupIds(recipient, chats).map((chatId) => ({ recipient, chatId, service }));
   const suffix = recipient.slice(recipient.indexOf(';'));
   return { attempts, address, liveChat: { suffix, attempt: { recipient, chatId: null, service } } };
@@ -43,14 +55,25 @@ export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly stri
   return liveChat === null || chatId === undefined ? undefined : { ...liveChat.attempt, chatId };
 }
 
+/** Returns the plan for a person by exactly this service (decision X3): no other conversation or account is tried. */
+export function planBy(service: Service, typed: string, chats: readonly KnownChat[]): Plan {
+  const recipient = identifierOf(typed);
+  const ids = chats
+    .filter((chat) => serviceNamed(chat.service ?? prefixOf(chat.guid)) === service)
+    .flatMap(({ guid }) => [guid, `${service};${addressOf(guid)}`]);
+  const attempts = [...distinct(ids), null].map((chatId) => ({ recipient, chatId, service }));
+  const [best] = chats;
+  return { attempts, address: best === undefined ? null : addressOf(best.guid), liveChat: null };
+}
+
 /** A typed service is never left, and no other is chosen: there is no fallback to SMS. */
 function forPerson(address: string, prefix: string | undefined, chats: readonly KnownChat[]): readonly Attempt[] {
-  const typedService = known(prefix);
+  const typedService = serviceNamed(prefix);
   const isAnyPrefix = prefix === undefined || prefix.toLowerCase() === 'any';
-  const service = typedService ?? known(chats[0]?.service) ?? 'iMessage';
+  const service = typedService ?? serviceNamed(chats[0]?.service) ?? 'iMessage';
   const ids = personIds(address, typedService, chats);
   return [
-    ...ids.map((chatId) => ({ recipient: address, chatId, service: known(prefixOf(chatId)) ?? service })),
+    ...ids.map((chatId) => ({ recipient: address, chatId, service: serviceNamed(prefixOf(chatId)) ?? service })),
     { recipient: address, chatId: null, service },
     ...(service === 'iMessage' && isAnyPrefix ? [{ recipient: address, chatId: null, service: null }] : []),
   ];
@@ -61,7 +84,7 @@ function personIds(address: string, typedService: string | undefined, chats: rea
   if (best === undefined) return [];
   const spelled = (prefix: string): string => `${prefix};-;${address}`;
   const ownIds = ({ guid, service }: KnownChat): string[] => {
-    const name = known(service);
+    const name = serviceNamed(service);
     return name === undefined ? [guid] : [guid, spelled(name)];
   };
   if (typedService === undefined) return distinct([best.guid, spelled('any'), ...[best, ...others].flatMap(ownIds)]);
@@ -79,8 +102,13 @@ function groupIds(recipient: string, chats: readonly KnownChat[]): readonly stri
   return distinct([...stored, recipient, ...(isKnown ? GROUP_PREFIXES.map((name) => name + rest) : [])]);
 }
 
-function known(service: string | null | undefined): string | undefined {
-  return SERVICES.find((name) => name.toLowerCase() === service?.toLowerCase());
+function typedId(typed: string): { readonly prefix?: string; readonly style?: string } {
+  const [, prefix, style] = TYPED_ID.exec(typed) ?? [];
+  return { ...(prefix !== undefined && { prefix }), ...(style !== undefined && { style }) };
+}
+
+function identifierOf(typed: string): string {
+  return TYPED_ID.exec(typed)?.[3] ?? typed;
 }
 
 function prefixOf(chatId: string): string {

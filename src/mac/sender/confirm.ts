@@ -2,6 +2,7 @@ import { errorCode } from '../../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending.ts';
 import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
+import type { ServiceReason } from '../../domain/send-service.ts';
 import { contentHash, contentHashes, fits, fitsWhole } from './content.ts';
 import type { TolerantLookup } from './lookup.ts';
 
@@ -94,13 +95,14 @@ export class Confirmations {
   }
 
   /** Call it right before the run: the part is recorded before it can have been sent. */
-  expect(chat: ExpectedChat, content: Content, { requestId, idempotencyKey }: SendRequest): Expectation {
+  expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
+    const { requestId, idempotencyKey } = request;
     const { lookup, clock } = this.#options;
     const afterRowId = lookup.highestRowId();
     const hash = contentHash(content);
     const atMs = clock.now();
     const number = this.#stored((store) =>
-      store.record({ atMs, requestId, idempotencyKey, afterRowId, chat, content: hash }),
+      store.record({ atMs, requestId, idempotencyKey, afterRowId, chat, content: hash, serviceReason }),
     );
     const expectation = { number, chat, content: hash, notedAtMs: clock.monotonic(), atMs };
     if (afterRowId === undefined) return { ...expectation, afterRowId };
@@ -149,10 +151,14 @@ export class Confirmations {
 
   /** Looks until the row is there and in its chat, the time is over or the signal says stop. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
-    if (expectation.afterRowId === undefined) return;
+    if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
+  }
+
+  /** Looks until it is so, for `send.confirm_ms` at most. */
+  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#options;
     const end = clock.monotonic() + confirmMs;
-    while (!this.#isComplete(expectation)) {
+    while (!isSo()) {
       const leftMs = end - clock.monotonic();
       if (leftMs <= 0 || signal.aborted) return;
       await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);

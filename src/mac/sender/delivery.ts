@@ -1,14 +1,16 @@
 import { type AppError, isAppError } from '../../domain/errors.ts';
+import type { MessageStatus } from '../../domain/message.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../../domain/ports/sending.ts';
 import type { ExpectedChat } from '../../domain/ports/sent-parts.ts';
 import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './attachments.ts';
-import { leadsToNext, liveAttempt, type Plan, plan } from './attempts.ts';
+import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
 import type { Confirmations, Expectation } from './confirm.ts';
 import { contentHashes } from './content.ts';
 import { NOT_RUNNING, sendFailure } from './failure.ts';
 import type { TolerantLookup } from './lookup.ts';
+import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
 
 /** A request whose attachments may be sent. */
@@ -51,10 +53,13 @@ export class Delivery {
     const expectations: Expectation[] = [];
     try {
       const parts = await this.#parts(request);
-      const to = plan(recipient, lookup.chats(recipient));
+      let chosen = chosenPlan(request, lookup.chats(recipient), lookup);
       for (const { pointer, content } of parts) {
-        expectations.push(await this.#deliverPart(request, to, content, partsSent));
+        const delivered = await this.#deliverPart(request, chosen, content, partsSent);
+        expectations.push(delivered.expectation);
         partsSent.push(pointer);
+        // The rest goes where this part went.
+        chosen = delivered.chosen;
       }
     } catch (error) {
       const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
@@ -93,13 +98,14 @@ export class Delivery {
 
   async #deliverPart(
     request: SendRequest,
-    to: Plan,
+    chosen: ChosenPlan,
     content: Content,
     partsSent: readonly string[],
-  ): Promise<Expectation> {
+  ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
     const { messages, confirmations, signal } = this.#options;
+    const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
-    const expectation = confirmations.expect(chat, content, request);
+    const expectation = confirmations.expect(chat, content, request, reason);
     const outcome = await attemptInTurn({
       messages,
       plan: to,
@@ -111,11 +117,27 @@ export class Delivery {
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
     });
-    if (outcome.kind === 'done') return expectation;
+    const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
+    if (outcome.kind === 'done') {
+      if (bySms === undefined || !(await this.#hasFailed(expectation))) return { expectation, chosen };
+      return this.#deliverPart(request, bySms, content, partsSent);
+    }
     const failure = sendFailure(outcome, partsSent);
     // One that may have gone out keeps its claim, so that its row is not taken for a later send's.
     if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
+    if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, partsSent);
     throw failure;
+  }
+
+  /** Reports whether Messages marked the row as failed; false while it is pending, because it may still go out. */
+  async #hasFailed(expectation: Expectation): Promise<boolean> {
+    const { confirmations, lookup, signal } = this.#options;
+    await confirmations.wait(expectation, signal);
+    const { rowId } = expectation;
+    if (rowId === undefined) return false;
+    const status = (): MessageStatus | undefined => lookup.message(rowId)?.status;
+    await confirmations.until(() => status() !== 'pending', signal);
+    return status() === 'failed';
   }
 }
 

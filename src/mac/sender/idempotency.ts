@@ -4,6 +4,7 @@ import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts'
 import type { Cancel, Clock, Log } from '../../domain/ports/host.ts';
 import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../../domain/ports/sending.ts';
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
+import { comparableSend } from '../../domain/send-service.ts';
 
 /** An outcome that may be given again. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
@@ -81,12 +82,8 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
 }
 
 /** Returns a hash that tells requests apart without keeping any text. */
-export function requestHash({ recipient, body, attachments, uploads = [] }: SendRequest): string {
-  // By content: who repeats a send uploads its files again.
-  const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
-  return createHash('sha256')
-    .update(JSON.stringify([recipient, body, attachments, ...(uploaded.length > 0 ? [uploaded] : [])]))
-    .digest('hex');
+export function requestHash(request: SendRequest): string {
+  return createHash('sha256').update(comparableSend(request.recipient, request)).digest('hex');
 }
 
 function toText({ status, code, message, hint, extra }: AppError): string {

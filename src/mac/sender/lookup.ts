@@ -27,6 +27,10 @@ export class TolerantLookup {
     return this.#ask(() => this.#lookup.ownRowsAbove(rowId)) ?? [];
   }
 
+  newestServiceTo(address: string): string | undefined {
+    return this.#ask(() => this.#lookup.newestServiceTo(address));
+  }
+
   isNewChat(rowId: number, afterRowId: number): boolean {
     return this.#ask(() => this.#lookup.isNewChat(rowId, afterRowId)) ?? false;
   }

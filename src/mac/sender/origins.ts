@@ -16,6 +16,10 @@ export interface OriginsParts {
   readonly log: Log;
 }
 
+type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_reason'>;
+
+const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
+
 /** Says of an own message whether this service sent it (decision I5). Where that is not certain, nothing is said. */
 export class Origins {
   readonly #parts: OriginsParts;
@@ -37,8 +41,7 @@ export class Origins {
     if (!message.is_from_me) return details;
     try {
       const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
-      const origin = this.#originOf(text ?? message, details);
-      return origin === undefined ? details : { ...details, origin };
+      return { ...details, ...this.#originOf(text ?? message, details) };
     } catch (error) {
       this.#parts.log.warn('could not read where a message was sent', { code: errorCode(error) });
       return details;
@@ -55,7 +58,7 @@ export class Origins {
     return this.#parts.confirmations.isAwaited(Number(message.id), contents);
   }
 
-  #originOf(message: Message, details: MessageDetails): Origin | undefined {
+  #originOf(message: Message, details: MessageDetails): SendDetails | undefined {
     const { store, confirmations } = this.#parts;
     const rowId = Number(message.id);
     const contents = (): readonly string[] => contentsOf(message, details);
@@ -63,18 +66,21 @@ export class Origins {
     if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
     if (part !== undefined) {
       if (part.guid !== message.guid) return undefined;
-      const { requestId, idempotencyKey } = part;
-      return {
+      const { requestId, idempotencyKey, serviceReason } = part;
+      const origin: Origin = {
         by: 'gateway',
         ...(requestId !== undefined && { request_id: requestId }),
         ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
       };
+      if (serviceReason === undefined) return { origin };
+      // From the row: Messages may have taken another service than it was asked to.
+      return { origin, service_used: details.service, service_reason: serviceReason };
     }
     this.start();
     const since = store.completeSince();
     if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
     const unpaired = store.unpaired(rowId);
-    if (unpaired.length === 0) return { by: 'elsewhere' };
+    if (unpaired.length === 0) return ELSEWHERE;
     // What was edited, or has no content yet, cannot be compared with what was sent.
     const isChanged = details.edited_at !== null || details.retracted_at !== null;
     const isEmpty = message.body === '' && message.attachments.length === 0;
@@ -83,7 +89,7 @@ export class Origins {
     const mayBeOurs = (isChanged || isEmpty ? unpaired : store.unpaired(rowId, contents())).some(
       (chat) => address === undefined || isExpectedIn(chat, address),
     );
-    return mayBeOurs ? undefined : { by: 'elsewhere' };
+    return mayBeOurs ? undefined : ELSEWHERE;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { MessageDetails } from '../../domain/details.ts';
 import type { Mistake } from '../../domain/errors.ts';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
@@ -20,6 +21,7 @@ import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import { TolerantLookup } from './lookup.ts';
 import { Origins } from './origins.ts';
 import { SerialQueue } from './queue.ts';
+import { chosenPlan } from './service-choice.ts';
 import { Staging } from './staging.ts';
 
 /** Decision A7. */
@@ -45,6 +47,8 @@ export interface SenderOptions {
   readonly stagingFolder?: string;
   /** Resolves when the event of this row is published, or after a short time (decision S4). */
   readonly published?: (rowId: number) => Promise<void>;
+  /** Details of a message, for the answer to a send that asked for its service (decision X3). */
+  readonly details?: (message: Message) => MessageDetails | undefined;
   /** Calls back when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
 }
@@ -155,6 +159,8 @@ export class Sender implements MessageSender {
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
+    // What is refused need not wait for its turn.
+    if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
     const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
     const { mistakes, files } = isEmpty
@@ -207,7 +213,9 @@ export class Sender implements MessageSender {
 
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
     const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
-    return { confirmed: message !== undefined, message: message ?? this.#provisional(request), replayed };
+    if (message === undefined) return { confirmed: false, message: this.#provisional(request), replayed };
+    const details = hasChoice(request) ? this.#options.details?.(message) : undefined;
+    return { confirmed: true, message: details === undefined ? message : { ...message, details }, replayed };
   }
 
   /** Decision D6. */
@@ -226,4 +234,8 @@ export class Sender implements MessageSender {
       status: 'pending',
     };
   }
+}
+
+function hasChoice({ service, fallback }: SendRequest): boolean {
+  return service !== undefined || fallback !== undefined;
 }

@@ -1,12 +1,13 @@
 import type { ApprovalState, HeldFile } from '../../domain/approval.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../../domain/ports/access.ts';
+import { type SendOptions, sendOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
 const COLUMNS =
   'id, key_id, state, recipient, members, text, attachments, shown, ask, request_hash, text_hmac, created_ms, ' +
-  'expires_ms, decided_at, decided_by, message_id, problem, has_key';
+  'expires_ms, decided_at, decided_by, message_id, problem, has_key, options';
 
 /** Decision L3. The caps of all limited keys allow some 6,000 asks in that time. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -101,6 +102,7 @@ function toRow(approval: StoredApproval) {
     approval.message_id,
     approval.problem,
     approval.hasKey ? 1 : 0,
+    JSON.stringify(sendOptions(approval)),
   ] as const;
 }
 
@@ -128,5 +130,6 @@ function toApproval(row: Row): StoredApproval {
     message_id: textAt(15),
     problem: textAt(16),
     hasKey: Number(row[17]) !== 0,
+    ...(JSON.parse(String(row[18])) as SendOptions),
   };
 }

@@ -203,4 +203,6 @@ export const MIGRATIONS = [
      from_ms INTEGER NOT NULL,
      to_ms INTEGER NOT NULL
    ) STRICT;`,
+  `ALTER TABLE sent_part ADD COLUMN service_reason TEXT;
+   ALTER TABLE approval ADD COLUMN options TEXT NOT NULL DEFAULT '{}';`,
 ];

@@ -1,5 +1,6 @@
 import { clientKey, storedKey } from '../../domain/idempotency-key.ts';
 import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts.ts';
+import type { ServiceReason } from '../../domain/send-service.ts';
 import type { Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
@@ -9,8 +10,8 @@ const KEPT_PARTS = 100_000;
 /** The parts of sends and their rows in chat.db (decision I5). */
 export function sentPartStore(database: Sqlite): SentPartStore {
   const insert = database.prepare(
-    `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open, service_reason)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const newest = database.prepare('SELECT max(number) FROM sent_part');
   const oldest = database.prepare(
@@ -23,7 +24,9 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const open = database.prepare(
     'SELECT number, at_ms, after_row_id, chat, content FROM sent_part WHERE is_open <> 0 ORDER BY number',
   );
-  const ofRow = database.prepare('SELECT guid, request_id, idempotency_key FROM sent_part WHERE row_id = ?');
+  const ofRow = database.prepare(
+    'SELECT guid, request_id, idempotency_key, service_reason FROM sent_part WHERE row_id = ?',
+  );
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
   const unpairedWith = database.prepare(`${unpaired} AND instr(content, ?) > 0`);
@@ -44,10 +47,11 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 
   return {
-    record: ({ atMs, requestId = null, idempotencyKey, afterRowId = null, chat, content }) =>
+    record: ({ atMs, requestId = null, idempotencyKey, afterRowId = null, chat, content, serviceReason = null }) =>
       durably(database, () => {
         const key = idempotencyKey === undefined ? null : storedKey(idempotencyKey);
-        insert.run(atMs, requestId, key, afterRowId, textOf(chat), content, afterRowId === null ? 0 : 1);
+        const isOpen = afterRowId === null ? 0 : 1;
+        insert.run(atMs, requestId, key, afterRowId, textOf(chat), content, isOpen, serviceReason);
         forget(atMs);
         return Number(newest.get()?.[0]);
       }),
@@ -71,6 +75,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
         guid: String(row[0]),
         requestId: textOrNothing(row[1]),
         idempotencyKey: key === undefined ? undefined : clientKey(key),
+        serviceReason: textOrNothing(row[3]) as ServiceReason | undefined,
       };
     },
     unpaired(rowId, contents) {

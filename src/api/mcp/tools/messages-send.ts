@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { SendAnswer } from '../../../domain/ports/sending.ts';
 import { invalidRequest } from '../../../domain/problems.ts';
+import { SERVICE_CHOICES } from '../../../domain/send-service.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../schema/message.ts';
 import { checkBody } from '../../../schema/mistakes.ts';
@@ -18,6 +19,7 @@ export const messagesSend = tool({
     to: z.string().max(512),
     text: z.string(),
     format: z.enum(['plain', 'markdown']).optional().describe('markdown is rendered to plain text'),
+    service: z.enum(SERVICE_CHOICES).optional(),
     idempotency_key: z
       .string()
       .regex(/^[\x20-\x7e]{1,255}$/)

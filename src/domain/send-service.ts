@@ -1,0 +1,46 @@
+/** What a send may ask for (decision X3). */
+export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
+export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
+
+/** What a send may ask for besides what it says. */
+export interface SendOptions {
+  /** Which service it goes by. Absent: as decision T1 tries them. */
+  readonly service?: ServiceChoice | undefined;
+  /** SMS where nothing was sent by another service, or the row has an error. */
+  readonly fallback?: 'sms' | undefined;
+}
+
+/** Returns the options that a request has, and nothing else of it. */
+export function sendOptions({ service, fallback }: SendOptions): SendOptions {
+  return { ...(service !== undefined && { service }), ...(fallback !== undefined && { fallback }) };
+}
+
+/** What tells two sends to `to` apart. Uploads count by their content, because who repeats a send uploads them again. */
+export function comparableSend(to: string, { body, attachments, uploads = [], ...rest }: ComparableSend): string {
+  const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
+  const options = Object.entries(sendOptions(rest));
+  return JSON.stringify([
+    ...[to, body, attachments],
+    ...(uploaded.length > 0 ? [uploaded] : []),
+    ...(options.length > 0 ? [{ options }] : []),
+  ]);
+}
+
+interface ComparableSend extends SendOptions {
+  readonly body: string;
+  readonly attachments: readonly string[];
+  readonly uploads?: readonly { readonly name: string; readonly sha256: string }[];
+}
+
+/** Why a send went by its service: the conversation there is, earlier messages, the request, or nothing better. */
+export const SERVICE_REASONS = ['conversation', 'history', 'asked', 'default'] as const;
+export type ServiceReason = (typeof SERVICE_REASONS)[number];
+
+/** A service as Messages spells it. */
+export const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
+export type Service = (typeof SERVICES)[number];
+
+/** Returns the service of any spelling, undefined for one that Messages cannot send by. */
+export function serviceNamed(name: string | null | undefined): Service | undefined {
+  return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
+}

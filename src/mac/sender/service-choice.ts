@@ -1,0 +1,74 @@
+import type { KnownChat, SendRequest } from '../../domain/ports/sending.ts';
+import { problem } from '../../domain/problems.ts';
+import { type Service, type ServiceReason, serviceNamed } from '../../domain/send-service.ts';
+import { isGroup, type Plan, plan, planBy, typedService } from './attempts.ts';
+import type { TolerantLookup } from './lookup.ts';
+
+/** How a send is tried, and why by this service. */
+export interface ChosenPlan {
+  readonly plan: Plan;
+  /** Absent where the request leaves the service to decision T1. */
+  readonly reason?: ServiceReason;
+  /** Tried where nothing was sent, or the row has an error, and only because it was asked for. */
+  readonly fallback?: Plan;
+}
+
+type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
+
+/**
+ * Returns the plan for the service that a send asks for (decision X3). Throws `service_not_possible` for a group and
+ * for an id that names another service.
+ */
+export function chosenPlan(
+  asked: Asked,
+  chats: readonly KnownChat[],
+  lookup: Pick<TolerantLookup, 'newestServiceTo'>,
+): ChosenPlan {
+  const { recipient, fallback } = asked;
+  // Asking for the fallback alone leaves the service to Postern.
+  const service = asked.service ?? (fallback === undefined ? undefined : 'auto');
+  if (service === undefined) return { plan: plan(recipient, chats) };
+  assertPossible(asked, chats);
+  const wanted = serviceNamed(service);
+  const chosen =
+    wanted === undefined
+      ? automatic(recipient, chats, lookup)
+      : { plan: byService(wanted, recipient, chats), reason: 'asked' as const };
+  return fallback === undefined ? chosen : { ...chosen, fallback: planBy('SMS', recipient, chats) };
+}
+
+function automatic(
+  recipient: string,
+  chats: readonly KnownChat[],
+  lookup: Pick<TolerantLookup, 'newestServiceTo'>,
+): ChosenPlan {
+  const usual = plan(recipient, chats);
+  if (typedService(recipient) !== undefined) return { plan: usual, reason: 'asked' };
+  if (chats.length > 0) return { plan: usual, reason: 'conversation' };
+  const service = serviceNamed(lookup.newestServiceTo(recipient));
+  if (service === undefined) return { plan: usual, reason: 'default' };
+  return { plan: planBy(service, recipient, chats), reason: 'history' };
+}
+
+/** A group keeps its own service, which is then the one that was asked for. */
+function byService(service: Service, recipient: string, chats: readonly KnownChat[]): Plan {
+  return isGroup(recipient, chats) ? plan(recipient, chats) : planBy(service, recipient, chats);
+}
+
+function assertPossible({ recipient, service, fallback }: Asked, chats: readonly KnownChat[]): void {
+  const wanted = serviceNamed(service);
+  if (isGroup(recipient, chats)) {
+    const own = serviceNamed(chats[0]?.service) ?? typedService(recipient);
+    if (fallback !== undefined) throw notPossible('/fallback', 'A group has no other service to fall back to.');
+    if (wanted !== undefined && own !== wanted)
+      throw notPossible('/service', 'The service of a group cannot be chosen.');
+  }
+  const typed = typedService(recipient);
+  if (wanted !== undefined && typed !== undefined && typed !== wanted) {
+    throw notPossible('/service', 'The recipient names another service.');
+  }
+}
+
+function notPossible(pointer: string, message: string) {
+  return problem('service_not_possible', { reason: message }, { mistakes: [{ pointer, message }] });
+}

@@ -20,7 +20,7 @@ test(
     }
     expect(SCHEDULES).toBeGreaterThan(0);
   },
-  SCHEDULES * 60,
+  SCHEDULES * 600,
 );
 
 /** What shrinking left of schedules that failed: `name which size`, and what happens before a write in it. */

@@ -4,14 +4,14 @@ import type { ApprovalMode, Caps, KeyCheck, KeyRecord, Preset, Scope } from '../
 import type { SelfChatRecord } from '../domain/ports/self-chat.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
 
-/** What the owner may set on a key. Lists hold addresses and conversation ids; `'*'` is everybody, empty is nobody. */
+/** The settings of a key. Lists hold addresses and conversation ids; `'*'` means everybody, an empty list nobody. */
 export interface KeyOptions {
   readonly read?: '*' | readonly string[];
   readonly send?: '*' | readonly string[];
   readonly approval?: ApprovalMode;
   readonly caps?: Partial<Caps>;
   readonly dry_run?: boolean;
-  /** null: never. Default: in 90 days. */
+  /** Null means never. Default: in 90 days. */
   readonly expires_at?: string | null;
 }
 
@@ -20,17 +20,17 @@ export type NewKeyOptions = KeyOptions & { readonly name: string } & (
     | { readonly scopes: readonly Scope[] }
   );
 
-/** A key with its secret, which is shown only when it is made and when it is rotated. */
+/** A key with its secret, which is shown only at creation and rotation. */
 export type KeyWithSecret = KeyRecord & { readonly key: string };
 
-/** How these calls reach the service. */
+/** Sends these calls to the service. */
 export interface AccessTransport {
   one<Result>(method: string, path: string, member: keyof Result & string, body?: unknown): Promise<Result>;
   list<Item>(path: string, member: keyof Item & string): Promise<Item[]>;
   none(method: string, path: string): Promise<void>;
 }
 
-/** Keys beside the owner's. All but `mine` need the owner's key. */
+/** Manages limited keys. All methods but `mine` need the owner's key. */
 export class KeysApi {
   readonly #transport: AccessTransport;
 
@@ -46,7 +46,7 @@ export class KeysApi {
     return this.#transport.one('GET', pathOf(id), 'scopes');
   }
 
-  /** Of the key that this client has. */
+  /** Returns the key that this client uses. */
   mine(): Promise<KeyRecord> {
     return this.#transport.one('GET', 'keys/me', 'scopes');
   }
@@ -67,7 +67,7 @@ export class KeysApi {
     return this.#transport.none('DELETE', pathOf(id));
   }
 
-  /** What would become of a send to somebody, and whether the key may read them. */
+  /** Returns the outcome that a send to `to` would have, and whether the key may read that conversation. */
   check(id: string, to: string): Promise<KeyCheck> {
     return this.#transport.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
   }
@@ -84,7 +84,7 @@ export class KeysApi {
   }
 }
 
-/** Sends that wait for a decision. */
+/** Manages sends that wait for approval. */
 export class ApprovalsApi {
   readonly #transport: AccessTransport;
 
@@ -92,12 +92,12 @@ export class ApprovalsApi {
     this.#transport = transport;
   }
 
-  /** The conversation with oneself in which the owner decides by tapback. */
+  /** Returns the conversation with oneself in which the owner decides by tapback. */
   selfChat(): Promise<SelfChatRecord> {
     return this.#transport.one('GET', 'self-chat', 'address');
   }
 
-  /** Writes a code there, for `proveSelfChat`. */
+  /** Sends a code to that conversation, for `proveSelfChat`. */
   sendSelfChatCode(): Promise<SelfChatRecord> {
     return this.#transport.one('POST', 'self-chat/code', 'address');
   }
@@ -106,17 +106,17 @@ export class ApprovalsApi {
     return this.#transport.one('POST', 'self-chat/prove', 'address', { code });
   }
 
-  /** With `wait` an empty list comes only after so many seconds, at most 50. */
+  /** Lists approvals. With `wait`, an empty list is returned only after that many seconds, at most 50. */
   list(filter: { readonly state?: ApprovalState; readonly wait?: number } = {}): Promise<Approval[]> {
     return this.#transport.list(`approvals${queryOf(filter)}`, 'members');
   }
 
-  /** With `wait` as soon as it ended, or after so many seconds, at most 50. */
+  /** Returns an approval. With `wait`, waits until it has ended, for that many seconds at most, up to 50. */
   get(id: string, filter: { readonly wait?: number } = {}): Promise<Approval> {
     return this.#transport.one('GET', `approvals/${encodeURIComponent(id)}${queryOf(filter)}`, 'members');
   }
 
-  /** `shown` is what the approval was read with: nothing else is approved. */
+  /** Approves a send. `shown` is the value read with the approval; if the send differs from it, nothing is approved. */
   approve(id: string, shown: string): Promise<Approval> {
     return this.#transport.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });
   }

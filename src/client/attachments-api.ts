@@ -5,37 +5,37 @@ import type { TransportRequest, TransportResponse } from './transport.ts';
 
 /** A file to upload. */
 export interface FileToSend {
-  /** What the receiver sees. */
+  /** The name that the receiver sees. */
   readonly name: string;
-  /** Such as `image/jpeg`. */
+  /** For example `image/jpeg`. */
   readonly type?: string;
   /** At most 100 MB; a stream is sent as it is read. */
   readonly content: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** In which form an attachment is wanted: as it is, or converted. */
+/** The requested form of an attachment: unchanged, or converted. */
 export type AttachmentForm =
   | { readonly as?: undefined }
-  /** A picture that every program shows; `max` is its longer side in pixels. */
+  /** A picture that every program shows. `max` is its longer side in pixels. */
   | { readonly as: 'jpeg'; readonly max?: number }
   /** A recording that every program plays. */
   | { readonly as: 'm4a' };
 
 /** The bytes of an attachment. */
 export interface AttachmentContent {
-  /** As somebody else chose it: never use it as a path. */
+  /** Chosen by somebody else: never use it as a path. */
   readonly name: string;
   readonly type: string;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** How these calls reach the service. */
+/** Sends these calls to the service. */
 export interface AttachmentTransport {
   readonly place: string;
   request(method: string, path: string, request: Partial<TransportRequest>): Promise<TransportResponse>;
 }
 
-/** Files to send, and files of messages. */
+/** Uploads files to send, and downloads files of messages. */
 export class AttachmentsApi {
   readonly #transport: AttachmentTransport;
 
@@ -43,7 +43,7 @@ export class AttachmentsApi {
     this.#transport = transport;
   }
 
-  /** Puts a file there; its `id` goes into `attachment_ids` of a send with the same key, within 24 hours. */
+  /** Uploads a file. Its `id` goes into `attachment_ids` of a send with the same key, within 24 hours. */
   async upload({ name, type = 'application/octet-stream', content }: FileToSend): Promise<Upload> {
     const { place } = this.#transport;
     const { status, text } = await this.#transport.request('POST', 'attachments', {
@@ -58,7 +58,7 @@ export class AttachmentsApi {
     return upload as Upload;
   }
 
-  /** The n-th attachment of a message, counted from 0. */
+  /** Downloads a message's n-th attachment, counted from 0. */
   async get(messageId: string, n = 0, form: AttachmentForm = {}): Promise<AttachmentContent> {
     const path = `messages/${encodeURIComponent(messageId)}/attachments/${n}${queryOf(form)}`;
     const { status, header, bytes } = await this.#transport.request('GET', path, {});

@@ -3,7 +3,7 @@ import type { Destination, SocketEvent } from './event-socket.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { headerValue } from './transport.ts';
 
-/** The service writes a line at least every 15 s (decision Q1): after so long without one the connection is dead. */
+/** The service writes a line at least every 15 s (decision Q1). After this long without one the connection is dead. */
 const SILENCE_LIMIT_MS = 45_000;
 const NDJSON = 'application/x-ndjson';
 
@@ -14,7 +14,10 @@ interface Body {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** One stream of `GET /events`: its events until it ends. Throws PosternError when it is refused or cannot be had. */
+/**
+ * Yields the events of one stream of `GET /events` until it ends. Throws PosternError if the stream is refused or
+ * unreachable.
+ */
 export async function* eventLines(
   { url, socketPath, place }: Destination,
   key: string,
@@ -35,7 +38,7 @@ export async function* eventLines(
     const headers = { 'X-API-Key': headerValue(key), Accept: NDJSON, Prefer: 'handling=strict' };
     const open = socketPath === undefined ? overNetwork : overSocket(socketPath);
     const { status, type, retryAfter, chunks } = await open(url, headers, stop.signal);
-    // A service of 0.1 answers with one page.
+    // Version 0.1 of the service answers with one page instead of a stream.
     if (status === 200 && type !== NDJSON) throw notPostern(status, place);
     const decoder = new TextDecoder();
     let text = '';
@@ -48,7 +51,7 @@ export async function* eventLines(
       for (const line of lines) {
         const event = parsed(line) as SocketEvent | undefined;
         if (has(event, 'type') && event !== undefined) yield event;
-        // Otherwise a line that says only that the connection is alive.
+        // A line without an offset may only be a keep-alive.
         else if (!has(event, 'offset')) throw notPostern(status, place);
       }
     }

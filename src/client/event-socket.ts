@@ -3,11 +3,12 @@ import type { Cancel, Clock } from '../domain/ports/host.ts';
 import { has, noAnswer, notPostern, type PosternError, parsed, refusal } from './postern-error.ts';
 
 /**
- * The service pings every 30 s (decision G1): after so long without a sign of it the line is dead, as after a sleep.
+ * The service pings every 30 s (decision G1). After this long without a ping the connection is dead, for example
+ * after a sleep.
  */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/** More than this is left with the service, which reads it again from its log. */
+/** Beyond this many the events stay at the service, which reads them again from its log. */
 const MAX_WAITING = 1000;
 
 /** With changes every event has an offset. */
@@ -15,13 +16,13 @@ export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: st
 
 export interface Destination {
   readonly url: URL;
-  /** The Unix socket to connect to instead of the URL's host. */
+  /** Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** What errors name. */
+  /** The service's address as errors name it. */
   readonly place: string;
 }
 
-/** One WebSocket connection: its events until it ends. Throws PosternError when it is refused or cannot be had. */
+/** Yields the events of one WebSocket connection until it ends. Throws PosternError if it is refused or unreachable. */
 export async function* eventSocket(
   { url, socketPath, place }: Destination,
   clock: Clock,
@@ -33,7 +34,7 @@ export async function* eventSocket(
   const socket = new WebSocket(url, {
     handshakeTimeout: HANDSHAKE_LIMIT_MS,
     headers: { Prefer: 'handling=strict' },
-    // Not the scheme ws+unix: it cannot carry a path with a space or a colon.
+    // Not the scheme ws+unix, which cannot express a path with a space or a colon.
     ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
   });
   const waiting: SocketEvent[] = [];
@@ -56,7 +57,7 @@ export async function* eventSocket(
   socket.on('message', (data) => {
     heard();
     const event = parsed((data as Buffer).toString('utf8')) as SocketEvent | undefined;
-    // A range of changed messages alone has no id of its own.
+    // A `messages.changed` event has a range instead of an id.
     const isEvent = has(event?.data, 'id') || has(event?.data, 'first_id');
     if (isEvent && event !== undefined) waiting.push(event);
     else end(notPostern(200, place));

@@ -5,7 +5,7 @@ import type { Message } from '../domain/message.ts';
 import type { FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
- * With `details` every message has `details`, unless its row is deleted just then. With `contacts` every message and
+ * With `details` every message has `details`, unless its row was just deleted. With `contacts` every message and
  * conversation has `names`.
  */
 export interface Included {
@@ -14,7 +14,7 @@ export interface Included {
 
 export interface MessageFilter extends Included {
   readonly conversation_id?: string;
-  /** ISO 8601; strictly after. */
+  /** ISO 8601; exclusive. */
   readonly since?: string;
   readonly limit?: number;
   readonly offset?: number;
@@ -27,29 +27,29 @@ export interface ConversationPage extends Included {
 }
 
 export interface EventPage extends Included {
-  /** Seconds to wait for an event when there is none, at most 50. */
+  /** Seconds to wait for an event if there is none, at most 50. */
   readonly wait?: number;
 }
 
 export interface ListenOptions extends Included {
   /** `websocket` (default), which needs the package `ws`, or `http`: a stream of plain HTTP, which needs none. */
   readonly over?: 'websocket' | 'http';
-  /** Row id or `offset` of an event to go on after: nothing after it is missed. Default: from now on. */
+  /** Row id or `offset` of an event to continue after without missing any. Default: from now on. */
   readonly after?: number | string;
-  /** Also edits, unsends, receipts and deletions of messages that were there before. */
+  /** Includes edits, unsends, receipts and deletions of older messages. */
   readonly changes?: boolean;
-  /** Skips rows that came more than so many seconds after they were written, at least 60. */
+  /** Skips rows that appeared more than this many seconds after they were written. At least 60. */
   readonly maxAgeS?: number | undefined;
-  /** False skips what macOS 27 filed as junk. */
+  /** False skips messages that macOS 27 filed as junk. */
   readonly junk?: boolean | undefined;
   readonly signal?: AbortSignal;
-  /** Told why there is no line, and when it is tried again. */
+  /** Called when the connection is down, with the reason and the time until the next attempt. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
 }
 
-/** An event of those who ask for changes too. */
+/** An event of a listener that also asked for changes. */
 export type TrackedEvent = (Event | ChangeEvent) & {
-  /** The position after this event, to go on from. */
+  /** The position after this event, to continue from. */
   readonly offset: string;
 };
 
@@ -65,64 +65,64 @@ export interface TrackedOptions {
 
 export interface TrackedPage {
   readonly events: TrackedEvent[];
-  /** Where the next page begins; there is always one. */
+  /** The position at which the next page begins; always present. */
   readonly offset: string;
 }
 
 export interface SendOptions {
   readonly recipient: string;
-  /** At a hub: the Mac that sends, by its id or by an address of its own. */
+  /** At a hub: the Mac that sends, by its id or one of its addresses. */
   readonly from?: string;
   readonly body?: string;
-  /** `markdown` is rendered to plain text, which is what is sent. */
+  /** `markdown` is rendered to plain text before it is sent. */
   readonly format?: 'plain' | 'markdown';
-  /** Which service it goes by; the `details` of the answer say which it was, and why. */
+  /** The service to send by. `details` of the answer name the one that was used, and why. */
   readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
-  /** SMS where nothing was sent by another service, or Messages marked the message as failed. */
+  /** Sends by SMS if nothing was sent by another service, or Messages marked the message as failed. */
   readonly fallback?: 'sms';
-  /** Paths on the machine of the service. */
+  /** Paths on the service's machine. */
   readonly attachments?: readonly string[];
-  /** Of files that were uploaded with the same key. */
+  /** Ids of files uploaded with the same key. */
   readonly attachment_ids?: readonly string[];
   readonly idempotencyKey?: string;
 }
 
-/** `replayed`: the answer to an earlier send with the same `idempotencyKey`. */
+/** `replayed` marks the answer to an earlier send with the same `idempotencyKey`. */
 export type SentMessage = Message & { readonly replayed?: true };
 
-/** A send that waits for the owner's decision. */
+/** A send that waits for the owner's approval. */
 export interface HeldSend {
   readonly approval: Approval;
 }
 
 interface WebhookOptions {
   readonly include?: readonly Include[];
-  /** false: nothing is sent, and the backlog comes once it is enabled again. */
+  /** False sends nothing. The backlog is delivered once it is enabled again. */
   readonly enabled?: boolean;
-  /** `hold`: a delivery is attempted until it succeeds. Default `drop`: given up after 3 failures. */
+  /** `hold` retries a delivery until it succeeds. The default, `drop`, gives up after 3 failures. */
   readonly on_failure?: FailureMode;
 }
 
 export interface NewWebhookOptions extends WebhookOptions {
   readonly url: string;
   readonly events: readonly WebhookEventType[];
-  /** Signs deliveries; never shown again. */
+  /** Signs deliveries. Never shown again. */
   readonly secret?: string;
   readonly name?: string;
-  /** On each delivery, such as `Authorization`; values are never shown again. */
+  /** Sent with each delivery, such as `Authorization`. Values are never shown again. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What does not match all of it is not delivered. */
+  /** Only events that match all of it are delivered. */
   readonly filter?: WebhookFilter;
 }
 
-/** Null takes away what there was. */
+/** Changes to a webhook. Null removes a setting. */
 export interface WebhookEdits extends WebhookOptions {
   readonly url?: string;
   readonly events?: readonly WebhookEventType[];
-  /** The one before signs too for 24 hours. */
+  /** The previous secret also signs for 24 hours. */
   readonly secret?: string | null;
   readonly name?: string | null;
-  /** Headers that are not named stay. */
+  /** Headers not named stay unchanged. */
   readonly headers?: Readonly<Record<string, string | null>> | null;
   readonly filter?: WebhookFilter | null;
 }

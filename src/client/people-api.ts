@@ -7,7 +7,7 @@ export interface PersonMessageFilter extends Included {
   readonly limit?: number;
 }
 
-/** People you have conversations with, each over all addresses. */
+/** Lists the people you have conversations with, each across all addresses. */
 export class PeopleApi {
   readonly #requests: Requests;
 
@@ -15,17 +15,17 @@ export class PeopleApi {
     this.#requests = requests;
   }
 
-  /** Those in whose name or addresses each word of `q` occurs, by name. */
+  /** Returns people whose name or addresses contain each word of `q`, ordered by name. */
   list(filter: { readonly q?: string; readonly limit?: number } = {}): Promise<Person[]> {
     return this.#requests.list(`people${queryOf(filter)}`, 'conversations');
   }
 
-  /** The newest messages of a person. */
+  /** Returns a person's newest messages. */
   messages(id: string, filter: PersonMessageFilter = {}): Promise<Message[]> {
     return this.#requests.list(pathOf(id, filter), 'guid');
   }
 
-  /** Every message of a person, newest first, page after page. */
+  /** Yields every message of a person, newest first, page after page. */
   allMessages(id: string, filter: PersonMessageFilter = {}): AsyncGenerator<Message, void> {
     return this.#requests.pages(pathOf(id, { limit: 200, ...filter }), 'guid');
   }

@@ -39,18 +39,21 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-/** Waits before reconnecting; the last one repeats. */
+/** Delays before reconnecting in milliseconds; the last one repeats. */
 const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
-/** A line that held so long begins again with the shortest wait. */
+/** After a connection that held this long, reconnecting starts with the shortest delay again. */
 const STEADY_MS = 10_000;
 
 export interface ClientOptions {
   /** Base address of the service. Default `http://127.0.0.1:3001`. */
   readonly url?: string;
-  /** Path of the service's Unix socket, which takes the place of the URL. For Node.js and Bun. */
+  /** Path of the service's Unix socket, used instead of the URL. For Node.js and Bun. */
   readonly socketPath?: string;
   readonly key: string;
-  /** How long an answer may take, in milliseconds (30000). Not for a send, which waits for those before it, nor for a permission check. */
+  /**
+   * Time limit of an answer in milliseconds (30000). Does not apply to sends, which wait for those before them, nor
+   * to permission checks.
+   */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
 }
@@ -59,7 +62,7 @@ export interface ClientOptions {
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
-  /** What errors name. */
+  /** The service's address as errors name it. */
   readonly #place: string;
   readonly #requests: Requests;
   readonly #key: string;
@@ -82,17 +85,17 @@ export class PosternClient {
     this.#clock = clock;
   }
 
-  /** Keys beside the owner's, the audit log, and signing in the console. */
+  /** Limited keys, the audit log, and signing in to the console. */
   get keys(): KeysApi {
     return new KeysApi(this.#requests);
   }
 
-  /** Sends that wait for a decision. */
+  /** Sends that wait for approval. */
   get approvals(): ApprovalsApi {
     return new ApprovalsApi(this.#requests);
   }
 
-  /** People over all addresses. */
+  /** People across all their addresses. */
   get people(): PeopleApi {
     return new PeopleApi(this.#requests);
   }
@@ -117,7 +120,7 @@ export class PosternClient {
     return this.#requests.one('GET', `conversations/${encodeURIComponent(id)}${queryOf(included)}`, 'participants');
   }
 
-  /** People of the Address Book in whom each word of `q` occurs. */
+  /** Returns people in the Address Book that match each word of `q`. */
   contacts(filter: { readonly q?: string; readonly limit?: number } = {}): Promise<Contact[]> {
     return this.#requests.list(`contacts${queryOf(filter)}`, 'addresses');
   }
@@ -130,21 +133,21 @@ export class PosternClient {
     return this.#requests.one('GET', `messages/${encodeURIComponent(id)}${queryOf(included)}`, 'guid');
   }
 
-  /** Every message that fits, page after page; deep pages are as fast as the first. */
+  /** Yields every matching message, page after page. Deep pages are as fast as the first. */
   allMessages(filter: MessageFilter = {}): AsyncGenerator<Message, void> {
     return this.#requests.pages(`messages${queryOf({ limit: 200, ...filter })}`, 'guid');
   }
 
-  /** One page of what is found, newest first; the `cursor` of a page leads to the next one. */
+  /** Returns one page of hits, newest first. A page's `cursor` leads to the next one. */
   async search(q: string, filter: SearchFilter = {}): Promise<SearchResults> {
     const page = await this.#requests.request('GET', `search${queryOf({ q, ...filter })}`);
     return searchResults(this.#requests.listed<SearchHit>(page, 'highlights'), page);
   }
 
   /**
-   * Sends; the same `idempotencyKey` never sends twice. `id` is "" while the row has not been seen yet. With a limited
-   * key it may be held: then the answer is `{ approval }`, which `approvals.get` tells the end of. `replayed`: the key
-   * was used before, and nothing was sent now.
+   * Sends a message. The same `idempotencyKey` never sends twice; `replayed` marks a repeated answer. `id` is ""
+   * until the row has been seen. With a limited key the send may be held: then the result is `{ approval }`, and
+   * `approvals.get` returns its outcome.
    */
   async send(request: SendOptions): Promise<SentMessage | HeldSend> {
     const { idempotencyKey, ...message } = request;
@@ -158,7 +161,7 @@ export class PosternClient {
     return { ...(value as Message | HeldSend), ...(isReplayed && { replayed: true }) };
   }
 
-  /** Says what `send` would do, and sends nothing. */
+  /** Returns what `send` would do, without sending. */
   dryRun({ idempotencyKey: _idempotencyKey, ...message }: SendOptions): Promise<DryRun> {
     return this.#requests.one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
@@ -175,7 +178,7 @@ export class PosternClient {
     return this.#requests.one('POST', 'webhooks', 'url', webhook);
   }
 
-  /** What is not given stays, and so do its position and its history. */
+  /** Changes settings of a webhook. Others keep their value, and so do its position and history. */
   changeWebhook(id: string, changes: WebhookEdits): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
   }
@@ -192,29 +195,30 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
-  /** Delivers events after a row id or offset again, under the same ids; `latest` skips those not delivered yet. */
+  /** Delivers events after a row id or offset again, under the same ids. `latest` skips undelivered ones instead. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', {
       after: isOffset(after) || after === 'latest' ? after : Number(after),
     });
   }
 
-  /** What it dropped is delivered again, before the next event. */
+  /** Delivers dropped events again, before the next event. */
   replayDropped(id: string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
   /**
-   * Events after a row id, or at a hub after an offset, oldest first, at most `limit` (1000); with `wait` as soon as
-   * there is one.
+   * Returns events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). With
+   * `wait`, returns as soon as there is one.
    */
   events(after: number | string, limit = 100, page: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page })}`, 'data');
   }
 
   /**
-   * Events and changes after a row id or an offset, oldest first, at most `limit` (1000). Without `after` there are no
-   * events, and the present offset. Throws 410 when the offset is too old; `problem.latest` is the one to begin with.
+   * Returns events and changes after a row id or an offset: oldest first, at most `limit` (up to 1000). Without
+   * `after`, returns no events and the current offset. Throws 410 if the offset is too old; `problem.latest` is the
+   * one to start from.
    */
   async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
     const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
@@ -224,25 +228,25 @@ export class PosternClient {
     return { events: this.#requests.listed<TrackedEvent>(answer, 'data'), offset };
   }
 
-  /** The service's own account of itself. */
+  /** Returns the service's report on itself. */
   status(): Promise<StatusReport> {
     return this.#requests.one('GET', 'status', 'newest_event');
   }
 
-  /** The service itself looks for its permissions; macOS may ask the person. */
+  /** Has the service check its permissions. macOS may ask the person. */
   checkPermissions(): Promise<PermissionsAnswer> {
     return this.#requests.one('POST', 'permissions/check', 'permissions');
   }
 
-  /** Watches chat.db for some seconds; with `ask` Messages is asked too, and macOS may ask the person. */
+  /** Watches chat.db for some seconds. With `ask`, also asks Messages, and macOS may ask the person. */
   diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
     return this.#requests.one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
   }
 
   /**
-   * Events as they happen, over a WebSocket or plain HTTP that reconnects whenever it breaks and resumes after the
-   * last event taken: no gap, no repeat, also while the service was down. Ends when `signal` is aborted; throws
-   * when the service refuses for good: the key (401), or a position that means nothing any more (410).
+   * Yields events as they happen, over a WebSocket or plain HTTP. Reconnects whenever the connection breaks and
+   * resumes after the last event taken: no gap and no repeat, even if the service was down. Ends when `signal` is
+   * aborted. Throws if the service refuses for good: the key (401), or an expired position (410).
    */
   listen(options: ListenOptions & { readonly changes: true }): AsyncGenerator<TrackedEvent, void>;
   listen(options?: ListenOptions & { readonly changes?: false }): AsyncGenerator<Event, void>;
@@ -256,7 +260,7 @@ export class PosternClient {
       let leastMs = 0;
       const sinceMs = this.#clock.monotonic();
       try {
-        // From here on by position, so that nothing is missed when the very first line breaks.
+        // Resumes by position from here on, so that nothing is missed even if the very first connection breaks.
         if (changes && !isOffset(last)) {
           const page = await this.trackedEvents({ ...options, after: last, limit: 1 });
           last = page.offset;
@@ -284,7 +288,7 @@ export class PosternClient {
     }
   }
 
-  /** One connection, until it ends. */
+  /** Opens one connection and yields its events. */
   #line({ after, changes, include, maxAgeS, junk, over, signal }: ListenOptions): AsyncGenerator<SocketEvent, void> {
     const isHttp = over === 'http';
     const query = queryOf({ after, include, changes: changes || undefined, max_age_s: maxAgeS, junk });

@@ -1,16 +1,19 @@
 const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
 
-/** What a method of the client throws: the service's own words when it refused (RFC 9457), else what prevented an answer. */
+/**
+ * The error that every method of the client throws: the service's own problem (RFC 9457) if it refused, else the
+ * reason why there was no answer.
+ */
 export class PosternError extends Error {
   override readonly name = 'PosternError';
-  /** Of the answer; 0 when there was none. */
+  /** HTTP status of the answer; 0 if there was none. */
   readonly status: number;
   /** Stable and snake_case: the service's own, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key`, `not_capable`. */
   readonly code: string;
-  /** What can be done about it. */
+  /** Advice on how to solve it. */
   readonly hint: string | undefined;
-  /** When trying again makes sense. */
+  /** Set if a retry makes sense. */
   readonly retryAfterMs: number | undefined;
   /** The whole problem document. */
   readonly problem: Readonly<Record<string, unknown>>;
@@ -25,12 +28,14 @@ export class PosternError extends Error {
   }
 }
 
-/** True for a PosternError of any realm: `instanceof` fails across realms, such as a test runner's. */
+/**
+ * Reports whether `error` is a PosternError of any realm: `instanceof` fails across realms, such as a test runner's.
+ */
 export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }
 
-/** The failure that an answer of 400 and above tells; one that is no problem document is not from Postern. */
+/** The error for an answer of 400 and above. One without a problem document is not from Postern. */
 export function refusal(
   status: number,
   text: string,
@@ -41,7 +46,7 @@ export function refusal(
   return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : notPostern(status, place);
 }
 
-/** The failure of having asked somebody else. */
+/** The error when something other than Postern answered. */
 export function notPostern(status: number, place: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',
@@ -50,10 +55,10 @@ export function notPostern(status: number, place: string): PosternError {
   });
 }
 
-/** The failure of getting no answer. */
+/** The error when there was no answer. */
 export function noAnswer(error: unknown, place: string): PosternError {
   const cause = rootOf(error);
-  // Nobody took the connection, so nothing was asked; a "bad port" is one that fetch never connects to.
+  // Nobody accepted the connection, so no request was made. A "bad port" is one that fetch never connects to.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
@@ -66,13 +71,13 @@ export function noAnswer(error: unknown, place: string): PosternError {
 function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   const { cause, code, message } = (error ?? {}) as { cause?: unknown; code?: unknown; message?: unknown };
   if (cause !== undefined) return rootOf(cause);
-  // Names with several addresses fail with one error for each.
+  // A name with several addresses fails with one error per address.
   const [first] = (error as { errors?: unknown[] } | undefined)?.errors ?? [];
   if (typeof code !== 'string' && first !== undefined) return rootOf(first);
   return { code: typeof code === 'string' ? code : '', message: String(message ?? error) };
 }
 
-/** The JSON, undefined when it is none. */
+/** Parses JSON. Returns undefined if it is invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -81,12 +86,12 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** True for an object with this member. */
+/** Reports whether `value` is an object with this member. */
 export function has(value: unknown, member: string): boolean {
   return typeof value === 'object' && value !== null && member in value;
 }
 
-/** The detail, and the mistakes that it does not name itself, each with its place in what was sent. */
+/** The problem's detail, followed by each mistake that it does not name, with its place in the request. */
 function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
   const mistakes = Array.isArray(errors) ? (errors as { pointer?: unknown; message?: unknown }[]) : [];
   const others = mistakes.filter(({ message }) => message !== detail);

@@ -6,39 +6,39 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
 import { headerValue, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
-/** A decision is waited for up to 50 s. */
+/** Waiting for a decision takes up to 50 s. */
 const WAIT_TIMEOUT_MS = 60_000;
-/** It watches for two minutes at most, and a script that it runs meanwhile ends within 30 s. */
+/** Watching takes two minutes at most, and a script it runs meanwhile ends within 30 s. */
 const DIAGNOSTICS_TIMEOUT_MS = 160_000;
 /** An upload may take 10 minutes. */
 const FILE_TIMEOUT_MS = 11 * 60_000;
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** Sent as they are, in place of JSON. */
+  /** Sent unchanged, instead of JSON. */
   readonly bytes?: TransportRequest['body'];
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Members of a send that an earlier service would ignore: it would send at once, or the marks of Markdown. */
+/** Members of a send that an older service would ignore: it would send at once, or send the Markdown marks. */
 const ASKED_FIRST = ['format', 'service', 'fallback'] as const;
 
-/** For what the service itself takes its time with; undefined for everything else. */
+/** Time limit for requests that are slow by nature; undefined for all others. */
 export function slowAnswerMs(path: string): number | undefined {
-  // It waits up to 20 s for macOS.
+  // The service waits up to 20 s for macOS.
   if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;
   if (/^(?:attachments$|messages\/[^/]+\/attachments\/)/.test(path)) return FILE_TIMEOUT_MS;
   if (/^(?:approvals|events)\b.*[?&]wait=/.test(path)) return WAIT_TIMEOUT_MS;
   return path.startsWith('diagnostics?') ? DIAGNOSTICS_TIMEOUT_MS : undefined;
 }
 
-/** Trying again would only be told the same. */
+/** Reports whether a retry would get the same answer. */
 export function isFinal({ status }: PosternError): boolean {
   return status >= 200 && status < 500 && status !== 408 && status !== 429;
 }
 
-/** A row id says nothing of changes; an offset does. */
+/** Reports whether `after` is an offset. A row id has no position among changes. */
 export function isOffset(after: number | string | undefined): boolean {
   return typeof after === 'string' && !/^\d+$/.test(after);
 }
@@ -50,7 +50,7 @@ export function queryOf(parameters: object): string {
     : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
 }
 
-/** Waits, at most until `signal` is aborted. */
+/** Waits `ms`, or until `signal` is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -65,14 +65,14 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined)
 
 interface RequestsParts {
   readonly base: URL;
-  /** What errors name. */
+  /** The service's address as errors name it. */
   readonly place: string;
   readonly transport: Transport;
   readonly timeoutMs: number;
   readonly key: string;
 }
 
-/** Requests to the API and their answers, checked to be the service's. Every method throws PosternError. */
+/** Sends requests to the API and checks that the answers are Postern's. Every method throws PosternError. */
 export class Requests implements AccessTransport {
   readonly #parts: RequestsParts;
   #capabilities: Capabilities | undefined;
@@ -81,7 +81,7 @@ export class Requests implements AccessTransport {
     this.#parts = parts;
   }
 
-  /** `member` is one that every such answer has: without it, it is somebody else's. */
+  /** Returns an object. `member` is one that every such answer has: without it, something else answered. */
   async one<Result>(
     method: string,
     path: string,
@@ -105,7 +105,7 @@ export class Requests implements AccessTransport {
     return value as Item[];
   }
 
-  /** The items of a list, page after page. */
+  /** Yields the items of a list, page after page. */
   async *pages<Item>(first: string, member: keyof Item & string): AsyncGenerator<Item, void> {
     let next: string | undefined = first;
     while (next !== undefined) {
@@ -115,7 +115,7 @@ export class Requests implements AccessTransport {
     }
   }
 
-  /** Resolves with an answer of 2xx. A redirect is none: it would carry the key to where it leads. */
+  /** Resolves with an answer of 2xx. Rejects redirects: following one would send the key elsewhere. */
   async request(method: string, path: string, options: RequestOptions = {}) {
     const response = await this.answer(method, path, options);
     const text = await this.#textOf(response);
@@ -126,7 +126,7 @@ export class Requests implements AccessTransport {
   async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {
     const headers: Record<string, string> = {
       'X-API-Key': headerValue(this.#parts.key),
-      // A mistake in what is asked is named, where it would be ignored otherwise (decision S1).
+      // Makes mistakes in the request errors; without it they would be ignored (decision S1).
       Prefer: 'handling=strict',
       ...more,
     };
@@ -149,7 +149,7 @@ export class Requests implements AccessTransport {
     throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.place);
   }
 
-  /** Refuses a send with a member that the service, as its status says, cannot do (decision X1). */
+  /** Throws `not_capable` for a send with a member that the service's status does not list (decision X1). */
   async #assertCapable(send: unknown): Promise<void> {
     const asked = ASKED_FIRST.filter((name) => has(send, name));
     if (asked.length === 0) return;
@@ -173,7 +173,7 @@ export class Requests implements AccessTransport {
     }
   }
 
-  /** For what has no answer but its status. */
+  /** Sends a request whose answer has no body. */
   async none(method: string, path: string): Promise<void> {
     await this.request(method, path);
   }

@@ -4,7 +4,7 @@ import type { Included } from './options.ts';
 export interface SearchFilter extends Included {
   readonly conversation_id?: string;
   readonly limit?: number;
-  /** Of the page before. */
+  /** Cursor of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -14,11 +14,11 @@ export interface SearchResults {
   readonly cursor?: string | undefined;
   /** False while the index is being built: older messages are not found yet. */
   readonly isComplete: boolean;
-  /** The day (YYYY-MM-DD) from which on messages are found, when it is not complete. */
+  /** If incomplete, the day (YYYY-MM-DD) from which messages are found. */
   readonly from?: string | undefined;
 }
 
-/** What an answer to a search says, beside its hits, in its headers. */
+/** Combines the hits of a search with the answer's headers. */
 export function searchResults(
   hits: readonly SearchHit[],
   { next, header }: { readonly next: string | undefined; readonly header: (name: string) => string | null | undefined },

@@ -6,7 +6,7 @@ export interface TransportRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The body is read once, as text or as bytes. */
+/** An HTTP answer. The body can be read once, as text or as bytes. */
 export interface TransportResponse {
   readonly status: number;
   readonly text: () => Promise<string>;
@@ -14,12 +14,12 @@ export interface TransportResponse {
   readonly header: (name: string) => string | null | undefined;
 }
 
-/** How one request reaches the service. Redirects are never followed: they would take the key along. */
+/** Sends one request to the service. Never follows redirects: they would take the key along. */
 export type Transport = (url: URL, request: TransportRequest) => Promise<TransportResponse>;
 
-/** Over the network, with the platform's own fetch. */
+/** Uses the platform's own fetch. */
 export const fetchTransport: Transport = async (url, request) => {
-  // Required with a streamed body: the answer comes after it.
+  // Required with a streamed body: the answer follows it.
   const response = await fetch(url, {
     ...request,
     redirect: 'manual',
@@ -33,7 +33,10 @@ export const fetchTransport: Transport = async (url, request) => {
   };
 };
 
-/** Over a Unix socket, which fetch cannot reach. Node's module is loaded only here, so that the client works elsewhere too. */
+/**
+ * Connects to a Unix socket, which fetch cannot. Loads Node's module only here, so that the client works elsewhere
+ * too.
+ */
 export function socketTransport(socketPath: string): Transport {
   return async ({ pathname, search }, { method, headers, body, signal }) => {
     const { request } = await import('node:http');
@@ -51,7 +54,7 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // As bytes: Node would write the headers, too, in the encoding of a string.
+      // As bytes: with a string, Node would write the headers in its encoding too.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };

@@ -1,4 +1,4 @@
-// Every type of the client's answers and options.
+// All types of the client's answers and options.
 export type { Approval, ApprovalState } from '../domain/approval.ts';
 export type { AuditEntry } from '../domain/audit.ts';
 export type { Conversation } from '../domain/conversation.ts';

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { socketTrouble } from '../runtime/unix-socket.ts';
 import type { Config } from './config.ts';
 
-/** macOS allows 104 bytes with the final zero, Linux 108. */
+/** macOS allows 104 bytes including the final zero, Linux 108. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** The base URL for programs on this machine; a wildcard address is reached over loopback. */
+/** The base URL for programs on this machine. A wildcard address is replaced by loopback. */
 export function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
@@ -14,9 +14,9 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
 type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
- * Reports whether the service of this configuration answers at `url`, so that its key may go there: a loopback name or
- * address, `server.host` or a listed name, at the configured port. A listed name may also have the port it is listed
- * with, or 443, because a proxy stands in front of it.
+ * Reports whether the service of this configuration answers at `url`, so that its key may be sent there: a loopback
+ * name or address, `server.host` or a listed name, at the configured port. A listed name may also have its listed
+ * port, or 443, because a proxy stands in front of it.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
   const { hostname, port: written, protocol } = new URL(url);
@@ -32,13 +32,13 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
-/** A host as URLs have it; undefined when it can be in none. */
+/** A host as URLs spell it; undefined if no URL can contain it. */
 function normalized(host: string): string | undefined {
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`;
   return URL.canParse(url) ? new URL(url).hostname : undefined;
 }
 
-/** The path of a Unix socket, or a sentence on why there is none. */
+/** The path of a Unix socket, or a sentence that says why there is none. */
 export type SocketPlace = { readonly path: string } | { readonly reason: string };
 
 type SocketSettings = Pick<Config, 'dir'> & { readonly server: Pick<Config['server'], 'socket'> };
@@ -52,7 +52,7 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
     : { path };
 }
 
-/** The same for programs that would send the key there: not when somebody else's program could be behind it. */
+/** The socket for programs that would send the key there. Refused if another user's program could be behind it. */
 export function trustedSocketOf(settings: SocketSettings): SocketPlace {
   const place = socketOf(settings);
   const reason = 'path' in place ? socketTrouble(place.path) : undefined;

@@ -6,7 +6,7 @@ import { fleetOf } from './fleet-settings.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { isDate, shown } from './shown.ts';
 
-/** Everything the person may set, checked and frozen. Decision A4 says what each key allows. */
+/** All settings, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {
   /** The folder that holds config.toml and state.db. */
   readonly dir: string;
@@ -14,7 +14,7 @@ export interface Config {
     readonly host: string;
     /** 0 means any free port. */
     readonly port: number;
-    /** Whether to listen on the Unix socket too. */
+    /** Listens on the Unix socket too. */
     readonly socket: boolean;
     readonly rateLimitPerMinute: number;
     readonly allowedHosts: readonly string[];
@@ -28,22 +28,22 @@ export interface Config {
     readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  /** "": no decisions by tapback. */
+  /** "" disables decisions by tapback. */
   readonly approval: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
     readonly isEnabled: boolean;
     readonly addressBookPath: string;
-    /** "" takes that of the own number. */
+    /** "" uses the one of the own number. */
     readonly callingCode: string;
   };
   readonly mcp: { readonly allowOwnerKey: boolean };
-  /** "auto": as long as somebody asks. */
+  /** "auto" detects changes while somebody asks for them. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
-  /** undefined: this Mac is on its own. */
+  /** Undefined if this Mac is in no fleet. */
   readonly fleet: FleetSettings | undefined;
-  /** "": nobody is asked for a newer version. */
+  /** "" disables the check for newer versions. */
   readonly update: { readonly url: string };
 }
 
@@ -54,14 +54,14 @@ export type Checked =
 const MIN_KEY_LENGTH = 16;
 const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
 
-/** So many unknown names are listed, each compared with every known one; longer ones are not compared. */
+/** At most this many unknown names are listed, each compared with every known one. Longer names are not compared. */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 
 const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
 
-/** Checks all that a parsed config.toml says, and names every mistake. */
+/** Checks a parsed config.toml and reports every mistake. */
 export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, environment: Environment): Checked {
   const mistakes: string[] = [];
   const written = new Map<string, unknown>();
@@ -80,7 +80,7 @@ export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: stri
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
     const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // Nobody sees the undefined: with a mistake there is no Config.
+    // The undefined never escapes: with a mistake there is no Config.
     return meaning as Value;
   };
   const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
@@ -149,7 +149,7 @@ function ignored(name: string): string {
   return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
 }
 
-/** The known section or key that takes the fewest changes of letters; a key counts more than its section. */
+/** The known section or key with the smallest edit distance. The key weighs more than its section. */
 function near(name: string): string {
   const cost = (known: string): number =>
     name.includes('.') || known.includes('.')

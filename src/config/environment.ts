@@ -2,7 +2,7 @@ import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { shown } from './shown.ts';
 
-/** What the configuration depends on besides its file: the only look at the environment there is. */
+/** The configuration's inputs besides its file. Nothing else reads the environment. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
@@ -16,7 +16,7 @@ export function processEnvironment(
   return { env, platform, homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome() };
 }
 
-/** The home folder the account database names: what is left when HOME is not set or is not a path. */
+/** The home folder from the account database, for when HOME is missing or not a path. */
 function accountHome(): string {
   try {
     return userInfo().homedir;
@@ -28,7 +28,7 @@ function accountHome(): string {
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `POSTERN_LOG_LEVEL`; a wrong one is `info` with a warning. */
+/** `POSTERN_LOG_LEVEL`. An invalid one means `info`, with a warning. */
 export function logLevel({ env }: Environment): { readonly level: LogLevel; readonly warnings: readonly string[] } {
   const wish = env.POSTERN_LOG_LEVEL ?? '';
   const level = LOG_LEVELS.find((name) => name === wish.toLowerCase());
@@ -39,25 +39,28 @@ export function logLevel({ env }: Environment): { readonly level: LogLevel; read
   };
 }
 
-/** Decision A1: `--config-dir` beats `POSTERN_CONFIG_DIR`, which beats the platform's own place. */
+/**
+ * The configuration folder: `--config-dir` beats `POSTERN_CONFIG_DIR`, which beats the platform's usual place
+ * (decision A1).
+ */
 export function configFolder(option: string | undefined, environment: Environment): string {
   const { env, platform, homeFolder } = environment;
   const wish = option || env.POSTERN_CONFIG_DIR;
   if (wish) return resolve(wish);
   if (platform === 'darwin') return join(homeFolder, 'Library/Application Support/Postern');
   const configHome = env.XDG_CONFIG_HOME ?? '';
-  // The XDG rules: a relative path counts as not set.
+  // The XDG rules ignore relative paths.
   return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
 }
 
-/** The folder of what can be made again. */
+/** The folder for data that can be recreated. */
 export function cacheFolder({ env, platform, homeFolder }: Environment): string {
   if (platform === 'darwin') return join(homeFolder, 'Library/Caches/Postern');
   const cacheHome = env.XDG_CACHE_HOME ?? '';
   return join(isAbsolute(cacheHome) ? cacheHome : join(homeFolder, '.cache'), 'postern');
 }
 
-/** The folder of the demo: the one that was named, else beside the real configuration, never in it. */
+/** The demo's folder: the given one, else beside the real configuration, never in it. */
 export function demoFolder(option: string | undefined, environment: Environment): string {
   if (option !== undefined) return resolve(option);
   return join(

@@ -21,7 +21,7 @@ import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { parseToml } from './syntax.ts';
 
-/** Far above any real one, and small enough to parse in a moment. */
+/** Far above any real one, and small enough to parse at once. */
 const MAX_BYTES = 1024 * 1024;
 
 export type ConfigReading =
@@ -30,7 +30,7 @@ export type ConfigReading =
   | {
       readonly state: 'unusable';
       readonly path: string;
-      /** Every mistake, a sentence each; none of them quotes the key. */
+      /** Every mistake, one sentence each. None quotes the key. */
       readonly mistakes: readonly string[];
       readonly warnings: readonly string[];
     };
@@ -39,7 +39,7 @@ export function configPath(folder: string): string {
   return join(folder, 'config.toml');
 }
 
-/** Reads and checks the configuration in `folder`; what is wrong with it is an answer, never thrown. */
+/** Reads and checks the configuration in `folder`. Mistakes are returned, never thrown. */
 export function readConfig(folder: string, environment: Environment): ConfigReading {
   const path = configPath(folder);
   if (!exists(path)) return { state: 'absent', path };
@@ -52,7 +52,7 @@ export function readConfig(folder: string, environment: Environment): ConfigRead
     : { state: 'unusable', path, mistakes: checked.mistakes, warnings };
 }
 
-/** The same for a text that may become the configuration of `folder`. */
+/** Checks a text that may become the configuration of `folder`. */
 export function checkConfigText(
   text: string,
   folder: string,
@@ -87,8 +87,8 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 }
 
 /**
- * Makes config.toml in `folder` its owner's alone, where the file system can. Says what was changed, and what of the
- * folder only a person should change.
+ * Restricts config.toml in `folder` to its owner, if the file system can. Returns what it changed, and which modes of
+ * the folder only a person should change.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -102,19 +102,19 @@ export function protectConfig(folder: string): readonly string[] {
       warnings.push(`Other users of this machine may replace files in ${folder}, the configuration too: chmod 700 it.`);
     }
   } catch {
-    // Not ours, or a file system without modes: the warning about the file was given when it was read.
+    // Not ours, or a file system without modes: reading the file has already given the warning.
   }
   return warnings;
 }
 
-/** True for a link that leads nowhere, too: such a file must not be taken for a first launch. */
+/** Reports whether the path exists. A dangling link counts: it must not be taken for a first launch. */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
- * First launch (decisions A1, A2): makes the folder (0700) and a configuration with a new key (0600), whole or not at all,
- * and reads it. A file that is there is never overwritten: that and all else that can go wrong is `unusable`.
+ * First launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key (0600),
+ * and reads it. Never overwrites an existing file: that and every other failure returns `unusable`.
  */
 export function createConfig(
   folder: string,
@@ -138,11 +138,11 @@ export function createConfig(
   }
 }
 
-/** Writes a new file for the owner alone, down to the disk. */
+/** Writes a new file for its owner only, and syncs it to disk. */
 export function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, 'wx', 0o600);
   try {
-    // Whatever the umask is.
+    // Regardless of the umask.
     fchmodSync(file, 0o600);
     writeFileSync(file, text);
     fsyncSync(file);
@@ -151,7 +151,10 @@ export function writeDraft(draft: string, text: string): void {
   }
 }
 
-/** Gives a finished draft its name, unless there is such a file. A link refuses where a rename would replace; some file systems (exFAT, SMB) have none. */
+/**
+ * Renames a finished draft unless the target exists. A link fails where a rename would replace; some file systems
+ * (exFAT, SMB) have no links.
+ */
 export function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
@@ -165,23 +168,23 @@ export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Renamed, or never made.
+    // Already renamed, or never created.
   }
 }
 
-/** Makes the new name itself durable, where the platform can. */
+/** Syncs the folder, so that the new name is durable, if the platform can. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
     fsyncSync(handle);
   } catch {
-    // Some file systems refuse; the file's content is safe all the same.
+    // Some file systems refuse. The file's content is safe nevertheless.
   } finally {
     closeSync(handle);
   }
 }
 
-/** Keys that a new file has ready to be edited; the others are there as comments. */
+/** Keys that a new file sets. It has the others as comments. */
 const USUAL: readonly string[] = [
   SETTINGS.host.name,
   SETTINGS.port.name,
@@ -205,7 +208,10 @@ function configTemplate(values: ReadonlyMap<string, string | number | boolean>, 
   return `${lines.join('\n')}\n`;
 }
 
-/** JSON writes text, numbers and lists as TOML does, but for the one control character it leaves alone. */
+/**
+ * A TOML literal. JSON is the same for texts, numbers and lists, except that it leaves one control character
+ * unescaped.
+ */
 function literal(value: unknown): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll('\x7f', '\\u007f');
 }

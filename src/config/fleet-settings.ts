@@ -3,11 +3,11 @@ import { type FleetContent, type FleetSettings, MAC_ID } from '../domain/fleet.t
 import { absolutePath, integer, PATH, type Setting } from './setting.ts';
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
-/** Or nothing. */
+/** A path, or nothing. */
 const optionalPath: Setting<string>['read'] = (written, environment) =>
   written === '' ? '' : absolutePath(written, environment);
 
-/** The section `[fleet]`: without servers there is none. */
+/** The settings of `[fleet]`. Without `servers` this Mac is in no fleet. */
 export const FLEET_SETTINGS = {
   fleetServers: {
     name: 'fleet.servers',
@@ -64,14 +64,14 @@ export const FLEET_SETTINGS = {
   ),
 } satisfies Readonly<Record<string, Setting>>;
 
-/** What is written, each key by itself checked. */
+/** The written values, each checked individually. */
 export interface WrittenFleet extends Omit<FleetSettings, 'content'> {
   readonly content: FleetContent | '';
-  /** Other keys of the section are written, and `servers` is not. */
+  /** True if other keys of the section are written but `servers` is not. */
   readonly lacksServers: boolean;
 }
 
-/** The section as a whole; undefined: this Mac is on its own. */
+/** The section as a whole; undefined if this Mac is in no fleet. */
 export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSettings | undefined {
   const { lacksServers, content: wish, ...settings } = written;
   if (settings.servers.length === 0) {
@@ -94,7 +94,9 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
   return { ...settings, content };
 }
 
-/** As it is written; undefined for what is none, holds a password, or leaves this machine without TLS. */
+/**
+ * Returns the server unchanged; undefined if it is invalid, contains a password, or leaves this machine without TLS.
+ */
 function server(text: string): string | undefined {
   if (!/^(?:nats|tls):\/\/[^/@?#\s]+$/.test(text) || !URL.canParse(text)) return undefined;
   const { hostname, protocol } = new URL(text);

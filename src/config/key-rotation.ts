@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts';
 import { readConfig, removeIfThere, syncFolder, writeDraft } from './file.ts';
 import { parseToml } from './syntax.ts';
 
-/** The value on a line of its own: a text in double or single quotes. What is around it stays. */
+/** The key on its own line, in double or single quotes. The text around it stays. */
 const KEY_LINE =
   /^(?<before>[ \t]*(?:auth[ \t]*\.[ \t]*)?api_key[ \t]*=[ \t]*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(?<after>[^\n]*)$/;
 
@@ -14,17 +14,17 @@ export type Rotation =
   | { readonly isDone: true; readonly path: string }
   | { readonly isDone: false; readonly path: string; readonly mistakes: readonly string[] };
 
-/** Puts a new key into config.toml: that one value, whole or not at all, and the file for its owner alone. */
+/** Atomically replaces the key in config.toml and restricts the file to its owner. */
 export function rotateKey(folder: string, environment: Environment): Rotation {
   const reading = readConfig(folder, environment);
   const { path } = reading;
   if (reading.state === 'absent') return { isDone: false, path, mistakes: ['There is no such file.'] };
   if (reading.state === 'unusable') return { isDone: false, path, mistakes: reading.mistakes };
   try {
-    // Where a link leads, not the link.
+    // The target of a link, not the link itself.
     const file = realpathSync(path);
     const apiKey = randomUUID();
-    // TOML has no byte order mark; reading the configuration forgives one, and it is not written again.
+    // TOML has no byte order mark. Reading the configuration tolerates one; it is not written back.
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, environment);
     if (text === undefined) {
@@ -37,7 +37,7 @@ export function rotateKey(folder: string, environment: Environment): Rotation {
   }
 }
 
-/** The text with another key and the same meaning otherwise; undefined when there is no line that gives it. */
+/** The text with another key and otherwise the same meaning; undefined if no line sets the key. */
 function withKey(text: string, apiKey: string, config: Config, environment: Environment): string | undefined {
   const wanted = JSON.stringify({ ...config, auth: { apiKey } });
   const lines = text.split('\n');
@@ -47,7 +47,7 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(place, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // The same words may be in another section, or inside a longer text.
+    // Such a line may also be in another section, or inside a longer text.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

@@ -3,19 +3,17 @@ import type { Environment } from './environment.ts';
 
 export const PATH = 'an absolute path (it may begin with ~ or $HOME)';
 
-/** One key of config.toml. `Value` is what the program uses, which is not always what is written. */
+/** One key of config.toml. `Value` is the value the program uses, which may differ from the written one. */
 export interface Setting<Value = unknown> {
-  /** `section.key` as the file has it. */
+  /** `section.key`, as in the file. */
   readonly name: string;
-  /** What it is for, as the template's comment. */
+  /** Its purpose, used as the template's comment. */
   readonly about: string;
-  /** Allowed values: the end of a sentence that begins with "it must be". */
+  /** The allowed values: the end of a sentence that begins with "it must be". */
   readonly allowed: string;
-  /** What counts when it is not written; undefined: it must be written. */
+  /** The value if none is written; undefined makes the key mandatory. */
   readonly defaultValue: (environment: Environment) => unknown;
-  /**
-   * What the written value, or one item of a list, means; undefined when it is not allowed. Integers are bigint.
-   */
+  /** Converts a written value, or one item of a list; undefined if it is not allowed. Integers are bigint. */
   readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;
 }
@@ -31,7 +29,7 @@ export function integer(name: string, least: number, most: number, defaultValue:
   } satisfies Setting<number>;
 }
 
-/** The path with `~`, `$HOME` and `${HOME}` expanded, undefined when it is not absolute then. */
+/** Expands `~`, `$HOME` and `${HOME}`. Returns undefined if the result is not absolute. */
 export function absolutePath(written: unknown, { homeFolder }: Environment): string | undefined {
   if (typeof written !== 'string' || written.includes('\0')) return undefined;
   const path = written.replace(/^~(?=\/|$)/, () => homeFolder).replace(/\$(?:HOME(?!\w)|\{HOME\})/g, () => homeFolder);

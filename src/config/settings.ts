@@ -11,7 +11,7 @@ const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,
 
 export type { Setting } from './setting.ts';
 
-/** Every key there is (decision A4), in the order of the template. */
+/** Every key (decision A4), in the order of the template. */
 export const SETTINGS = {
   host: {
     name: 'server.host',
@@ -182,7 +182,7 @@ export const SETTINGS = {
   },
 } satisfies Readonly<Record<string, Setting>>;
 
-/** macOS has it in one place; elsewhere a replacement may be anywhere on PATH (decision A4). */
+/** The default osascript. macOS has one place for it; elsewhere a replacement may be anywhere on PATH (decision A4). */
 function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
@@ -197,12 +197,15 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** A complete number or an e-mail address, spelled as addresses are compared. */
+/** Reports whether this is a complete number or an e-mail address in canonical form. */
 function isCanonical(written: unknown): boolean {
   return typeof written === 'string' && rightsAddress(written) === written;
 }
 
-/** A name whose last part is all digits would be read as an IPv4 address, and is none here. */
+/**
+ * Reports whether this is a host. A name whose last part is all digits would be read as an IPv4 address and is
+ * refused.
+ */
 function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;
   const labels = text.split('.');
@@ -210,7 +213,7 @@ function isHost(text: string): boolean {
   return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
-/** As the host of a URL is spelled. */
+/** Spells a host as URLs do. */
 function webhookHost(written: unknown): string | undefined {
   if (typeof written !== 'string') return undefined;
   const isPattern = written.startsWith('*.');
@@ -230,7 +233,7 @@ function isHostHeader(text: string): boolean {
   return isPort && (isIP(ipv6) === 6 || isHost(name));
 }
 
-/** A Host header has an IPv6 address in brackets; names come in any case. */
+/** Spells a host as the Host header does: IPv6 in brackets, names in lower case. */
 function asInHeader(host: string): string {
   return (isIP(host) === 6 ? `[${host}]` : host).toLowerCase();
 }

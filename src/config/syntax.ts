@@ -1,13 +1,16 @@
 import TOML from '@ltd/j-toml';
 
-/** Integers as bigint, so that `3001` and `3001.0` can be told apart and none is rounded. */
+/** Integers as bigint, so that `3001` and `3001.0` differ and none is rounded. */
 const OPTIONS = { joiner: '\n', bigint: true } as const;
 
-/** Dots, commas, equals signs and brackets: ten times those of a long configuration. The parser takes up to 4 µs for each. */
+/**
+ * Dots, commas, equals signs and brackets: ten times as many as in a long configuration. The parser takes up to 4 µs
+ * for each.
+ */
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
-/** What the parser's words come down to. Its own may quote the line, and so the key. */
+/** Short reasons for the parser's messages, which may quote the line and so the key. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^Duplicate|can not be accessed/, 'this is defined twice'],
   [/not close/, 'this is never closed'],
@@ -20,7 +23,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 
 export type Parsed =
   | { readonly tables: Readonly<Record<string, unknown>> }
-  /** One sentence that names line and column, and quotes nothing of the file. */
+  /** A sentence that names line and column and quotes nothing from the file. */
   | { readonly syntaxError: string };
 
 export function parseToml(text: string): Parsed {
@@ -46,8 +49,8 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The column, counted from 1, at which a line stops being TOML; the parser mostly knows the line alone.
- * That is behind the longest beginning that is TOML by itself, else at the value, else at the first letter.
+ * The column, counted from 1, at which a line stops being TOML; the parser mostly knows only the line. It follows the
+ * longest prefix that is valid TOML, else it is the value's, else the first letter's.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;
@@ -58,7 +61,7 @@ function stumble(line: string): number {
   return beforeValue !== undefined && isToml(`${beforeValue}0`) ? beforeValue.length + 1 : start + 1;
 }
 
-/** Lengths of the beginnings that may be TOML by themselves: a comment, a section or a setting, with every bracket closed. */
+/** Lengths of the prefixes that could be valid TOML: a comment, a section or a setting, with every bracket closed. */
 function possibleEnds(line: string): readonly number[] {
   const ends: number[] = [];
   let isBegun = line.trimStart().startsWith('#');
@@ -86,20 +89,20 @@ function isToml(text: string): boolean {
   }
 }
 
-/** Texts and comments, which may hold anything, and the signs between them. What is never closed ends with the file. */
+/** Texts and comments, which may contain anything, and the signs between them. An unclosed text ends with the file. */
 const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;
 const DEPTHS: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
 
 interface Sign {
-  /** How many brackets are open behind it. */
+  /** The number of open brackets after it. */
   readonly depth: number;
   readonly sign: string;
-  /** Its place in the text, in UTF-16 units. */
+  /** Its offset in the text, in UTF-16 units. */
   readonly at: number;
 }
 
-/** The signs of a text in TOML that stand in no string and no comment, also where the text is broken. */
+/** Yields the signs of a TOML text outside strings and comments, even if the text is broken. */
 function* signsOf(text: string): Generator<Sign> {
   let depth = 0;
   for (const { groups, index } of text.matchAll(PARTS)) {
@@ -110,7 +113,7 @@ function* signsOf(text: string): Generator<Sign> {
   }
 }
 
-/** The place of the sign that has `count` others before it; undefined if there are not so many. */
+/** The offset of the sign that follows `count` others; undefined if there are fewer. */
 function placeOfSign(text: string, count: number): number | undefined {
   let before = 0;
   for (const { at } of signsOf(text)) {

@@ -1,7 +1,7 @@
 import type { SleepGaps } from '../domain/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host.ts';
 
-/** A timer that fires so much later than every second means a gap: less is a busy machine. */
+/** A timer that fires this much later than its second indicates a gap; less is a busy machine. */
 const BEAT_MS = 1000;
 const LATE_MS = 5000;
 
@@ -11,10 +11,10 @@ export interface AwakeClockOptions {
 }
 
 /**
- * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that limits have the
- * time that was left when it wakes. Node's own runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
- * pull requests 2894 and 4390) and stands still on Linux; a stopped process (SIGSTOP) sees it run on everywhere. A gap is
- * exact to one beat. The wall clock stays as it is.
+ * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
+ * resume where they were. Node's own clock runs on during sleep on macOS (libuv reads mach_continuous_time: libuv
+ * pull requests 2894 and 4390) and stands still on Linux; for a stopped process (SIGSTOP) it runs on everywhere. Gaps
+ * are exact to one beat. The wall clock is unchanged.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class AwakeClock implements Clock {
   #gapsMs = 0;
   #gaps = 0;
   #longestGapMs = 0;
-  /** Undefined while it is not running: then no gap is seen. */
+  /** Undefined while the clock is not running: then no gap is seen. */
   #beatAtMs: number | undefined;
   #cancelBeat: Cancel | undefined;
   readonly #listeners: ((ms: number) => void)[] = [];
@@ -52,7 +52,7 @@ export class AwakeClock implements Clock {
     this.#listeners.push(listener);
   }
 
-  /** Those since `start`. */
+  /** The gaps since `start`. */
   get sleepGaps(): SleepGaps {
     return { count: this.#gaps, longest_s: Math.round(this.#longestGapMs / 1000) };
   }
@@ -78,7 +78,7 @@ export class AwakeClock implements Clock {
     return () => cancel();
   }
 
-  /** Whichever timer is first after a gap notices it, before any limit is taken for over. */
+  /** Notes a gap. The first timer after one calls this before any limit is considered over. */
   #noteGap(): void {
     const nowMs = this.#clock.monotonic();
     if (this.#beatAtMs === undefined) return;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Starts a program that outlives this one and prints nowhere. Whether it can be started is not told. */
+/** Starts a program that outlives this one and prints nothing. Does not report whether it could be started. */
 export function startInBackground(
   command: string,
   args: readonly string[],

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { openSqlite } from './sqlite.ts';
 
-/** Copies what is in the -wal of a database into the database itself, on a connection of its own. */
+/** Copies a database's -wal into the database itself, on a separate connection. */
 export function checkpoint(path: string): void {
-  statSync(path); // SQLite would make a file that is missing
+  statSync(path); // SQLite would create a missing file
   const sqlite = openSqlite(path);
   try {
     sqlite.exec('PRAGMA wal_checkpoint(PASSIVE)');

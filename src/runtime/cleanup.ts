@@ -1,9 +1,6 @@
 import type { Log } from '../domain/ports/host.ts';
 
-/**
- * What has to be undone at shutdown, in reverse order of building. Every step is tried even when
- * another fails; closing twice is fine.
- */
+/** Undoes steps at shutdown in reverse order. Runs every step even if another fails; closing twice is fine. */
 export class Cleanup {
   readonly #steps: { readonly name: string; readonly close: () => void | Promise<void> }[] = [];
   #closing: Promise<void> | undefined;

@@ -6,9 +6,9 @@ const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 
 /**
- * Detects wall-clock jumps by comparing with the monotonic clock: the clock was set, or on Linux the machine slept. On
- * macOS the monotonic clock runs on during sleep, so a sleep is no jump there; `AwakeClock` sees it. Jumps affect only
- * timestamps, so they are logged and reported by health for a minute.
+ * Detects wall-clock jumps by comparison with the monotonic clock: somebody set the clock, or on Linux the machine
+ * slept. On macOS the monotonic clock runs on during sleep, so a sleep is no jump there; `AwakeClock` sees it. Jumps
+ * affect only timestamps, so they are logged, and health reports them for a minute.
  */
 export class ClockWatch {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class ClockWatch {
     this.#cancel = this.#clock.after(CHECK_EVERY_MS, () => this.start());
   }
 
-  /** What health should say about it, or null. */
+  /** The warning for health, or null. */
   warning(): string | null {
     const jump = this.#jump;
     if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return null;

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/ports/host.ts';
 
-/** The machine's clock: the only place that reads it. */
+/** The machine's clock. Nothing else reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -10,7 +10,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Name of the zone that this machine shows times in. */
+/** Name of the machine's time zone. */
 export function localTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

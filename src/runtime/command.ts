@@ -4,40 +4,43 @@ import { errorCode } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports/host.ts';
 import { systemClock } from './clock.ts';
 
-/** How a program ended. `code` is null when it could not be started or did not end by itself. */
+/** The result of a program. `code` is null if it could not be started or did not end by itself. */
 export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** `missing`: no such program; `time_limit`: killed after its time limit; `failed`: could not be started for another reason. */
+  /**
+   * `missing`: no such program. `time_limit`: killed at its time limit. `failed`: could not be started for another
+   * reason.
+   */
   readonly trouble: 'missing' | 'time_limit' | 'failed' | null;
-  /** The system's code (`ENOENT`, `EACCES`, …) when it could not be started. */
+  /** The system's code (`ENOENT`, `EACCES`, …) if it could not be started. */
   readonly startError?: string;
 }
 
 export interface CommandOptions {
   readonly timeoutMs?: number;
   readonly cwd?: string;
-  /** Added to the environment the runner was made with. */
+  /** Added to the runner's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with what the program prints, as it comes. */
+  /** Called with the program's output as it arrives. */
   readonly onOutput?: (text: string) => void;
-  /** Kills it as the time limit does. */
+  /** Kills the program, like the time limit. */
   readonly signal?: AbortSignal;
-  /** In a process group of its own: a kill takes what it started with it, and Ctrl+C does not reach it. */
+  /** Uses a separate process group: a kill also reaches the program's children, and Ctrl+C does not reach it. */
   readonly hasOwnGroup?: boolean;
 }
 
-/** Runs a program by its arguments, never through a shell. Does not throw. */
+/** Runs a program with these arguments, never through a shell. Does not throw. */
 export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
 
-/** Of what it prints the end is kept. */
+/** The last characters of the output are kept. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
-/** After the end of the program, for the rest of its output: what it left running may hold the pipes open. */
+/** Wait for remaining output after the program's end: its children may hold the pipes open. */
 const DRAIN_MS = 250;
 
-/** A runner whose programs get exactly this environment; the program is looked up on its PATH. */
+/** Returns a runner that gives programs exactly this environment and looks them up on its PATH. */
 export function commandRunner(
   environment: Readonly<Record<string, string | undefined>>,
   clock: Clock = systemClock,
@@ -50,7 +53,7 @@ export function commandRunner(
       try {
         child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: hasOwnGroup });
       } catch (error) {
-        resolve(notStarted(error)); // NUL in a value, or more data than a process may be given
+        resolve(notStarted(error)); // NUL in a value, or more data than a process may receive
         return;
       }
       const stdout = keepEnd(child.stdout, options.onOutput);
@@ -96,10 +99,10 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
     if (hasOwnGroup && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch (error) {
-    // ESRCH: it ended by itself in this moment.
+    // ESRCH: it has just ended by itself.
     if (errorCode(error) !== 'ESRCH') child.kill('SIGKILL');
   }
-  // Something that left the group could hold the pipes open; 'close' must come all the same.
+  // A process that left the group could hold the pipes open; 'close' must be emitted nevertheless.
   child.stdout?.destroy();
   child.stderr?.destroy();
 }

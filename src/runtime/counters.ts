@@ -1,6 +1,6 @@
 /**
- * A count for each combination of label values, as prom-client's Counter takes them; a label never holds an address.
- * Own, because prom-client costs 13 MB of memory once it is loaded, and most people never ask for `/metrics`.
+ * A count for each combination of label values, as prom-client's Counter takes them. A label never holds an address.
+ * Our own class, because prom-client costs 13 MB of memory once loaded, and most people never ask for `/metrics`.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];
@@ -22,7 +22,7 @@ export class LabelledCount<Label extends string> {
   }
 }
 
-/** What is counted since the start, for `/metrics`. */
+/** The counts since the start, for `/metrics`. */
 export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errorCode } from '../domain/errors.ts';
 
-/** How far a log file has been read. */
+/** A reading position in a log file. */
 export interface LogPosition {
   readonly bytes: number;
-  /** The beginning of a line that has no end yet. */
+  /** The start of a line that has not ended yet. */
   readonly rest: Buffer;
 }
 
@@ -18,7 +18,7 @@ const CHUNK = 64 * 1024;
 const MAX_END_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** The last lines of the file, and the position after them; undefined when there is no such file. */
+/** Returns the last lines of the file and the position after them; undefined if there is no such file. */
 export function logEnd(file: string, count: number): LogLines | undefined {
   return opened(file, (fd, size) => {
     const from = Math.max(0, size - MAX_END_BYTES);
@@ -27,7 +27,7 @@ export function logEnd(file: string, count: number): LogLines | undefined {
   });
 }
 
-/** What was written since; from the beginning of a file that has been emptied, as a large one is. */
+/** Returns the lines written since `position`. Starts over if the file has been emptied, as large ones are. */
 export function logSince(file: string, position: LogPosition = BEGINNING): LogLines {
   const found = opened(file, (fd, size) => linesFrom(fd, size < position.bytes ? BEGINNING : position));
   return found ?? { lines: [], position: BEGINNING };

@@ -7,7 +7,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Readable lines for a person, instead of one JSON object a line (decision A6). */
+  /** Human-readable lines instead of one JSON object per line (decision A6). */
   readonly isTerminal: boolean;
   /** A file descriptor; stdout if not given. */
   readonly fd?: number;
@@ -15,15 +15,15 @@ export interface LogOptions {
 
 /** The log of a whole process. */
 export interface ProcessLog extends Log {
-  /** What ends the process. */
+  /** Logs the reason why the process ends. */
   fatal(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Resolves when every line is written, in order. */
+  /** Resolves once every line is written, in order. */
   drained(): Promise<void>;
-  /** Writes what is still waiting at once: for a process that ends here and now. */
+  /** Writes all pending lines synchronously, for a process that ends immediately. */
   flush(): void;
 }
 
-/** When the reader of stdout has stopped, lines beyond this are dropped rather than kept in memory. */
+/** If the reader of stdout has stopped, lines beyond this are dropped rather than kept in memory. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
@@ -71,7 +71,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
       try {
         destination.flushSync();
       } catch {
-        // Nowhere to write to.
+        // There is no place left to write to.
       }
     },
   };

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 
-/** How a program ended: its exit code, or the signal or the error (`ENOENT`, …) in its place. */
+/** The end of a program: its exit code, or the signal or error (`ENOENT`, …) that replaced it. */
 export type PipedEnd = { readonly code: number } | { readonly code: null; readonly reason: string };
 
-/** Runs a program with `input` on its stdin. What it prints goes where our own output goes. Does not throw. */
+/** Runs a program with `input` on its stdin. Its output goes where ours goes. Does not throw. */
 export function pipeTo(
   command: string,
   args: readonly string[],
@@ -13,7 +13,7 @@ export function pipeTo(
     const child = spawn(command, args, { env, stdio: ['pipe', 'inherit', 'inherit'] });
     child.once('error', (error: NodeJS.ErrnoException) => resolve({ code: null, reason: error.code ?? error.message }));
     child.once('close', (code, signal) => resolve(code === null ? { code, reason: signal ?? 'a signal' } : { code }));
-    // It need not read it.
+    // The program need not read its stdin.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

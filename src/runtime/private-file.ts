@@ -3,8 +3,8 @@ import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * Makes sure that `path` is a regular file of this user that nobody else may read or write, and creates it if it is
- * missing. Throws an error whose message says what it is instead. SQLite gives its side files the mode of the file.
+ * Ensures that `path` is a regular file of this user that nobody else may read or write; creates it if it is missing.
+ * Throws an error that says what it is instead. SQLite gives its side files the same mode.
  */
 export function claimPrivateFile(path: string): void {
   claim(path, O_CREAT);
@@ -14,7 +14,7 @@ export function claimPrivateFile(path: string): void {
 }
 
 function claim(path: string, create: number): void {
-  // Looked at first: opening a pipe would wait, and opening a device may do something.
+  // Checked first: opening a pipe would block, and opening a device may have effects.
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) throw new Error(`${path} is ${kindOf(found)}, not a file.`);
   const file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);

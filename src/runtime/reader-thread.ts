@@ -6,14 +6,14 @@ import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 
 export interface ReaderThreadOptions {
-  /** chat.db, and what `~` in an attachment's name means. */
+  /** Path of chat.db, and the home folder for `~` in attachment names. */
   readonly path: string;
   readonly home: string;
-  /** `reactions` unless it is given. */
+  /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
   readonly clock: Clock;
   readonly log: Log;
-  /** The compiled script that runs in the thread. */
+  /** The compiled script of the thread. */
   readonly script: URL;
 }
 
@@ -27,18 +27,18 @@ type Arguments<Method> = Method extends (...args: infer Values) => unknown ? Val
 
 type Result<Method> = Method extends (...args: never[]) => infer Value ? Value : never;
 
-/** What goes to the thread; undefined ends it. */
+/** A message to the thread; undefined ends it. */
 export type ThreadCall =
   | { readonly id: number; readonly target: string; readonly method: string; readonly args: readonly unknown[] }
   | undefined;
 
-/** What comes back. */
+/** A message from the thread. */
 export type ThreadAnswer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: ThreadError }
   | { readonly debug: string; readonly fields: Readonly<Record<string, unknown>> };
 
-/** An error as it passes between threads: of its class only the fields are left. */
+/** An error as it passes between threads: of its class only the fields remain. */
 export interface ThreadError {
   readonly message: string;
   readonly stack?: string | undefined;
@@ -56,11 +56,11 @@ interface Call {
 const IDLE_MS = 60_000;
 
 /**
- * A second connection to chat.db in a thread of its own, for what would hold the event loop too long. It is started at
- * its first use and ended when it had nothing to do for a minute.
+ * A second connection to chat.db in a separate thread, for work that would block the event loop. Starts at its first
+ * use and ends after a minute without work.
  *
- * Two connections of one process do not break each other's locks as long as one copy of SQLite holds both: it keeps the
- * locks of a file in one list for the process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
+ * Two connections in one process do not break each other's locks as long as one copy of SQLite serves both: it keeps
+ * a file's locks in one list per process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
  * better-sqlite3 and node:sqlite load into every thread of a process from the same image.
  */
 export class ReaderThread<Targets> {
@@ -75,10 +75,12 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** Bun runs the sources, which are no script for a worker, and reads in its main thread. */
+  /** Bun runs the sources, which a worker cannot load, and so reads in its main thread. */
   static readonly isSupported = !('Bun' in globalThis);
 
-  /** Calls a method of one of the objects in the thread. Rejects as it throws, and with `shutting_down` once closed. */
+  /**
+   * Calls a method of one of the thread's objects. Rejects with what it throws, and with `shutting_down` once closed.
+   */
   call<Target extends keyof Targets & string, Method extends MethodOf<Targets[Target]>>(
     target: Target,
     method: Method,
@@ -106,7 +108,7 @@ export class ReaderThread<Targets> {
 
   #start(): Worker {
     const { path, home, associatedRows, script } = this.#options;
-    // What the main thread was started with (a debugger, a probe) is not for this one.
+    // Options of the main thread (a debugger, a probe) do not apply to this one.
     const worker = new Worker(script, {
       name: 'reader',
       workerData: { path, home, associatedRows, sqliteLibrary },
@@ -142,7 +144,7 @@ export class ReaderThread<Targets> {
     });
   }
 
-  /** The thread ended by itself: each call is tried once more in another one. */
+  /** Handles an unexpected end of the thread: repeats each call once in a new one. */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { err: failure });
     const retried: Call[] = [];

@@ -1,42 +1,42 @@
-/** How much a log line may tell (decision A6). */
+/** How much a log line may reveal (decision A6). */
 export interface Redaction {
-  /** Whole phone numbers and addresses: only at level debug. */
+  /** Shows whole phone numbers and addresses. Only at level debug. */
   readonly showsAddresses: boolean;
   readonly showsStacks: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that hold an address, or a chat guid with one in it. */
+/** Fields that hold an address, or a chat guid that contains one. */
 const ADDRESSES =
   /^(?:address(?:es)?|senders?|recipients?|handles?|participants?|accounts?|identifier|conversation(?:_?ids?)?|chat(?:_?(?:id|guid)s?)?)$/i;
 /** Never logged, whatever they contain. */
 const SECRETS = /^(?:api_?key|x-api-key|authorization|cookie|secret|password|token|headers|query|body|text)$/i;
 const URLS = /url$|^(?:path|target)$/i;
 /**
- * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried from its
- * beginning alone: from every letter of it, a long text would cost the square of its length.
+ * An e-mail address or a phone number in running text, also percent-encoded. Each run of letters is tried only from
+ * its start: trying every letter would make the cost quadratic in the length.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
-/** Without one of these in it, a text is not searched. */
+/** A text without any of these is not searched. */
 const HINT = /[@+]|%40|%2B/i;
-/** Controls that JSON leaves as they are and a terminal obeys. */
+/** Controls that JSON leaves unescaped and a terminal obeys. */
 const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** Of the names met so far, which are few: a line's names are written in the code. */
+/** Kinds of the field names seen so far. They are few, because the code contains them all. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 
-/** The fields of a log line without keys and texts, with addresses shortened and errors taken apart. */
+/** Returns the fields of a log line without keys and texts, with shortened addresses and plain errors. */
 export function redact(fields: Fields, candour: Redaction): Record<string, unknown> {
   return redactMembers(fields, candour, 0);
 }
 
 /**
- * `+1555…67` for `+15551234567`: enough to recognise one's own contacts, not enough to call them. A chat guid
- * keeps its service, a group's own id stays whole.
+ * Shortens `+15551234567` to `+1555…67`: enough to recognize one's own contacts, not enough to call them. A chat guid
+ * keeps its service, and a group's own id stays whole.
  */
 export function maskAddress(address: string): string {
   const [, prefix = '', identifier = ''] = /^([A-Za-z]+;[-+];)?(.*)$/s.exec(address) ?? [];
@@ -80,7 +80,7 @@ function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): st
   return HINT.test(rest) ? rest.replace(IN_TEXT, maskAddress) : rest;
 }
 
-/** No more of an address on the web than its origin, of a path all but its query. */
+/** A web address reduced to its origin; a path without its query. */
 function withoutQuery(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
 }
@@ -93,13 +93,13 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** By its properties: `instanceof` fails across realms, such as a test runner's. */
+/** Recognizes an error by its properties: `instanceof` fails across realms, such as a test runner's. */
 function isError(value: object): value is ErrorLike {
   const { message, stack } = value as { message?: unknown; stack?: unknown };
   return typeof message === 'string' && typeof stack === 'string';
 }
 
-/** Four members of an error and no others: an HTTP client's errors carry whole requests. */
+/** Keeps these members of an error and no others: an HTTP client's errors carry whole requests. */
 function toldError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
   const { name, code, message, stack, cause } = error;
   const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };

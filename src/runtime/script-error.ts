@@ -1,6 +1,6 @@
 /**
- * The error number osascript ends its message with, null when there is none. The words before it are in the
- * language of the Mac and may quote what was sent, so only the last parentheses count.
+ * Returns the error number at the end of osascript's message, or null. The words before it are in the Mac's language
+ * and may quote the sent text, so only the last parentheses count.
  */
 export function scriptErrorNumber(stderr: string): number | null {
   const last = [...stderr.matchAll(/[(（]\s*([-−]?)(\d{1,9})\s*[)）]/g)].at(-1);

@@ -1,23 +1,23 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { ProcessLog } from './log.ts';
 
-/** A stop is over within 10 s whatever happens (decision A7); what remains is for the exit itself. */
+/** A stop takes at most 10 s (decision A7); the rest is for the exit itself. */
 const STOP_LIMIT_MS = 9500;
-/** 128 and the number of SIGTERM, as a shell reports it. */
+/** 128 plus the number of SIGTERM, as shells report it. */
 const TERMINATED = 143;
 
 export interface ShutdownOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
-  /** A closed terminal ends what runs in it; without one a hangup means nothing (nohup, launchd). */
+  /** A closed terminal ends its programs; without one a hangup means nothing (nohup, launchd). */
   readonly isTerminal: boolean;
-  /** A supervisor such as launchd starts this process again unless it ends with 0. */
+  /** A supervisor such as launchd restarts this process unless it exits with 0. */
   readonly supervised: boolean;
 }
 
-/** How this process ends: by a signal (decision A7), by a crash (decision A3), or because the service wants to. */
+/** Ends this process: at a signal (decision A7), at a crash (decision A3), or at the service's own request. */
 export class Shutdown {
-  /** Resolves as soon as the process shall end gracefully. */
+  /** Resolves once the process should end gracefully. */
   readonly wanted: Promise<void>;
   readonly #options: ShutdownOptions;
   #want: () => void = () => {};
@@ -31,16 +31,16 @@ export class Shutdown {
     });
   }
 
-  /** What to end with. */
+  /** The code to exit with. */
   get exitCode(): number {
     return this.#exitCode ?? 0;
   }
 
-  /** Takes signals and crashes over from the runtime. */
+  /** Takes over the handling of signals and crashes from the runtime. */
   watch(): void {
     const { log, isTerminal } = this.#options;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.removeAllListeners(signal); // those of dist/main.js, which end the process at once
+      process.removeAllListeners(signal); // remove those of dist/main.js, which end the process at once
       process.on(signal, () => this.#signalled(signal));
     }
     process.on('SIGHUP', () => {
@@ -55,7 +55,7 @@ export class Shutdown {
     }
   }
 
-  /** Ends gracefully with `exitCode`. Asked again before that is done, the later code counts. */
+  /** Requests a graceful end with `exitCode`. A later request replaces the code. */
   want(exitCode: number): void {
     const isFirst = this.#exitCode === undefined;
     this.#exitCode = exitCode;
@@ -75,8 +75,8 @@ export class Shutdown {
   }
 
   /**
-   * Decision T3: launchd ignores the code of a job that it stopped itself. When another program sent the signal, a 0
-   * would keep the agent away until the next login.
+   * The exit code after a signal. launchd ignores the code of a job that it stopped itself; after another program's
+   * signal, 0 would keep the agent down until the next login (decision T3).
    */
   #exitCodeAfter(signal: NodeJS.Signals): number {
     return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;

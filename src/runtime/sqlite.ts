@@ -2,33 +2,33 @@ import { AppError } from '../domain/errors.ts';
 import type { NativeDatabase, OpenNative } from './sqlite/native.ts';
 
 /**
- * SQLite behind one small interface: better-sqlite3 or else node:sqlite on Node, bun:sqlite on Bun. It reads the
- * same through each: a missing row is undefined, a BLOB a Uint8Array, an integer a number, an error has a `code`.
+ * SQLite behind one small interface: on Node better-sqlite3, else node:sqlite; on Bun bun:sqlite. All behave alike: a
+ * missing row is undefined, a BLOB a Uint8Array, an integer a number, and an error has a `code`.
  */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 /** One row as an array, in the order of the selected columns. */
 export type Row = readonly SqlValue[];
 
 export interface Statement {
-  /** All rows. */
+  /** Returns all rows. */
   all(...parameters: SqlValue[]): Row[];
-  /** The first row, or undefined. */
+  /** Returns the first row, or undefined. */
   get(...parameters: SqlValue[]): Row | undefined;
-  /** Number of changed rows. */
+  /** Returns the number of changed rows. */
   run(...parameters: SqlValue[]): number;
 }
 
 export interface Sqlite {
   prepare(sql: string): Statement;
-  /** Several statements, without parameters. */
+  /** Runs several statements without parameters. */
   exec(sql: string): void;
-  /** Runs `work` in one immediate transaction: all of it or nothing. */
+  /** Runs `work` in one immediate transaction. */
   transaction<Result>(work: () => Result): Result;
   close(): void;
 }
 
 export interface OpenOptions {
-  /** Opens an existing file for reading only; otherwise the file is created when missing. */
+  /** Opens an existing file read-only; otherwise a missing file is created. */
   readonly readonly?: boolean;
   /** How long a statement waits for another process's lock. Blocks the event loop: keep it short. */
   readonly busyTimeoutMs?: number;
@@ -38,18 +38,18 @@ type SqliteLibrary = 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite';
 
 const loaded = await load();
 
-/** The implementation in use; undefined where there is none. */
+/** The implementation in use; undefined if there is none. */
 export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? loaded.library : undefined;
 
 /**
- * Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. Throws
- * `sqlite_missing` where no implementation can be loaded.
+ * Opens a database. Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. Throws
+ * `sqlite_missing` if no implementation can be loaded.
  */
 export function openSqlite(path: string, { readonly = false, busyTimeoutMs = 1000 }: OpenOptions = {}): Sqlite {
   return wrap(implementation()(path, { readonly, busyTimeoutMs }));
 }
 
-/** Throws `sqlite_missing` where no implementation can be loaded. */
+/** Throws `sqlite_missing` if no implementation can be loaded. */
 export function assertSqlite(): void {
   implementation();
 }
@@ -74,7 +74,7 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 
 function missing(cause: unknown): AppError {
   const node = `Node ${process.versions.node}`;
-  // What npm installed has no sources to build the library from.
+  // An npm installation has no sources to build the library from.
   if (import.meta.url.includes('/node_modules/postern/')) {
     return new AppError('sqlite_missing', `${node} has no SQLite of its own: use Node 22.16 or newer.`, { cause });
   }
@@ -88,7 +88,7 @@ function missing(cause: unknown): AppError {
   );
 }
 
-/** Also used by the tests of the single implementations. */
+/** Wraps an implementation's database. Tests of the implementations use it too. */
 export function wrap(native: NativeDatabase): Sqlite {
   let closed = false;
   return {
@@ -120,11 +120,11 @@ export function wrap(native: NativeDatabase): Sqlite {
   };
 }
 
-/** A full disk, among others, makes SQLite roll back by itself: then there is nothing left to do. */
+/** Rolls back. After some errors, such as a full disk, SQLite has already done so. */
 function rollBack(native: NativeDatabase): void {
   try {
     native.exec('ROLLBACK');
   } catch {
-    // The error that ended the transaction is the one to be told.
+    // The error that ended the transaction is the one to report.
   }
 }

@@ -4,13 +4,13 @@ import { dirname } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 
 /**
- * Starts to listen on a Unix socket that nobody else can connect to, not even for a moment. A socket that is there
- * is replaced, so the caller must hold the lock of its folder. Throws with a sentence when it cannot be done.
+ * Listens on a Unix socket that nobody else can connect to, not even for a moment. Replaces an existing socket, so
+ * the caller must hold the folder's lock. Throws an error with a sentence if it cannot listen.
  */
 export function listenPrivately(server: Server, path: string): void {
   const trouble = folderTrouble(dirname(path)) ?? obstacle(path);
   if (trouble !== undefined) throw new Error(trouble);
-  // Node binds before listen() returns: the socket never exists with another mode than 0600.
+  // Node binds before listen() returns: the socket never exists with a mode other than 0600.
   const umask = process.umask(0o177);
   try {
     server.listen(path);
@@ -19,7 +19,10 @@ export function listenPrivately(server: Server, path: string): void {
   }
 }
 
-/** Why a key must not be sent to this socket: somebody else's program could be behind it. Undefined when it may, or when nothing is there. */
+/**
+ * The reason why a key must not be sent to this socket: another user's program could be behind it. Undefined if it
+ * may be sent, or if nothing exists there.
+ */
 export function socketTrouble(path: string): string | undefined {
   const socket = lstatSync(path, { throwIfNoEntry: false });
   if (socket === undefined) return undefined;
@@ -29,14 +32,14 @@ export function socketTrouble(path: string): string | undefined {
   return folderTrouble(dirname(path));
 }
 
-/** Others who may write to the folder could put a socket of their own there. */
+/** Others with write access to the folder could put their own socket there. */
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined
     : `Other users of this machine may write to ${folder}: chmod 700 it.`;
 }
 
-/** Removes a socket that an earlier process left. Gives what is in the way: it is not ours to remove. */
+/** Removes a socket that an earlier process left. Returns anything else in the way: that is not ours to remove. */
 function obstacle(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;

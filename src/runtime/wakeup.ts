@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../domain/ports/host.ts';
 
-/** Lets one or many wait until something happens. */
+/** Lets any number of callers wait until something happens. */
 export class Wakeup {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
@@ -10,7 +10,7 @@ export class Wakeup {
     this.#clock = clock;
   }
 
-  /** Resolves at the next `wake`, after `ms` where it is given, or once this is closed. */
+  /** Resolves at the next `wake`, after `ms` if given, or once this is closed. */
   wait(ms?: number): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,9 +1,9 @@
 import type { OpenNative } from './native.ts';
 
-/** The native module better-sqlite3. Rejects where it is not installed or not built for this Node. */
+/** Loads the native module better-sqlite3. Rejects if it is not installed or not built for this Node. */
 export async function loadBetterSqlite3(): Promise<OpenNative> {
   const { default: Database } = await import('better-sqlite3');
-  // The compiled part is loaded only when the first database is opened.
+  // The native part is loaded only with the first database.
   new Database(':memory:').close();
   return (path, { readonly, busyTimeoutMs }) => {
     const database = new Database(path, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs });

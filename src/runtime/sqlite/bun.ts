@@ -10,9 +10,9 @@ interface BunDatabase {
   close(): void;
 }
 
-/** Bun's own bun:sqlite. */
+/** Loads Bun's own bun:sqlite. */
 export async function loadBunSqlite(): Promise<OpenNative> {
-  // The name is not a literal so that Node's type checker need not know Bun's own module.
+  // Not a literal, so that the type checker does not look for Bun's module.
   const name = 'bun:sqlite';
   const { Database } = (await import(name)) as { Database: new (path: string, options: object) => BunDatabase };
   return (path, { readonly, busyTimeoutMs }) => {

@@ -1,4 +1,4 @@
-/** SQLite's result codes by number, named as better-sqlite3 names them in `code`. */
+/** SQLite's result codes by number, with the names that better-sqlite3 has in `code`. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'SQLITE_ERROR',
   2: 'SQLITE_INTERNAL',
@@ -23,11 +23,11 @@ const NAMES: Readonly<Record<number, string>> = {
   23: 'SQLITE_AUTH',
   25: 'SQLITE_RANGE',
   26: 'SQLITE_NOTADB',
-  // Extended codes that the service tells apart.
+  // Extended codes that the service distinguishes.
   522: 'SQLITE_IOERR_SHORT_READ',
 };
 
-/** Runs `work`; an error that carries only SQLite's number (`errno` of Bun, `errcode` of Node) gets its name as `code`. */
+/** Runs `work`. Sets the `code` of an error that has only SQLite's number (`errno` in Bun, `errcode` in Node). */
 export function named<Result>(work: () => Result): Result {
   try {
     return work();

@@ -1,14 +1,14 @@
-/** What an implementation takes and gives as the value of a column. */
+/** A column value as the implementations take and return it. */
 export type NativeValue = string | number | bigint | null | Uint8Array;
 
 export interface NativeStatement {
   all(...parameters: NativeValue[]): unknown[];
-  /** The first row; undefined or null when there is none. */
+  /** The first row; undefined or null if there is none. */
   get(...parameters: NativeValue[]): unknown;
   run(...parameters: NativeValue[]): { changes: number | bigint };
 }
 
-/** One open database, as each of the three implementations offers it. Rows are arrays. */
+/** An open database with the interface that all three implementations share. Rows are arrays. */
 export interface NativeDatabase {
   prepare(sql: string): NativeStatement;
   exec(sql: string): void;

@@ -16,10 +16,10 @@ interface NodeSqlite {
   ) => { prepare(sql: string): NodeStatement; exec(sql: string): void; close(): void };
 }
 
-/** `timeout` and `setReturnArrays` came with this release. */
+/** The release that added `timeout` and `setReturnArrays`. */
 const NEEDED = [22, 16] as const;
 
-/** Node's own node:sqlite, or undefined where this Node is older than 22.16. */
+/** Loads node:sqlite. Returns undefined before Node 22.16. */
 export function loadNodeSqlite(): OpenNative | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) return undefined;
@@ -30,7 +30,7 @@ export function loadNodeSqlite(): OpenNative | undefined {
       prepare(sql) {
         const statement = named(() => database.prepare(sql));
         statement.setReturnArrays(true);
-        // As numbers, integers beyond 2^53 would be errors. The dates of Messages are that large.
+        // As numbers, integers beyond 2^53 would be errors. Dates in chat.db are that large.
         statement.setReadBigInts(true);
         return {
           all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),
@@ -52,7 +52,7 @@ function asNumbers(row: unknown[]): unknown[] {
   return row;
 }
 
-/** Node 22 warns that SQLite is experimental, while its module is loaded. That warning alone is left out. */
+/** Loads the module without Node 22's warning that SQLite is experimental. Other warnings still appear. */
 function withoutWarning(): NodeSqlite {
   const original = process.emitWarning.bind(process) as (...given: unknown[]) => void;
   process.emitWarning = (...given: unknown[]) => {

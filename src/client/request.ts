@@ -149,7 +149,7 @@ export class Requests implements AccessTransport {
     throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.place);
   }
 
-  /** Throws `not_capable` for a send with a member that the service's status does not list (decision X1). */
+  /** Throws a PosternError (`not_capable`) if the service's status does not list a member of the send (decision X1). */
   async #assertCapable(send: unknown): Promise<void> {
     const asked = ASKED_FIRST.filter((name) => has(send, name));
     if (asked.length === 0) return;

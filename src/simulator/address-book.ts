@@ -8,12 +8,12 @@ export interface NewPerson {
   readonly last?: string;
   readonly nickname?: string;
   readonly organization?: string;
-  /** As somebody typed them. */
+  /** Spelled as somebody typed them. */
   readonly numbers?: readonly string[];
   readonly emails?: readonly string[];
 }
 
-/** Where Contacts keeps the people of an account; without one, the file beside them, which is often empty. */
+/** Path of an account's people in Contacts; without an account, the file beside the accounts, which is often empty. */
 export function addressBookFile(folder: string, account?: string): string {
   const name = 'AddressBook-v22.abcddb';
   return account === undefined ? join(folder, name) : join(folder, 'Sources', account, name);
@@ -31,7 +31,7 @@ export class AddressBookSource extends Tables {
     this.#group = entity('ABCDGroup');
   }
 
-  /** Opens the file at `path`, creating it when there is none. */
+  /** Opens the file at `path`. Creates it if it is missing. */
   static open(path: string): AddressBookSource {
     if (!existsSync(path)) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -66,7 +66,7 @@ export class AddressBookSource extends Tables {
   }
 }
 
-/** The demo's people and those around them, in three accounts and an empty file beside them. */
+/** Writes the demo's people and others around them: three accounts, and an empty file beside them. */
 export function writeAddressBook(folder: string): void {
   const write = (account: string | undefined, people: readonly NewPerson[]): void => {
     const source = AddressBookSource.open(addressBookFile(folder, account));

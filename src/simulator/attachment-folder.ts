@@ -8,7 +8,7 @@ export interface StoredFile {
   readonly bytes: number;
 }
 
-/** Where Messages keeps what comes and goes with messages: a folder a message, beside chat.db. */
+/** The files of sent and received messages: one folder per message, beside chat.db. */
 export class AttachmentFolder {
   readonly #home: string;
 
@@ -17,8 +17,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Keeps a copy of a file that is sent, or uses it in place: reports of steipete/imsg, which stages as we do, name the
-   * staged path as the landing path in history.
+   * Keeps a copy of a sent file, or uses it in place. steipete/imsg, which stages files as we do, reports that
+   * history names the staged path.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): StoredFile {
     if (mode !== 'copied') {

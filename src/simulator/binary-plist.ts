@@ -1,11 +1,11 @@
-/** What a property list of Messages holds. A bigint is an integer; a number is a real. */
+/** A value in a property list of Messages. A bigint is an integer; a number is a real. */
 export type PlistValue = string | number | bigint | boolean | Uint8Array | readonly PlistValue[] | PlistDictionary;
 
 export interface PlistDictionary {
   readonly [key: string]: PlistValue;
 }
 
-/** 0 false/true, 1 integer, 2 real, 4 data, 5 ASCII, 6 UTF-16, A array, D dictionary (CFBinaryPList.c of CoreFoundation). */
+/** 0 false/true, 1 integer, 2 real, 4 data, 5 ASCII, 6 UTF-16, A array, D dictionary (CFBinaryPList.c). */
 const TYPE = {
   boolean: 0x08,
   integer: 0x10,
@@ -21,7 +21,7 @@ const TYPE = {
 const OFFSET_BYTES = 4;
 const REFERENCE_BYTES = 2;
 
-/** Encodes a binary property list, the form in which Messages stores message_summary_info. */
+/** Encodes a binary property list, the format of message_summary_info. */
 export function encodeBinaryPlist(top: PlistValue): Buffer {
   const objects: Buffer[] = [];
   add(top, objects);
@@ -41,10 +41,10 @@ export function encodeBinaryPlist(top: PlistValue): Buffer {
   return Buffer.concat([header, ...objects, offsets, trailer]);
 }
 
-/** Adds a value and all that it holds. Returns its number. */
+/** Adds a value and everything inside it. Returns its number. */
 function add(value: PlistValue, objects: Buffer[]): number {
   const number = objects.length;
-  objects.push(Buffer.alloc(0)); // its place: what it holds comes behind it
+  objects.push(Buffer.alloc(0)); // reserves its place: its contents follow
   objects[number] = encode(value, objects);
   return number;
 }
@@ -73,7 +73,7 @@ function isList(value: readonly PlistValue[] | PlistDictionary): value is readon
 }
 
 function text(value: string): Buffer {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is stored one byte a character
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is stored as one byte per character
   if (/^[\x00-\x7f]*$/.test(value))
     return Buffer.concat([head(TYPE.ascii, value.length), Buffer.from(value, 'latin1')]);
   return Buffer.concat([head(TYPE.utf16, value.length), Buffer.from(value, 'utf16le').swap16()]);
@@ -85,7 +85,7 @@ function integer(value: bigint): Buffer {
   return bytes;
 }
 
-/** The type of an object and its length; from 15 on the length is an integer of its own. */
+/** Encodes an object's type and length. From 15 on, the length is a separate integer. */
 function head(type: number, length: number): Buffer {
   if (length < 15) return Buffer.from([type + length]);
   return Buffer.concat([Buffer.from([type + 15]), integer(BigInt(length))]);

@@ -6,12 +6,12 @@ import { isSince26, loadableSchema, type MacosVersion } from './macos-versions.t
 import { Tables } from './tables.ts';
 import { encodeAttributedBody, type Run } from './typedstream.ts';
 
-/** Of the simulated person. */
+/** The simulated owner's address. */
 export const OWN_ADDRESS = 'me@example.com';
 
 const APPLE_EPOCH_MS = 978_307_200_000;
 
-/** Nanoseconds since 2001-01-01, as chat.db keeps dates. */
+/** Converts to nanoseconds since 2001-01-01, the unit of dates in chat.db. */
 export function appleDate(unixMs: number): bigint {
   return BigInt(Math.round(unixMs) - APPLE_EPOCH_MS) * 1_000_000n;
 }
@@ -23,12 +23,12 @@ export interface NewMessage {
   readonly from?: string;
   readonly service?: string;
   readonly runs?: readonly Run[];
-  /** Further columns, which win. */
+  /** Additional columns, which take precedence. */
   readonly columns?: Readonly<Record<string, SqlValue>>;
 }
 
 export interface NewAttachment {
-  /** As stored: with `~`, absolute, or null while it is on its way. */
+  /** As stored: with `~`, absolute, or null during the transfer. */
   readonly filename: string | null;
   readonly mimeType?: string;
   readonly bytes?: number;
@@ -39,7 +39,7 @@ export interface NewAttachment {
   readonly transferState?: number;
 }
 
-/** chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never given twice. */
+/** chat.db as Messages writes it: real schema, indexes and triggers, WAL, row ids that are never reused. */
 export class ChatDatabase extends Tables {
   readonly version: MacosVersion;
 
@@ -48,7 +48,7 @@ export class ChatDatabase extends Tables {
     this.version = version;
   }
 
-  /** Opens the database at `path`, creating it with the schema of `version` when there is none. */
+  /** Opens the database at `path`. Creates it with the schema of `version` if it is missing. */
   static open(path: string, version: MacosVersion): ChatDatabase {
     const isNew = !existsSync(path);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ export class ChatDatabase extends Tables {
     return database;
   }
 
-  /** Another database in its place, as after a restored backup: other rows under a new inode. Closes this one. */
+  /** Replaces the database by another one, as a restored backup does: other rows under a new inode. Closes this one. */
   replaced(path: string, dateMs: number): ChatDatabase {
     const fresh = `${path}.fresh`;
     const other = ChatDatabase.open(fresh, this.version);
@@ -71,13 +71,13 @@ export class ChatDatabase extends Tables {
     return ChatDatabase.open(path, this.version);
   }
 
-  /** The handle of an address: one row for each service. */
+  /** Returns the handle of an address. There is one row per service. */
   handle(address: string, service = 'iMessage'): number {
     const known = this.sqlite.prepare('SELECT ROWID FROM handle WHERE id = ? AND service = ?').get(address, service);
     return known === undefined ? this.insert('handle', { id: address, service, country: 'us' }) : Number(known[0]);
   }
 
-  /** The chat with this guid, or undefined. */
+  /** Finds the chat with this guid. */
   findChat(guid: string): number | undefined {
     const row = this.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid);
     return row === undefined ? undefined : Number(row[0]);
@@ -95,12 +95,12 @@ export class ChatDatabase extends Tables {
     return String(row?.[0] ?? 'iMessage');
   }
 
-  /** The guid macOS gives a chat: since 26 its prefix no longer names the service. */
+  /** The guid that macOS gives a chat. Since 26 its prefix no longer names the service. */
   chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
     return `${isSince26(this.version) ? 'any' : service};${style};${identifier}`;
   }
 
-  /** The one-to-one chat with an address, made when there is none. */
+  /** Returns the one-to-one chat with an address. Creates it if it is missing. */
   directChat(address: string, service = 'iMessage'): number {
     const guid = this.chatGuid(address, '-', service);
     return this.findChat(guid) ?? this.chat(guid, [address], { service_name: service });
@@ -134,8 +134,8 @@ export class ChatDatabase extends Tables {
   }
 
   /**
-   * A row of `message`, without its chat join: Messages writes that a moment later. Since macOS 26 the text
-   * is in attributedBody alone, before that in both.
+   * Inserts a row of `message` without its chat join, which Messages writes a moment later. Since macOS 26 the text
+   * is only in attributedBody, before that in both.
    */
   message({ text, dateMs, from, service = 'iMessage', runs, columns = {} }: NewMessage): number {
     const isOwn = from === undefined;
@@ -159,7 +159,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Joins a row to a chat, as Messages does when it has found the chat. */
+  /** Joins a row to a chat, as Messages does once it has found the chat. */
   join(chat: number, message: number): void {
     const date =
       this.sqlite.prepare('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?').get(message)?.[0] ?? null;
@@ -170,7 +170,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** A complete message of a chat, in one transaction. */
+  /** Inserts a complete message of a chat in one transaction. */
   joinedMessage(chat: number, message: NewMessage): number {
     return this.transaction(() => {
       const row = this.message(message);
@@ -200,7 +200,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** A reaction, as a row of its own; the one that it replaces is deleted, which leaves a gap in the row ids. */
+  /** Inserts a reaction as a separate row. Deletes the reaction it replaces, which leaves a gap in the row ids. */
   reaction(
     chat: number,
     target: number,
@@ -210,7 +210,7 @@ export class ChatDatabase extends Tables {
       ...message
     }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
   ): number {
-    // A vote in a poll names the poll itself, not a part of it.
+    // A vote names the poll itself, not a part of it.
     const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
@@ -235,7 +235,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** The person deletes a message: it stays for a while where it can be recovered from. */
+  /** Deletes a message as the person does: it stays recoverable for a while. */
   deleteToRecoverable(message: number, nowMs: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_message_join WHERE message_id = ?').all(message);
@@ -250,7 +250,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** The person takes it back from there. */
+  /** Recovers such a message. */
   recover(message: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_recoverable_message_join WHERE message_id = ?');
@@ -272,7 +272,7 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
-  /** The handle of a chat's first participant, 0 without any. */
+  /** The handle of a chat's first participant; 0 if there is none. */
   firstHandle(chat: number): number {
     const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);
     return Number(row?.[0] ?? 0);
@@ -282,7 +282,7 @@ export class ChatDatabase extends Tables {
     return this.number('SELECT ifnull(max(ROWID), 0) FROM message');
   }
 
-  /** SQLite's statistics, which every chat.db of a Mac has and which steer its planner. */
+  /** Writes SQLite's statistics, which every chat.db of a Mac has and which steer its planner. */
   analyze(): void {
     this.sqlite.exec('ANALYZE');
   }

@@ -1,4 +1,4 @@
-/** Chance that comes out the same for the same seed. */
+/** A seeded random number generator. */
 export class Chance {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Chance {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to just under 1, in 2^32 steps (splitmix32). */
+  /** Returns a number from 0 to just under 1, in 2^32 steps (splitmix32). */
   next(): number {
     this.#state = (this.#state + 0x9e37_79b9) >>> 0;
     let mixed = this.#state;
@@ -15,12 +15,12 @@ export class Chance {
     return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to just under `limit`. */
+  /** Returns a whole number from 0 to just under `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
 
-  /** True in so many cases of 1. */
+  /** Returns true with probability `share`. */
   in(share: number): boolean {
     return this.next() < share;
   }
@@ -29,7 +29,7 @@ export class Chance {
     return items[this.below(items.length)] ?? items[0];
   }
 
-  /** A guid as Messages writes it. */
+  /** Returns a guid as Messages writes it. */
   guid(): string {
     const text = this.#hex() + this.#hex() + this.#hex() + this.#hex();
     return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-8${text.slice(17, 20)}-${text.slice(20)}`;
@@ -55,7 +55,7 @@ const WORDS = `the a to and is it you I we they of in on at for with from about 
   今日 👋 👍 😂 🎉 ❤️ 🍅 👩‍👩‍👧`.split(/\s+/) as [string, ...string[]];
 const ENDS = ['', '', '', '.', '!', '?', '…'] as const;
 
-/** What somebody might write: mostly some words, now and then one or a long story. Few are alike but those of one. */
+/** A plausible text: mostly a few words, sometimes a single one or a long story. Only single words repeat often. */
 export function chatter(chance: Chance): string {
   const words = chance.in(0.07) ? 1 : 3 + Math.floor(chance.next() ** 3 * (chance.in(0.01) ? 300 : 35));
   let text = chance.of(WORDS);

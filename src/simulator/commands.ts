@@ -1,6 +1,6 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
-/** What may go wrong with the next sends; `times` of them, then Messages behaves again. */
+/** Faults of the next sends: `times` of them, then Messages works again. */
 export const SCENARIOS = [
   'no_such_chat', // −1728
   'not_permitted', // −1743
@@ -9,62 +9,62 @@ export const SCENARIOS = [
   'refused', // −10000, any other number
   'hang', // never answers
   'slow', // answers after `delayMs`
-  'error_22', // exit 0, then the row fails: not on iMessage
+  'error_22', // exit 0, then the row fails: recipient not on iMessage
   'error_25', // exit 0, then the row fails: attachment
   'ghost', // exit 0, an empty row in no chat
-  'misdirected', // exit 0, a row in a new conversation with the group's identifier as its person
+  'misdirected', // exit 0, a row in a new conversation with a person named by the group's identifier
   'nothing', // exit 0, no row at all
   'crash', // osascript dies of a signal
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** One attempt to send, as the environment of osascript says it. */
+/** One attempt to send, from osascript's environment. */
 export interface SendCommand {
   readonly do: 'send';
   readonly recipient: string;
-  /** Empty: the recipient is a participant. */
+  /** Empty if the recipient is a participant. */
   readonly chatId: string;
-  /** Empty: of any account. */
+  /** Empty for any account. */
   readonly service: string;
   readonly body?: string;
   readonly attachment?: string;
 }
 
-/** How Messages and macOS meet a script. */
+/** How Messages and macOS react to a script. */
 export interface Behaviour {
-  /** What macOS says to a program that wants to control Messages; `asks`: a dialog, until somebody answers. */
+  /** The answer of macOS to a program that wants to control Messages. `asks` shows a dialog until somebody answers. */
   readonly automation: 'granted' | 'asks' | 'denied';
   /** In the order of Messages' list. */
   readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
-  /** What the ids in the live list begin with; null: as in chat.db. */
+  /** The prefix of ids in the live list; null for that of chat.db. */
   readonly livePrefix: string | null;
-  /** `people`: 200 one-to-one chats and nothing else. */
+  /** `people` lists 200 one-to-one chats and nothing else. */
   readonly liveList: 'complete' | 'people';
-  /** Address of a participant, and the address whose conversation Messages takes instead. */
+  /** Maps a participant's address to the address whose conversation Messages uses instead. */
   readonly chooses: Readonly<Record<string, string>>;
-  /** Whether the attachment's row names Messages' own copy or the file it was given, and how. */
+  /** The file that the attachment's row names: Messages' own copy, or the original, and how. */
   readonly stagedFiles: 'copied' | 'in_place' | 'in_place_tilde';
-  /** Whether what is written to oneself comes once more, as an incoming message. */
+  /** `mirrored`: a message to oneself also arrives as an incoming one. */
   readonly selfChat: 'mirrored' | 'single';
-  /** Whether a link beside text is sent as a row of its own, as on macOS 26.4. */
+  /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**
-   * How an own row is inserted: as one, or as an incoming one without a handle or with the other person's, which is marked
-   * as own a moment after its chat join (steipete/imsg issue 80, pull request 87).
+   * How an own row is inserted: complete, or as an incoming one without a handle or with the other person's, which is
+   * marked as own a moment after its chat join (steipete/imsg issue 80, pull request 87).
    */
   readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
-  /** What the delays of rows are drawn from; null: each as the turn has it. */
+  /** Seed of the delays of rows; null steps through them. */
   readonly seed: number | null;
 }
 
-/** What can be asked of the simulated Messages: a line of JSON each, answered by a line. */
+/** A command to the simulated Messages: one line of JSON, answered by one line. */
 export type Command =
   | SendCommand
-  /** Of the scripts without anything to send: whether it runs, whether it may be controlled, its chats and accounts. */
+  /** Scripts that send nothing: whether Messages runs, whether it may be controlled, its chats and accounts. */
   | { readonly do: 'running' | 'probe' | 'chats' | 'accounts' }
   | { readonly do: 'open' }
   | ({ readonly do: 'behave' } & Partial<Behaviour>)
-  /** Messages ends; when it is opened it takes so long to come up. */
+  /** Quits Messages. Its next start takes this long. */
   | { readonly do: 'quit'; readonly startupMs: number }
   /** The person answers the dialog. */
   | { readonly do: 'answer'; readonly isAllowed: boolean }
@@ -74,7 +74,7 @@ export type Command =
       readonly name: Scenario | 'none';
       readonly times?: number;
       readonly delayMs?: number;
-      /** The message goes out all the same, whatever osascript says. */
+      /** Sends the message even though osascript fails. */
       readonly goesOut?: boolean;
       readonly language?: 'en' | 'de' | 'ja';
     }
@@ -82,15 +82,15 @@ export type Command =
       readonly do: 'receive';
       readonly from: string;
       readonly text: string;
-      /** Guid of the chat; default the one-to-one chat with the sender. */
+      /** Guid of the chat. Default: the one-to-one chat with the sender. */
       readonly chat?: string;
       readonly service?: string;
       readonly dateMs?: number;
-      /** How long after the row its chat join appears; 0 is in one transaction. */
+      /** Delay between the row and its chat join; 0 writes both in one transaction. */
       readonly joinAfterMs?: number;
-      /** Where macOS 27 files it: `filter_action` and `filter_sub_action`, which are left out before 27. */
+      /** How macOS 27 files it: `filter_action` and `filter_sub_action`, which earlier versions lack. */
       readonly filter?: { readonly code: number; readonly subCode?: number };
-      /** A file of so many bytes, or with those of the file at `path`, with its row so long after the message. */
+      /** A file with this many bytes, or with the content of `path`. Its row follows the message after the delay. */
       readonly attachment?: {
         readonly name: string;
         readonly bytes: number;
@@ -100,7 +100,7 @@ export type Command =
     }
   /** The person writes on another device. */
   | { readonly do: 'write'; readonly to: string; readonly text: string }
-  /** Without `from` the person reacts, on another device. */
+  /** Without `from`, the person reacts on another device. */
   | {
       readonly do: 'react';
       readonly to: number;
@@ -110,7 +110,7 @@ export type Command =
     }
   | { readonly do: 'edit'; readonly row: number; readonly text: string }
   | { readonly do: 'unsend'; readonly row: number }
-  /** A message of an app, as a row of type 2 or 3; `session` is the row that began the game. */
+  /** A message of an app, as a row of type 2 or 3. `session` is the row that began the game. */
   | {
       readonly do: 'app';
       readonly from: string;
@@ -136,13 +136,13 @@ export type Command =
       readonly name?: string;
     }
   /**
-   * iCloud fills in old messages, an hour apart and the newest a day old. Those that chat.db has, `again`, come once more
-   * under guids of their own: 1,958 such rows in 18 days, none with the guid of the original (claude-plugins, issue 5224).
+   * iCloud fills in old messages, an hour apart, the newest a day old. Rows in `again` come a second time under new
+   * guids: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
    */
   | { readonly do: 'backfill'; readonly from: string; readonly count: number; readonly again?: readonly number[] }
   /**
-   * The Mac wakes: what was written during the last `hours` comes at once, each row with its original date, and its chat
-   * join so long after it; default 5 to 300 ms.
+   * The Mac wakes: messages of the last `hours` arrive at once, each row with its original date and its chat join
+   * after a delay; default 5 to 300 ms.
    */
   | {
       readonly do: 'wake';
@@ -155,7 +155,7 @@ export type Command =
   | { readonly do: 'replace' }
   | { readonly do: 'insert'; readonly table: string; readonly values: Readonly<Record<string, SqlValue>> };
 
-/** How a run of osascript ends. */
+/** The end of an osascript run. */
 export interface ScriptEnd {
   readonly exitCode: number;
   readonly stdout?: string;
@@ -177,7 +177,7 @@ const REACTIONS: Readonly<Record<string, number | undefined>> = {
 const EMOJI = 2006;
 const REMOVED = 1000;
 
-/** A reaction as chat.db numbers it in `associated_message_type`; what has no name is an emoji. */
+/** The number of a reaction in `associated_message_type`. A name that is not known is an emoji. */
 export function reactionNamed(name: string, isRemoved: boolean): { readonly type: number; readonly emoji?: string } {
   const known = Object.hasOwn(REACTIONS, name) ? REACTIONS[name] : undefined;
   const type = (known ?? EMOJI) + (isRemoved ? REMOVED : 0);

@@ -3,7 +3,7 @@ import { invalidRequest } from '../domain/problems.ts';
 import { type Command, reactionNamed } from './commands.ts';
 import type { SimulatedMac } from './mac.ts';
 
-/** The people of this Mac, told in the way of `postern demo say` and `postern demo react`. */
+/** Controls the simulated people for `postern demo say` and `postern demo react`. */
 export function demoPeople(mac: SimulatedMac): DemoPeople {
   const tell = async (command: Command): Promise<TheirRow> => {
     try {

@@ -3,20 +3,20 @@ import { Chance, chatter } from './chatter.ts';
 import { Inserts } from './inserts.ts';
 import { encodeAttributedBody, type Run } from './typedstream.ts';
 
-/** How large a history `fillLarge` makes. */
+/** The size of the history that `fillLarge` creates. */
 export interface Filling {
-  /** Rows of `message`, reactions and notices among them. */
+  /** Rows of `message`, including reactions and notices. */
   readonly messages: number;
   readonly conversations: number;
-  /** How many of the rows the busiest conversation has; every other has at least one. */
+  /** Rows of the busiest conversation. Every other one has at least one. */
   readonly busiest: number;
-  /** The same seed gives the same rows. */
+  /** Equal seeds give equal rows. */
   readonly seed: number;
 }
 
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
-/** Before it Messages kept whole seconds, and joins had no date of their own: they are 0, some NULL. */
+/** Before this, Messages stored whole seconds, and joins had no date: theirs are 0, some NULL. */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 
 const ROWS_A_COMMIT = 50_000;
@@ -48,9 +48,9 @@ interface Conversation {
   readonly service: string;
   readonly roomName: string | null;
   readonly members: readonly [Member, ...Member[]];
-  /** Its joins from before High Sierra are not dated. */
+  /** Its joins predate High Sierra and have no date. */
   readonly isOld: boolean;
-  /** What can be reacted and replied to. */
+  /** The message to react or reply to. */
   lastGuid: string;
 }
 
@@ -61,12 +61,12 @@ interface Member {
 
 /**
  * Fills an empty database with ten years of messages: one conversation far busier than the rest, groups, reactions,
- * replies, attachments, old chats without dates in their joins, rows that came later than they are dated. The body
- * of four in five is in attributedBody alone, and hardly two are alike.
+ * replies, attachments, old chats with undated joins, rows that arrived later than their dates. Four bodies in five
+ * are only in attributedBody, and hardly two are alike.
  *
- * It is many times faster than Messages because the indexes and triggers of the schema are taken away first and put
- * back when all rows are there; what the triggers would have written is written by hand. The indexes are the same
- * ones in the end, only more tightly packed than years of inserting leave them.
+ * It is many times faster than Messages because it drops the schema's indexes and triggers first and restores them
+ * when all rows exist; it writes the triggers' results itself. The indexes end up the same, only more tightly packed
+ * than after years of inserts.
  */
 export function fillLarge(database: ChatDatabase, filling: Filling): void {
   const { sqlite } = database;
@@ -231,14 +231,14 @@ class Filler {
     this.#attachmentJoins.add([message, this.#attachmentCount]);
   }
 
-  /** Rows come in the order of their dates, but for the few that iCloud brought later. */
+  /** Rows are in date order, except for the few that iCloud delivered later. */
   #dateMs(at: number): number {
     const arrivedMs = ((at + this.#chance.next()) / this.#filling.messages) * TEN_YEARS_MS;
     return FIRST_MS + Math.floor(this.#chance.in(0.005) ? arrivedMs * this.#chance.next() : arrivedMs);
   }
 }
 
-/** Which conversation each row belongs to, in a random order. Conversation 0 is the busiest; few others are busy. */
+/** Returns each row's conversation in random order. Conversation 0 is the busiest; few others are busy. */
 function turnsOf({ messages, conversations, busiest }: Filling, chance: Chance): Uint32Array {
   const turns = new Uint32Array(messages);
   for (let at = 0; at < messages; at += 1) {

@@ -3,7 +3,7 @@ import type { ChatDatabase } from './chat-database.ts';
 
 const ROWS_A_STATEMENT = 20;
 
-/** Rows of one table, inserted many at a time. Columns that the schema does not have are left out. */
+/** Inserts rows into one table in bulk. Skips columns that the schema lacks. */
 export class Inserts {
   readonly #isKept: readonly boolean[];
   readonly #prepare: (rows: number) => Statement;

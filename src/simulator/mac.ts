@@ -12,23 +12,23 @@ import type { MacosVersion } from './macos-versions.ts';
 import type { ProcessSettings } from './messages-process.ts';
 
 export interface MacOptions {
-  /** Where the simulated Mac lives; what is there already is taken up again. */
+  /** The simulated Mac's folder. Existing content is reused. */
   readonly dir: string;
   readonly macosVersion?: MacosVersion;
-  /** Simulated people who write by themselves and answer. Default false. */
+  /** Adds simulated people who write and answer on their own. Default false. */
   readonly hasPeople?: boolean;
-  /** Folder of the compiled simulator; default the folder of this module. */
+  /** Folder of the compiled simulator. Default: this module's folder. */
   readonly moduleFolder?: string;
 }
 
-/** What the simulated osascript or open was started with. */
+/** The input of a run of the simulated osascript or open. */
 export interface RecordedCall {
   readonly tool: 'osascript' | 'open';
   readonly arguments: readonly string[];
   /** Names of all environment variables. */
   readonly environment: readonly string[];
   readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
-  /** The same as hexadecimal UTF-8. */
+  /** The values as hexadecimal UTF-8. */
   readonly bytes: Readonly<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ export class SimulatedMac {
     this.addressBookPath = join(this.homeFolder, 'Library/Application Support/AddressBook');
     this.osascriptPath = join(dir, 'bin/osascript');
     this.#recordPath = join(dir, 'osascript-calls.jsonl');
-    // A socket's path may hold about 100 bytes only, wherever the folder is.
+    // A socket's path is limited to about 100 bytes, wherever the folder is.
     const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
     this.#socketPath = join(tmpdir(), `postern-messages-${name}.sock`);
     this.#moduleFolder = options.moduleFolder ?? fileURLToPath(new URL('.', import.meta.url));
@@ -62,14 +62,14 @@ export class SimulatedMac {
     return this.#child?.pid ?? 0;
   }
 
-  /** Everything osascript and open were started with, in order. */
+  /** All runs of osascript and open, in order. */
   get calls(): readonly RecordedCall[] {
     if (!existsSync(this.#recordPath)) return [];
     const lines = readFileSync(this.#recordPath, 'utf8').split('\n').filter(Boolean);
     return lines.map((line) => JSON.parse(line) as RecordedCall);
   }
 
-  /** Starts Messages. `isReborn`: as after one that was killed, with -wal and -shm created again. */
+  /** Starts Messages. `isReborn` starts it as after a kill, with new -wal and -shm files. */
   async start({ isReborn = false }: { readonly isReborn?: boolean } = {}): Promise<void> {
     mkdirSync(this.homeFolder, { recursive: true, mode: 0o700 });
     if (this.#options.hasPeople === true && !existsSync(this.addressBookPath)) writeAddressBook(this.addressBookPath);
@@ -101,7 +101,7 @@ export class SimulatedMac {
     child.removeAllListeners('exit');
   }
 
-  /** Asks Messages for something, and gives its answer. Rejects with its sentence when it cannot. */
+  /** Sends Messages a command and returns its answer. Rejects with Messages' sentence if it cannot obey. */
   async command<Result = unknown>(command: Command): Promise<Result> {
     const socket = connect(this.#socketPath);
     socket.write(`${JSON.stringify(command)}\n`);
@@ -116,12 +116,12 @@ export class SimulatedMac {
     return answer.result;
   }
 
-  /** Ends Messages as a crash would. */
+  /** Kills Messages, as a crash would. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Quits Messages. Twice is fine. */
+  /** Quits Messages. Calling it twice is fine. */
   async stop(): Promise<void> {
     await this.#end('SIGTERM');
   }
@@ -132,11 +132,11 @@ export class SimulatedMac {
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
-    // One that was killed could not.
+    // A killed Messages could not remove it.
     rmSync(this.#socketPath, { force: true });
   }
 
-  /** The program is started with next to no environment, so everything is written into it, with absolute paths. */
+  /** Writes everything into the script with absolute paths, because it is started with an almost empty environment. */
   #install(tool: 'osascript' | 'open'): void {
     const words = [
       process.execPath,
@@ -158,8 +158,8 @@ export class SimulatedMac {
 }
 
 /**
- * Stand-ins for the converters of macOS, as far as Postern calls them. They need ffmpeg, and heif-convert for HEIC; without
- * them they end as a missing program does.
+ * Stand-ins for the macOS converters that Postern calls. They need ffmpeg, and heif-convert for HEIC; without them
+ * they end like a missing program.
  */
 const CONVERTERS = {
   sips: `#!/bin/sh

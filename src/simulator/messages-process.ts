@@ -1,5 +1,5 @@
-// The simulated Messages as a process of its own, so that chat.db has another writer than the gateway, one that can be
-// killed at any moment. One argument: its settings as JSON. It ends when its standard input does.
+// The simulated Messages as a separate process, so that chat.db has a writer besides the gateway that can be killed
+// at any moment. Takes its settings as one JSON argument. Ends when its standard input does.
 import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -15,16 +15,16 @@ export interface ProcessSettings {
   readonly home: string;
   readonly socketPath: string;
   readonly version: MacosVersion;
-  /** Whether simulated people write by themselves and answer. */
+  /** Adds simulated people who write and answer on their own. */
   readonly hasPeople: boolean;
-  /** Begin as after a Messages that was killed: -wal and -shm are deleted and created again. */
+  /** Starts as after a kill: deletes and recreates -wal and -shm. */
   readonly isReborn: boolean;
 }
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
 if (settings.isReborn && existsSync(path)) {
-  // What the killed Messages had committed stays; only the side files are others.
+  // Commits of the killed Messages stay; only the side files are new.
   const database = openSqlite(path);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();
@@ -51,11 +51,11 @@ rmSync(settings.socketPath, { force: true });
 server.listen(settings.socketPath, () => process.stdout.write('ready\n'));
 process.stdin.on('end', end).resume();
 process.on('SIGTERM', end);
-process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then ends this
+process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then ends this process
 
 async function obey(line: string, socket: Socket): Promise<void> {
   let answer: unknown;
-  // The program that asked has ended: nobody waits for the answer any more.
+  // The program that asked has ended, so nobody needs the answer.
   const ended = new AbortController();
   socket.once('close', () => ended.abort());
   try {

@@ -15,7 +15,7 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/** After the join of an own row: sent, delivered, read. */
+/** Delay from an own row's join until it is sent; delivered and read follow. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -28,13 +28,13 @@ export interface MessagesOptions {
   readonly home: string;
   readonly version: MacosVersion;
   readonly clock: Clock;
-  /** Told of every text that was sent, so that somebody can answer. */
+  /** Called with every sent text, so that somebody can answer. */
   readonly onSent?: (chat: number, row: number, text: string) => void;
 }
 
 type IncomingFile = NonNullable<Extract<Command, { do: 'receive' }>['attachment']>;
 
-/** The simulated Messages: keeps a chat.db as the real one would, and obeys what osascript asks of it. */
+/** The simulated Messages: writes chat.db like the real one and obeys osascript. */
 export class Messages {
   readonly #options: MessagesOptions;
   readonly #folder: AttachmentFolder;
@@ -62,7 +62,7 @@ export class Messages {
     this.#database.close();
   }
 
-  /** Does what a command says. Throws a sentence for one that means nothing. */
+  /** Performs a command. Throws a sentence for an invalid one. */
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#options.clock.now();
@@ -144,7 +144,7 @@ export class Messages {
     return this.#host.event(EVENT_LIMIT_MS.send, signal, async () => ({ exitCode: 0, stdout: `${text()}\n` }));
   }
 
-  /** One run of the send script, past its guard and macOS. */
+  /** Performs one run of the send script, after its guard and macOS's permission. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
     if (scenario?.name === 'slow') await this.#wait(scenario.delayMs);
@@ -160,7 +160,7 @@ export class Messages {
       return { exitCode: 0 };
     }
     if (scenario?.name === 'misdirected') {
-      // openclaw/imsg #90 on macOS 26: a conversation by SMS with the identifier of the group for a person.
+      // openclaw/imsg #90 on macOS 26: an SMS conversation with a person named by the group's identifier.
       const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
       const chat = this.#database.directChat(identifier, 'SMS');
       this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);
@@ -172,12 +172,12 @@ export class Messages {
     return failure ?? { exitCode: 0 };
   }
 
-  /** Without a chat it is a ghost: an empty row that belongs nowhere. */
+  /** Inserts an own row. Without a chat it is a ghost: an empty row that belongs to no chat. */
   #outgoing(command: SendCommand, service: string, chat?: number): number {
     const database = this.#database;
     const isGhost = chat === undefined;
     const dateMs = this.#options.clock.now();
-    // Messages keeps carriage returns as it is given them; an attachment is one placeholder in the text.
+    // Messages keeps carriage returns. An attachment is one placeholder in the text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
     const columns = { is_finished: 0, service, ...unmarked };
@@ -189,12 +189,12 @@ export class Messages {
     return row;
   }
 
-  /** The text and the link of a message that is written as two rows. */
+  /** The text and the link of a message that becomes two rows. */
   #linkOf({ body }: SendCommand): ReturnType<typeof textAndLink> {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
 
-  /** What happens after osascript has ended: join, sent, delivered, read, or the failure that comes late. */
+  /** Continues after osascript has ended: join, sent, delivered, read, or a late failure. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
     const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);
@@ -227,7 +227,7 @@ export class Messages {
     );
   }
 
-  /** Marks a row as an own one so long after its join; returns how long. */
+  /** Marks a row as own after its join. Returns the delay. */
   #markAfter(joinAfterMs: number, row: number): number {
     if (this.#host.behaviour.ownRows === 'marked') return 0;
     const afterMs = this.#delays.in(MARK_AFTER_MS);
@@ -258,7 +258,7 @@ export class Messages {
     return { row, guid: database.guid(row) };
   }
 
-  /** An incoming file: first its row without a name, then the name, when the bytes are there. */
+  /** Adds an incoming file: first its row without a name, then the name once the bytes exist. */
   #attachLater(row: number, { name, bytes, path, afterMs = 0 }: IncomingFile): void {
     const database = this.#database;
     const arrive = (): void => {
@@ -275,7 +275,7 @@ export class Messages {
     else this.later(afterMs / 2, row, arrive);
   }
 
-  /** Does something by and by, unless the database has been replaced or the message is gone by then. */
+  /** Runs `work` after a delay, unless the database has been replaced or the message is gone by then. */
   later(ms: number, row: number, work: () => void): void {
     const database = this.#database;
     this.#options.clock.after(ms, () => {
@@ -283,7 +283,7 @@ export class Messages {
     });
   }
 
-  /** A file that has come with a message, whole. */
+  /** Adds a complete file to a message. */
   addFile(row: number, name: string, content: string): void {
     const file = this.#folder.write(Buffer.from(content), name, row, this.#database.guid(row));
     this.#database.attach(row, { filename: file.name, name, bytes: file.bytes });

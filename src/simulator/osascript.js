@@ -1,7 +1,7 @@
-// The simulated `osascript` and `open`: hands what it was given to the simulated Messages over its socket, and ends as
-// that says. Plain JavaScript without dependencies, so that it starts quickly; everything it needs comes in its first
-// arguments, because the real ones are started with hardly any environment.
-//   osascript.js <osascript|open> <socket> <file for the record of calls> [arguments as given]
+// The simulated `osascript` and `open`: passes its input to the simulated Messages over a socket and ends as the
+// answer says. Plain JavaScript without dependencies, so that it starts quickly. Everything it needs is in its first
+// arguments, because the real ones are started with an almost empty environment.
+// osascript.js <osascript|open> <socket> <file for the record of calls> [original arguments]
 import { appendFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename } from 'node:path';
@@ -10,7 +10,7 @@ const [tool, socketPath, recordPath, ...given] = process.argv.slice(2);
 const names = ['RECIPIENT', 'CHAT_IDS', 'SERVICE', 'BODY', 'ATTACHMENT'];
 const values = Object.fromEntries(names.map((name) => [name, process.env[`POSTERN_${name}`]]));
 
-// Values as hexadecimal UTF-8 too: a test can tell that they came byte for byte.
+// Values as hexadecimal UTF-8 too, so that a test can check every byte.
 const record = {
   tool,
   arguments: given,
@@ -31,7 +31,7 @@ socket.on('error', () => {
 });
 socket.on('data', (chunk) => {
   answer += chunk;
-  // One that hangs waits until it is killed, or until Messages ends.
+  // A run that hangs waits until it is killed or Messages ends.
   if (answer.endsWith('\n') && !hangs(answer)) socket.end();
 });
 socket.on('end', () => {

@@ -9,7 +9,7 @@ interface Elsewhere {
   readonly ownRows: Behaviour['ownRows'];
 }
 
-/** What the person writes on another device comes as one row, complete but for its mark. */
+/** Writes a message of the person from another device: one row, complete except for its mark. */
 export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRows }: Elsewhere): number {
   const chat = to.includes(';') ? database.findChat(to) : database.directChat(to);
   if (chat === undefined) throw new Error(`there is no chat ${to}`);
@@ -17,10 +17,10 @@ export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRo
   return database.joinedMessage(chat, { text, dateMs, columns });
 }
 
-/** What marks a row as an own one. */
+/** The columns that mark a row as own. */
 export const MARKED = { is_from_me: 1, handle_id: 0 } as const;
 
-/** The columns of an own row that is not marked as one yet. */
+/** The columns of an own row without its mark. */
 export function unmarkedColumns(
   database: ChatDatabase,
   chat: number,
@@ -30,14 +30,14 @@ export function unmarkedColumns(
   return { is_from_me: 0, handle_id: ownRows === 'with_handle' ? database.firstHandle(chat) : 0 };
 }
 
-/** Whether it is the conversation with oneself. */
+/** Reports whether this is the conversation with oneself. */
 export function isSelfChat(database: ChatDatabase, chat: number): boolean {
   return chat === database.findChat(database.chatGuid(OWN_ADDRESS, '-'));
 }
 
 /**
- * In the conversation with oneself Messages writes what was sent from this Mac once more, as an incoming message with a
- * guid of its own (reported of macOS 26.6.2, openclaw #135704), and at other times does not (claude-plugins #4251).
+ * Writes a message to oneself once more as an incoming one with a new guid, as Messages does for sends from this Mac
+ * (reported of macOS 26.6.2, openclaw #135704), though not always (claude-plugins #4251).
  */
 export function mirrorToSelf(
   database: ChatDatabase,

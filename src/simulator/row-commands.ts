@@ -7,10 +7,10 @@ import { encodeAttributedBody } from './typedstream.ts';
 const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000';
 export const LINK_BALLOON = 'com.apple.messages.URLBalloonProvider';
 const POLLS = `${APP}:com.apple.messages.Polls`;
-/** The text of a balloon: one placeholder. */
+/** A balloon's text: one placeholder. */
 const BALLOON_TEXT = '\uFFFC';
 
-/** Commands that change rows, or write those of apps, polls, links, groups and scheduled messages. */
+/** Commands that change rows, or write rows of apps, polls, links, groups and scheduled messages. */
 export type RowCommand = Extract<
   Command,
   {
@@ -30,7 +30,7 @@ export type RowCommand = Extract<
   }
 >;
 
-/** Does what a command says, as Messages was seen to write it. */
+/** Performs a command the way Messages was seen to write it. */
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
@@ -97,7 +97,7 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
     }
     default: {
-      // Seen on macOS 26 some five minutes apart, the incoming copy first (KiroCrew #5255).
+      // Seen on macOS 26, about five minutes apart, the incoming copy first (KiroCrew #5255).
       const chat = database.directChat(command.address);
       const { text, isIncoming, address } = command;
       const sent = { is_sent: 1, is_delivered: 1 };
@@ -124,7 +124,10 @@ function unsend(database: ChatDatabase, row: number, nowMs: number): void {
   });
 }
 
-/** A vote or an added option is a row of Polls that names the poll by its bare guid (imsg, pull requests 125 and 162). */
+/**
+ * Inserts a vote or an added option: a row of Polls that names the poll by its bare guid (imsg, pull requests 125 and
+ * 162).
+ */
 function ofPoll(
   database: ChatDatabase,
   poll: number,
@@ -140,8 +143,8 @@ function ofPoll(
 }
 
 /**
- * The balloon of a link that stands beside text: a row of its own that names the text's row by `reply_to_guid` and is in
- * no thread; the text's row lacks the URL (imsg, pull request 181, macOS 26.4.1).
+ * Inserts the balloon of a link beside text: a separate row that names the text's row by `reply_to_guid` and is in no
+ * thread. The text's row lacks the URL (imsg, pull request 181, macOS 26.4.1).
  */
 export function linkBalloon(
   database: ChatDatabase,
@@ -159,7 +162,7 @@ export function linkBalloon(
 
 const LINK = /^https?:\/\/\S+$/;
 
-/** A text and the link at one of its ends; undefined where there is none, or nothing else. */
+/** Splits a text and the link at its start or end; undefined if there is no link, or nothing else. */
 export function textAndLink(body: string): { readonly text: string; readonly url: string } | undefined {
   const words = body.trim().split(/(\s+)/);
   const [first = '', last = ''] = [words[0], words.at(-1)];

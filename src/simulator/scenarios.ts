@@ -8,17 +8,17 @@ const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
   refused: -10000,
 };
 
-/** What shall go wrong with one run of osascript. */
+/** The fault of one run of osascript. */
 export interface Happening {
   readonly name: Scenario;
   readonly delayMs: number;
-  /** The message goes out all the same. */
+  /** The message is sent nevertheless. */
   readonly goesOut: boolean;
-  /** How osascript ends; undefined when that is not what goes wrong. */
+  /** The end of osascript; undefined if the fault lies elsewhere. */
   readonly end: ScriptEnd | undefined;
 }
 
-/** What shall go wrong with the next runs of osascript, and in which language Messages says so. */
+/** Faults of the next runs of osascript, and the language in which Messages reports them. */
 export class Scenarios {
   #language: Language = 'en';
   #current: Extract<Command, { do: 'scenario' }> | undefined;
@@ -30,7 +30,7 @@ export class Scenarios {
     this.#left = command.times ?? 1;
   }
 
-  /** For the run that begins now. */
+  /** Returns the fault of the run that begins now. */
   next(): Happening | undefined {
     const current = this.#current;
     if (current === undefined || current.name === 'none') return undefined;
@@ -54,7 +54,7 @@ export class Scenarios {
 
 export type Language = 'en' | 'de' | 'ja';
 
-/** Messages speaks the language of the Mac: only the number in the last parentheses is the same everywhere. */
+/** Messages reports errors in the Mac's language. Only the number in the last parentheses is the same everywhere. */
 const WORDS: Readonly<Record<Language, (what: string) => string>> = {
   en: (what) => `execution error: Messages got an error: ${what}`,
   de: (what) => `execution error: Fehler in „Messages“: ${what}`,
@@ -90,7 +90,7 @@ const SENTENCES: Readonly<Record<number, Readonly<Record<Language, string>>>> = 
   },
 };
 
-/** As osascript ends with an AppleScript error: exit code 1 for all of them, the number at the end of stderr. */
+/** The end of osascript after an AppleScript error: always exit code 1, with the number at the end of stderr. */
 function scriptError(number: number, language: Language = 'en'): ScriptEnd {
   const sentence = SENTENCES[number]?.[language] ?? 'An error of type.';
   return { exitCode: 1, stderr: `send.applescript:1204:1267: ${WORDS[language](sentence)} (${number})\n` };

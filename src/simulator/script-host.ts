@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/ports/host.ts';
 import type { Behaviour, ScriptEnd } from './commands.ts';
 
-/** What an Apple event may take: the scripts' own limits. */
+/** Time limits of Apple events, from the scripts. */
 export const EVENT_LIMIT_MS = { send: 25_000, probe: 600_000 } as const;
 
 const DEFAULTS: Behaviour = {
@@ -28,15 +28,15 @@ interface Dialog {
 }
 
 /**
- * Messages as osascript meets it: whether it runs, and what macOS says to a program that wants to control it. Each
- * behaviour is one that was reported from a real Mac.
+ * Messages as osascript meets it: whether it runs, and how macOS answers a program that wants to control it. Each
+ * behaviour was reported from a real Mac.
  */
 export class ScriptHost {
   readonly #clock: Clock;
   readonly #fail: (number: number) => ScriptEnd;
   #behaviour = DEFAULTS;
   #isRunning = true;
-  /** From `open` until Messages is up. */
+  /** Time from `open` until Messages is up. */
   #startupMs = 0;
   #dialog: Dialog | undefined;
   #dialogsShown = 0;
@@ -54,12 +54,12 @@ export class ScriptHost {
     return { isOpen: this.#dialog !== undefined, shown: this.#dialogsShown };
   }
 
-  /** What is not named is as on a Mac where everything works. */
+  /** Sets the behaviour. Unnamed members are as on a Mac where everything works. */
   behave(behaviour: Partial<Behaviour>): void {
     this.#behaviour = { ...DEFAULTS, ...behaviour };
   }
 
-  /** The next `open` comes back at once, and Messages takes so long to come up, as on an Intel Mac. */
+  /** Quits Messages. The next `open` returns at once, and Messages takes this long to start, as on an Intel Mac. */
   quit(startupMs: number): void {
     this.#isRunning = false;
     this.#startupMs = startupMs;
@@ -73,18 +73,22 @@ export class ScriptHost {
     else this.#clock.after(this.#startupMs, run);
   }
 
-  /** `application id … is running`, which sends no event and asks for nothing. */
+  /** `application id … is running`, which sends no event and needs no permission. */
   running(): ScriptEnd {
     return this.#isRunning ? { exitCode: 0 } : this.#fail(-600);
   }
 
-  /** An Apple event, which needs a running Messages and the person's consent. `signal`: osascript has ended. */
+  /**
+   * Sends an Apple event, which needs a running Messages and the person's consent. `signal` aborts when osascript has
+   * ended.
+   */
   async event(limitMs: number, signal: AbortSignal, work: () => Promise<ScriptEnd>): Promise<ScriptEnd> {
     if (!this.#isRunning) return this.#fail(-600);
     switch (this.#behaviour.automation) {
       case 'granted':
         return work();
-      // Also what macOS 27.0 gave an app started by LaunchServices, at once and without a dialog (reported of 27.0, build 26A428).
+      // macOS 27.0 also gave this to an app started by LaunchServices, at once and without a dialog (reported of
+      // 27.0, build 26A428).
       case 'denied':
         return this.#fail(-1743);
       case 'asks': {
@@ -95,7 +99,7 @@ export class ScriptHost {
     }
   }
 
-  /** The person clicks. False when there is no dialog to click in. */
+  /** Clicks in the dialog. Returns false if there is none. */
   answer(isAllowed: boolean): boolean {
     const dialog = this.#dialog;
     if (dialog === undefined) return false;
@@ -105,8 +109,8 @@ export class ScriptHost {
   }
 
   /**
-   * One dialog, however many wait for it. It goes away when the event times out (T0mSIlver/localvoxtral PR #183, measured:
-   * a timeout of one second gave a dialog of one second) or when the program that asks ends.
+   * Shows one dialog, however many wait for it. It disappears when the event times out (T0mSIlver/localvoxtral PR
+   * #183, measured: a timeout of one second gave a dialog of one second) or when the asking program ends.
    */
   async #ask(limitMs: number, signal: AbortSignal): Promise<'allowed' | 'refused' | 'gone'> {
     const dialog = this.#dialog ?? this.#show();

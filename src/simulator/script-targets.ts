@@ -1,47 +1,47 @@
 import type { ChatDatabase } from './chat-database.ts';
 import type { Behaviour, SendCommand } from './commands.ts';
 
-/** How many chats the live list of macOS 27.0 held, however many there were (reported of 27.0, build 26A428). */
+/** Length of the live list on macOS 27.0, however many chats there were (reported of 27.0, build 26A428). */
 const LIVE_LIST_LENGTH = 200;
 
-/** A telephone number or an e-mail address. For anything else Messages has no participant (decision S5). */
+/** A telephone number or an e-mail address. Messages has no participant for anything else (decision S5). */
 const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 
-/** Where a send goes: a chat; a row in no chat; or the number of the error that is raised before anything is sent. */
+/** The target of a send: a chat; a row in no chat; or the error number raised before anything is sent. */
 export type Target = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
-/** What one attempt of the send script reaches, which may be no chat of chat.db at all. */
+/** Resolves the target of one run of the send script, which may be no chat of chat.db at all. */
 export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): Target {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
   if (!ADDRESS.test(recipient)) return -1728;
-  // `1st account whose … and enabled = true` without such an account is a bad index.
+  // `1st account whose … and enabled = true` without such an account is an invalid index.
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
-  // Messages chooses the conversation with a person itself: another address or service of theirs.
+  // Messages itself chooses the conversation with a person: another address or service of theirs.
   const address = behaviour.chooses[recipient] ?? recipient;
   return { chat: database.directChat(address, account.service), service: account.service };
 }
 
-/** Ids as Messages' own list has them. */
+/** Ids as Messages' live list has them. */
 export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behaviour): readonly string[] {
   if (liveList === 'complete') {
     return database.guids().map((guid) => (livePrefix === null ? guid : livePrefix + guid.slice(guid.indexOf(';'))));
   }
-  // macOS 27.0: 200 ids, every one `any;-;…`, also where chat.db has `iMessage;-;…` (reported of 27.0, build 26A428).
+  // macOS 27.0: 200 ids, all `any;-;…`, even if chat.db has `iMessage;-;…` (reported of 27.0, build 26A428).
   const others = Array.from({ length: LIVE_LIST_LENGTH }, (_, index) => `any;-;+1555900${1000 + index}`);
   return liveList === 'people' ? others : [];
 }
 
 /**
- * An id that is not in the live list is -1728, also when chat.db has it (steipete/imsg #244); on macOS 26 an id with a
- * service for its prefix is such a one.
+ * An id that is not in the live list fails with -1728 even if chat.db has it (steipete/imsg #244). On macOS 26 that
+ * includes ids with a service prefix.
  */
 function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): Target {
   const style = chatId.slice(chatId.indexOf(';') + 1);
   if (style.startsWith('-;') && database.guids().some((guid) => guid.endsWith(`;+;${style.slice(2)}`))) {
-    // A group spelt as a person "succeeds" with an empty row in no chat (openclaw/imsg #90).
+    // A group addressed as a person "succeeds" with an empty row in no chat (openclaw/imsg #90).
     return 'ghost';
   }
   if (!liveIds(database, behaviour).includes(chatId)) return -1728;

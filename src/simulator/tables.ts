@@ -1,6 +1,6 @@
 import { openSqlite, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 
-/** A SQLite file that is written by the names of columns: those that its schema lacks are left out. */
+/** A SQLite file written by column names. Columns that its schema lacks are skipped. */
 export class Tables {
   readonly path: string;
   readonly sqlite: Sqlite;
@@ -14,7 +14,7 @@ export class Tables {
     this.sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
   }
 
-  /** All of it in one commit; part of the outer one when there is one. */
+  /** Runs `work` in one commit, or in the outer transaction if there is one. */
   transaction<Result>(work: () => Result): Result {
     if (this.#isWriting) return work();
     this.#isWriting = true;
@@ -25,7 +25,7 @@ export class Tables {
     }
   }
 
-  /** Inserts the columns that this schema has, and gives the row id. */
+  /** Inserts the columns that this schema has. Returns the row id. */
   insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
     const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
     const names = known.map(([name]) => name);
@@ -55,7 +55,7 @@ export class Tables {
     return columns.has(name);
   }
 
-  /** The first column of the first row, as a number. */
+  /** Returns the first column of the first row as a number. */
   number(sql: string): number {
     return Number(this.#prepared(sql).get()?.[0]);
   }

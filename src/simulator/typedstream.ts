@@ -1,4 +1,4 @@
-/** A stretch of text that shares its attributes. `length` counts UTF-16 units. */
+/** A range of text with the same attributes. `length` counts UTF-16 units. */
 export interface Run {
   readonly length: number;
   readonly attributes: Readonly<Record<string, string | number>>;
@@ -7,12 +7,12 @@ export interface Run {
 const NEW = 0x84;
 const NIL = 0x85;
 const END = 0x86;
-/** References begin here: index 0 is 0x92. */
+/** References start here: index 0 is 0x92. */
 const FIRST_REFERENCE = 0x92;
 
 /**
- * An attributed string as Messages archives it into attributedBody: NeXT's typedstream, version 4. Without
- * `runs` the whole text is one message part.
+ * Encodes an attributed string like attributedBody: NeXT's typedstream, version 4. Without `runs` the whole text is
+ * one message part.
  */
 export function encodeAttributedBody(text: string, runs: readonly Run[] = plainRuns(text)): Uint8Array {
   return new Writer().attributedString(text, runs);
@@ -22,7 +22,7 @@ function plainRuns(text: string): readonly Run[] {
   return text === '' ? [] : [{ length: text.length, attributes: { __kIMMessagePartAttributeName: 0 } }];
 }
 
-/** Two tables grow while writing: shared strings (types and class names) and objects (objects, classes, C strings). */
+/** Two tables grow during writing: shared strings (types and class names) and objects (objects, classes, C strings). */
 class Writer {
   readonly #bytes: number[] = [4, 11, ...Buffer.from('streamtyped'), 0x81, 0xe8, 0x03];
   readonly #strings = new Map<string, number>();
@@ -104,7 +104,7 @@ class Writer {
     this.#bytes.push(NIL);
   }
 
-  /** Writes an object, or a reference to it when it was written before. */
+  /** Writes an object, or a reference if it was written before. */
   #once(key: string, write: () => void): void {
     const known = this.#objects.get(key);
     if (known !== undefined) {

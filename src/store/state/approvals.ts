@@ -9,14 +9,14 @@ const COLUMNS =
   'id, key_id, state, recipient, members, text, attachments, shown, ask, request_hash, text_hmac, created_ms, ' +
   'expires_ms, decided_at, decided_by, message_id, problem, has_key, options';
 
-/** Decision L3. The caps of all limited keys allow some 6,000 asks in that time. */
+/** Decision L3. The caps of all limited keys permit some 6,000 requests in that time. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
 
-/** Held sends (decision L3). A row never changes but for its state; its text is erased when it ends. */
+/** Stores held sends (decision L3). Only a row's state changes; its text is erased when it ends. */
 export function approvalStore(database: Sqlite): ApprovalStore {
-  // An erased text is overwritten in the file too.
+  // Overwrites an erased text in the file too.
   database.exec('PRAGMA secure_delete = ON');
   const SELECT = `SELECT ${COLUMNS} FROM approval`;
   const insert = database.prepare(`INSERT INTO approval (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`);

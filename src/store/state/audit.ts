@@ -9,12 +9,15 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
-/** A send that was let through, held or not. The end of it is another line. */
+/** A send that was let through, held or not. Its outcome is another line. */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
-/** Lines that a key can cause in any number. They go first, so that none of them washes out sends, decisions or keys. */
+/**
+ * Lines that a key can cause in any number. They are removed first, so that they never displace sends, decisions or
+ * keys.
+ */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
-/** The audit log (decision L4): bounded in rows and in time, without bodies. */
+/** Stores the audit log (decision L4): bounded in rows and time, without bodies. */
 export function auditStore(database: Sqlite): AuditStore {
   const insert = database.prepare(
     `INSERT INTO audit (at_ms, key_id, action, target, outcome, text_hmac, count, is_new, ask)
@@ -37,7 +40,7 @@ export function auditStore(database: Sqlite): AuditStore {
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
   const oldestPlenty = database.prepare(oldest(PLENTY));
-  // The sends that caps count are always kept.
+  // Sends that caps count are always kept.
   const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {

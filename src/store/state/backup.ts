@@ -7,16 +7,16 @@ import { expireOffsets } from './changes.ts';
 import { cursorStore } from './cursor.ts';
 import { assertOwnSchema, openStateDatabase } from './database.ts';
 
-/** `Post`: tells a backup from any other database. */
+/** `Post`: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
-/** Exists while the files of a folder are being replaced. */
+/** Exists while a folder's files are being replaced. */
 const UNFINISHED = 'restore.unfinished';
 
-/** What a backup says of itself. */
+/** A backup's description of itself. */
 export interface Backup {
-  /** Of the Postern that made it. */
+  /** Version of the Postern that made it. */
   readonly version: string;
   readonly createdAt: string;
   /** The text of config.toml. */
@@ -25,13 +25,13 @@ export interface Backup {
 
 export interface RestoredState {
   readonly cursor: Cursor | undefined;
-  /** Where each webhook posts to. */
+  /** URLs of the webhooks. */
   readonly webhooks: readonly string[];
-  /** Limited keys that are not revoked. */
+  /** Number of limited keys that are not revoked. */
   readonly keys: number;
 }
 
-/** Copies the state at one commit, also while a service writes to it, and adds the rest. `target` is an empty file. */
+/** Copies the state at one commit, even while a service writes to it, and adds the rest. `target` is an empty file. */
 export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
   try {
     if (!lstatSync(statePath).isFile()) throw new Error('it is not a file');
@@ -63,7 +63,7 @@ export function writeBackup(statePath: string, target: string, { version, create
   flush(target);
 }
 
-/** Throws AppError `backup_unusable` with what is wrong. */
+/** Reads a backup's description. Throws `backup_unusable` with the trouble. */
 export function readBackup(path: string): Backup {
   return fromBackup(path, (backup) => {
     const row = backup.prepare('SELECT format, version, created_at, config FROM postern_backup').get();
@@ -77,8 +77,8 @@ export function readBackup(path: string): Backup {
 }
 
 /**
- * Writes the state of a backup to `target`, an empty file, brought up to date and checked as at a start. Throws
- * AppError `backup_unusable` with what is wrong.
+ * Writes a backup's state to `target`, an empty file, migrated and checked as at a start. Throws `backup_unusable`
+ * with the trouble.
  */
 export function extractState(path: string, target: string): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
@@ -90,11 +90,11 @@ export function extractState(path: string, target: string): RestoredState {
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // What was sent after the backup is not recorded in it.
+      // The backup does not record what was sent after it.
       state.exec('DELETE FROM sent_since');
-      // `writeBackup` ended them; a file that something else made must not send at the first start either.
+      // `writeBackup` ended them, but another program's file must not send at the first start either.
       endHeldSends(state);
-      // One file, which a rename can put in place.
+      // One file, so that a rename can put it in place.
       state.exec('PRAGMA journal_mode = DELETE');
       return { cursor, webhooks, keys };
     });
@@ -107,8 +107,8 @@ export function extractState(path: string, target: string): RestoredState {
 }
 
 /**
- * Puts both files in place of what `folder` has. The folder is locked. A crash in between is noticed by
- * `assertRestored`, and another restore completes it.
+ * Replaces the files in `folder` by both drafts. The caller holds the folder's lock. `assertRestored` detects a crash
+ * in between, and another restore completes it.
  */
 export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
   const state = join(folder, 'state.db');
@@ -123,7 +123,7 @@ export function replaceFiles(folder: string, drafts: { readonly config: string; 
   rmSync(marker);
 }
 
-/** Throws AppError `restore_unfinished` when only one of the files may have been replaced. */
+/** Throws `restore_unfinished` if only one of the files may have been replaced. */
 export function assertRestored(folder: string): void {
   if (!existsSync(join(folder, UNFINISHED))) return;
   throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
@@ -131,19 +131,19 @@ export function assertRestored(folder: string): void {
   });
 }
 
-/** What is committed in the write-ahead log goes into the file: removing the log then loses nothing. */
+/** Copies the write-ahead log into the file, so that removing the log loses nothing. */
 function foldLog(state: string): void {
   if (lstatSync(state, { throwIfNoEntry: false })?.isFile() !== true) return;
   try {
     using(openSqlite(state), (old) => old.exec('PRAGMA journal_mode = DELETE'));
   } catch {
-    // It is damaged, and about to be replaced.
+    // The database is damaged and about to be replaced.
   }
 }
 
 function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Result {
   try {
-    // A pipe would keep the open waiting.
+    // Opening a pipe would block.
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) throw new Error('there is no such file');
     if (!found.isFile()) throw new Error('it is not a file');
@@ -152,7 +152,7 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
         throw new Error('it is a database of something else');
       }
       assertUndamaged(backup);
-      // A view in place of a table could take very long to read.
+      // A view instead of a table could take very long to read.
       const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
       if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
       return use(backup);
@@ -184,8 +184,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * What waits for a decision may be decided before the backup is restored, and must not be sent again. No text of it is
- * in the backup.
+ * Ends held sends: they may be decided before the backup is restored and must not be sent again. The backup has none
+ * of their texts.
  */
 function endHeldSends(backup: Sqlite): void {
   // A state database of an earlier version has none.
@@ -194,13 +194,13 @@ function endHeldSends(backup: Sqlite): void {
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
 }
 
-/** Down to the disk. */
+/** Syncs a file or folder to disk. */
 function flush(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);
   } catch {
-    // Some file systems refuse for folders.
+    // Some file systems refuse to sync folders.
   } finally {
     closeSync(file);
   }

@@ -3,15 +3,15 @@ import { NO_PRINT, PRINTS_VERSION, type Print, type PrintArray } from '../../dom
 import { BLOCK_ROWS, type Change, type ChangeStore, type LoggedChange } from '../../domain/ports/changes.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
-/** Decision I4: so many changes are kept, and no longer than this. */
+/** Number of changes kept, for at most `KEPT_MS` (decision I4). */
 const KEPT_CHANGES = 100_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** Changes that are forgotten for their age at a time. */
+/** How many outdated changes are deleted at once. */
 const FORGOTTEN_AT_ONCE = 1000;
 
 const RESTART = 'DELETE FROM change; DELETE FROM fingerprint; UPDATE change_detection SET generation = generation + 1';
 
-/** The change log, and the prints that show a change (decision I4). Gives up prints that an earlier version made. */
+/** Stores the change log and the prints that reveal changes (decision I4). Discards prints of an earlier version. */
 export function changeStore(database: Sqlite): ChangeStore {
   takePrintsAgain(database);
   const selectState = database.prepare('SELECT generation, is_on, asked_at_ms, swept_at_ms FROM change_detection');
@@ -87,7 +87,7 @@ export function changeStore(database: Sqlite): ChangeStore {
   };
 }
 
-/** Adds a change to the log, inside a transaction of the caller. */
+/** Returns a function that adds a change to the log inside the caller's transaction. */
 export function changeWriter(database: Sqlite): (change: Change, atMs: number) => void {
   const insert = database.prepare(
     `INSERT INTO change (row_id, names, is_removed, at_ms, guid, conversation_id, first_row_id, count)
@@ -105,8 +105,8 @@ export function changeWriter(database: Sqlite): (change: Change, atMs: number) =
 }
 
 /**
- * Gives up prints that were made in another way, and nothing else: each row gets its first print silently, within the same
- * generation, so that an upgrade alone gives no event and expires no offset (decision U1).
+ * Discards prints that an earlier version computed differently, and nothing else: each row gets its first print
+ * silently in the same generation, so that an upgrade alone causes no event and expires no offset (decision U1).
  */
 function takePrintsAgain(database: Sqlite): void {
   const version = database.prepare('SELECT prints_version FROM change_detection').get()?.[0];
@@ -117,22 +117,22 @@ function takePrintsAgain(database: Sqlite): void {
   });
 }
 
-/** Begins the change log again inside a transaction of the caller, when chat.db was replaced (decision C5). */
+/** Restarts the change log inside the caller's transaction, after chat.db was replaced (decision C5). */
 export function restartChanges(database: Sqlite): void {
   database.exec(`${RESTART}; UPDATE change_detection SET swept_at_ms = NULL`);
 }
 
 /**
- * Makes every offset with changes expire: a restored log gives numbers of changes again that clients were given since the
- * backup. The time is beyond any generation there was.
+ * Expires every offset with changes: a restored log reuses numbers that clients have received since the backup. The
+ * time is beyond any previous generation.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");
 }
 
 /**
- * Writes prints inside a transaction of the caller: only the blocks that they are in. With `isFirst` a row that has a
- * print keeps it: what happened since then is still to be told.
+ * Returns a function that writes prints inside the caller's transaction, touching only their blocks. With `isFirst` a
+ * row keeps an existing print: the changes since then are still to be reported.
  */
 export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Print>, isFirst?: boolean) => void {
   const select = database.prepare('SELECT prints FROM fingerprint WHERE block = ?');

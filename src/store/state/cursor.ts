@@ -4,7 +4,7 @@ import type { Sqlite } from '../../runtime/sqlite.ts';
 import { changeWriter, printWriter, restartChanges } from './changes.ts';
 import { forgetSelfChat } from './self-chat.ts';
 
-/** How far events have been published (decisions C4, C5). */
+/** Stores how far events have been published (decisions C4, C5). */
 export function cursorStore(database: Sqlite): CursorStore {
   const select = database.prepare('SELECT row_id, change, guid, inode FROM cursor');
   const upsert = database.prepare(
@@ -40,7 +40,7 @@ export function cursorStore(database: Sqlite): CursorStore {
     restart(cursor, prints) {
       database.transaction(() => {
         if (select.get() !== undefined) {
-          // What was sent has rows in the database that was replaced.
+          // The rows of sent parts are in the replaced database.
           database.exec('DELETE FROM sent_part');
           forgetSelfChat(database);
           sentSince.run(cursor.offset.rowId);
@@ -50,7 +50,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);
         renewEpoch.run();
-        // Their rows are of the database that was replaced.
+        // These rows are in the replaced database.
         database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
       });
     },

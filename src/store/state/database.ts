@@ -4,7 +4,7 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** What the start relies on besides the schema. */
+/** Data besides the schema that the start relies on. */
 const CONTENT = [
   {
     sql: `SELECT count(*) FROM webhook WHERE NOT CASE
@@ -37,8 +37,8 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
 ];
 
 /**
- * Opens the service's own database (decision A5), mode 0600, and brings its schema up to date. Throws AppError
- * `state_db_unusable` with what is wrong, whatever it is: what is returned can be read and written.
+ * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
+ * with the trouble; a returned database can be read and written.
  */
 export function openStateDatabase(path: string): Sqlite {
   let database: Sqlite | undefined;
@@ -46,12 +46,12 @@ export function openStateDatabase(path: string): Sqlite {
     claimPrivateFile(path);
     database = openSqlite(path);
     assertUndamaged(database);
-    // Nothing is written before it is known to be ours.
+    // Writes nothing before the file is known to be ours.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
-    // A commit survives a crash of the process; what must survive a power cut asks for FULL itself.
+    // A commit survives a crash of the process. Data that must survive a power cut uses FULL.
     database.exec('PRAGMA synchronous = NORMAL');
-    // A checkpoint waits for the disk: one in 16 MiB instead of one in 4.
+    // A checkpoint waits for the disk: one per 16 MiB instead of one per 4.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, version);
@@ -64,7 +64,7 @@ export function openStateDatabase(path: string): Sqlite {
   }
 }
 
-/** One transaction that survives a power failure too. */
+/** Runs one transaction that also survives a power failure. */
 export function durably<Result>(database: Sqlite, work: () => Result): Result {
   database.exec('PRAGMA synchronous = FULL');
   try {
@@ -92,11 +92,11 @@ function close(database: Sqlite | undefined): void {
   try {
     database?.close();
   } catch {
-    // What is wrong with it is being told.
+    // Its trouble is already being reported.
   }
 }
 
-/** A few milliseconds: the database is small. */
+/** Takes a few milliseconds, because the database is small. */
 function assertUndamaged(database: Sqlite): void {
   const [found] = database.prepare('PRAGMA quick_check(1)').get() ?? [];
   if (found !== 'ok') throw new Error(`it is damaged (${String(found)})`);
@@ -123,21 +123,21 @@ function migrate(database: Sqlite, version: number): void {
   });
 }
 
-/** Throws unless the schema is word for word that of a new database: an expression of another one could do anything. */
+/** Throws unless the schema is word for word that of a new database: another one's expressions could do anything. */
 export function assertOwnSchema(database: Sqlite): void {
   const own = withModel(schemaOf);
   const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
   if (foreign !== undefined) throw new Error(`its schema has ${foreign[0]} otherwise than Postern makes it`);
 }
 
-/** By type and name, the statements that made the schema. */
+/** The statements that made the schema, by type and name. */
 function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
   const rows = database.prepare(sql).all();
   return new Map(rows.map(([name, made]) => [String(name), String(made).replace(/\s+/g, ' ')]));
 }
 
-/** Reads a new database, which is in memory. */
+/** Reads a new database in memory. */
 function withModel<Result>(read: (model: Sqlite) => Result): Result {
   const model = openSqlite(':memory:');
   try {
@@ -148,7 +148,7 @@ function withModel<Result>(read: (model: Sqlite) => Result): Result {
   }
 }
 
-/** Every table and column of the schema is there, and what is read at the start can be read. */
+/** Checks that every table and column exists and that the data needed at the start is readable. */
 function assertComplete(database: Sqlite): void {
   const found = new Set(columnsOf(database));
   const missing = withModel(columnsOf).find((column) => !found.has(column));

@@ -2,10 +2,10 @@ import type { Offset } from '../../domain/offset.ts';
 import type { DroppedEvent } from '../../domain/ports/webhooks.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
-/** Decision P6: kept for each webhook. */
+/** Kept per webhook (decision P6). */
 const KEPT = 10_000;
 
-/** Where the events that webhooks dropped are in the log, and which of them are to be delivered again. */
+/** Stores the log positions of events that webhooks dropped, and which of them to deliver again. */
 export function droppedEvents(database: Sqlite) {
   const insert = database.prepare(
     `INSERT INTO dropped (webhook, row_id, change) SELECT id, ?, ? FROM webhook WHERE id = ?
@@ -28,7 +28,7 @@ export function droppedEvents(database: Sqlite) {
     add: (id: string, { rowId, change }: DroppedEvent): void => void insert.run(rowId, change, id),
     trim: (id: string): void => void trim.run(id, id),
     count: (id: string): number => Math.min(KEPT, Number(count.get(id)?.[0])),
-    /** What comes after the offset is delivered anyway. */
+    /** Events after the offset are delivered anyway. */
     forgetAfter(id: string, { rowId, change }: Offset): void {
       forget.run(id, rowId);
       forgetChanges.run(id, change);

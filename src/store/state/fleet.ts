@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { FleetStore } from '../../domain/ports/fleet.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 
-/** As webhooks are `webhook/…`: `cursorStore` moves it too when chat.db was replaced. */
+/** Named like the webhooks' `webhook/…`, so that `cursorStore` moves it too when chat.db was replaced. */
 const CONSUMER = 'fleet';
 
-/** What the agent of a fleet keeps. Nothing is written before it is first asked. */
+/** Stores the state of a fleet's agent. Writes nothing before its first use. */
 export function fleetStore(database: Sqlite): FleetStore {
   const select = database.prepare('SELECT mac, epoch, stream FROM fleet');
   const insert = database.prepare('INSERT OR IGNORE INTO fleet (one, mac, epoch) VALUES (1, ?, ?)');

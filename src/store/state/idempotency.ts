@@ -7,7 +7,7 @@ import { durably } from './database.ts';
 /** Decision D9. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Outcomes of sends that carried an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
+/** Stores the outcomes of sends with an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
 export function idempotencyStore(database: Sqlite): IdempotencyStore {
   const forget = database.prepare('DELETE FROM send WHERE claimed_at_ms < ?');
   const select = database.prepare(
@@ -17,7 +17,7 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
     "INSERT INTO send (key_hash, request_hash, claimed_at_ms, state) VALUES (?, ?, ?, 'running')",
   );
   const update = database.prepare('UPDATE send SET state = ?, row_id = ?, problem = ? WHERE key_hash = ?');
-  // What an earlier process left running when it died.
+  // Sends that were running when an earlier process died.
   database.exec("UPDATE send SET state = 'interrupted' WHERE state = 'running'");
 
   const find = (key: IdempotencyKey, nowMs: number): EarlierUse | undefined => {
@@ -27,7 +27,7 @@ export function idempotencyStore(database: Sqlite): IdempotencyStore {
 
   return {
     find,
-    // Durable through a power failure too: a second message is worse than a slow answer.
+    // Durable even through a power failure: a second message is worse than a slow answer.
     claim: (key, requestHash, nowMs) =>
       durably(database, () => {
         const earlier = find(key, nowMs);

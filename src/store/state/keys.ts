@@ -5,7 +5,7 @@ import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 const SETTINGS = 'read, send, approval, caps, dry_run, expires_at';
 const COLUMNS = `id, name, scopes, created_at, hash, previous_hash, previous_until_ms, last_used_at, ${SETTINGS}`;
 
-/** The keys beside the owner's, by the hashes of their secrets. */
+/** Stores limited keys by the hashes of their secrets. */
 export function keyStore(database: Sqlite): KeyStore {
   const select = database.prepare(`SELECT ${COLUMNS} FROM api_key WHERE revoked_at IS NULL ORDER BY number`);
   const insert = database.prepare(`INSERT INTO api_key (${COLUMNS}) VALUES (${COLUMNS.replaceAll(/\w+/g, '?')})`);
@@ -39,7 +39,7 @@ export function keyStore(database: Sqlite): KeyStore {
   };
 }
 
-/** True once there was a limited key. */
+/** Reports whether there was ever a limited key. */
 export function hasKeys(database: Sqlite): boolean {
   return database.prepare('SELECT 1 FROM api_key LIMIT 1').get() !== undefined;
 }

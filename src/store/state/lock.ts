@@ -3,8 +3,8 @@ import { AppError } from '../../domain/errors.ts';
 import { lockFile } from '../../runtime/file-lock.ts';
 
 /**
- * Locks a configuration folder for this process alone, and returns the function that unlocks it: two services on one
- * state would deliver everything twice. Throws `already_running`, or `state_db_unusable` with what is wrong.
+ * Locks a configuration folder for this process and returns the function that unlocks it: two services on one state
+ * would deliver everything twice. Throws `already_running`, or `state_db_unusable` with the trouble.
  */
 export function lockFolder(folder: string): () => void {
   return lockFile(

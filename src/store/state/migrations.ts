@@ -1,4 +1,4 @@
-/** Each entry takes the schema one version further; `user_version` counts how many have been applied. */
+/** Each entry migrates the schema by one version. `user_version` counts the applied ones. */
 export const MIGRATIONS = [
   `CREATE TABLE cursor (
      one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -184,7 +184,8 @@ export const MIGRATIONS = [
      stream TEXT
    ) STRICT;`,
   'ALTER TABLE change_detection ADD COLUMN prints_version INTEGER NOT NULL DEFAULT 1',
-  // An ask with an Idempotency-Key was never held twice; which of the others had one is not known, so all count as such.
+  // A request with an Idempotency-Key was never held twice. Which of the others had one is unknown, so all count as
+  // if they had.
   `CREATE INDEX audit_of_all_asks ON audit (at_ms) WHERE action = 'send' AND ask IS NOT NULL;
    ALTER TABLE approval ADD COLUMN has_key INTEGER NOT NULL DEFAULT 1;
    UPDATE approval SET has_key = 0 WHERE ask IN (SELECT ask FROM approval GROUP BY ask HAVING count(*) > 1);

@@ -5,7 +5,7 @@ import type { Sqlite } from '../../runtime/sqlite.ts';
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_ROWS = 100_000;
 
-/** The ages of rows that were old at their first sighting, and when chat.db was watched (decision U4). */
+/** Stores the ages of rows that were old when first seen, and the times when chat.db was watched (decision U4). */
 export function rowAgeStore(database: Sqlite): RowAgeStore {
   const insert = database.prepare('INSERT OR IGNORE INTO row_age (row_id, age_s, seen_ms) VALUES (?, ?, ?)');
   const forget = database.prepare('DELETE FROM row_age WHERE seen_ms < ?');
@@ -17,7 +17,7 @@ export function rowAgeStore(database: Sqlite): RowAgeStore {
   const ofRows = database.prepare('SELECT row_id, age_s FROM row_age WHERE row_id > ? AND row_id <= ?');
   const spans = database.prepare('SELECT from_ms, to_ms FROM watched_span ORDER BY from_ms');
   const addSpan = database.prepare('INSERT INTO watched_span (from_ms, to_ms) VALUES (?, ?)');
-  // Most databases hold none, and then nothing is asked again. A replaced chat.db empties the table (state/cursor.ts).
+  // Most databases have none and are then not queried again. A replaced chat.db empties the table (state/cursor.ts).
   let hasAny = any.get() !== undefined;
   return {
     add(ages, nowMs) {

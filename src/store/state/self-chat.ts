@@ -2,16 +2,16 @@ import type { SelfChatStore } from '../../domain/ports/self-chat.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
-/** Name of the reader of tapbacks among the consumers. */
+/** Name of the tapback reader among the consumers. */
 const CONSUMER = 'tapbacks';
 
-/** Messages an hour that Postern writes into the self-chat (decision L6). */
+/** Messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
 const HOUR_MS = 60 * 60_000;
-/** Longer than anything waits for a decision, so that a restart counts nothing again. */
+/** Longer than any wait for a decision, so that nothing counts again after a restart. */
 const COUNTED_MS = 48 * HOUR_MS;
 
-/** The proof of the self-chat, and which of its messages ask for which decision (decision L6). */
+/** Stores the proof of the self-chat, and which of its messages ask for which decision (decision L6). */
 export function selfChatStore(database: Sqlite): SelfChatStore {
   const selectProof = database.prepare('SELECT address, chat, proved_ms FROM self_chat');
   const insertProof = database.prepare('INSERT INTO self_chat (one, address, chat, proved_ms) VALUES (1, ?, ?, ?)');
@@ -20,7 +20,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   const isCounted = database.prepare('SELECT 1 FROM self_chat_message WHERE key = ?');
   const countSince = database.prepare('SELECT count(*), min(at_ms) FROM self_chat_message WHERE at_ms > ?');
   const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
-  // A time ahead is one before the clock was set back.
+  // A future time dates from before the clock was set back.
   const forgetCounted = database.prepare('DELETE FROM self_chat_message WHERE at_ms < ? OR at_ms > ?');
   const selectOffset = database.prepare('SELECT row_id, change FROM consumer WHERE name = ?');
   const updateOffset = database.prepare('INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
@@ -61,7 +61,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   };
 }
 
-/** The proof holds for the chat.db in which the code was read, and for no other. */
+/** The proof is valid only for the chat.db in which the code was read. */
 export function forgetSelfChat(database: Sqlite): void {
   database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request');
 }

@@ -7,7 +7,7 @@ import { durably } from './database.ts';
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_PARTS = 100_000;
 
-/** The parts of sends and their rows in chat.db (decision I5). */
+/** Stores the parts of sends and their rows in chat.db (decision I5). */
 export function sentPartStore(database: Sqlite): SentPartStore {
   const insert = database.prepare(
     `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open, service_reason)
@@ -34,7 +34,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
-  /** What is forgotten cannot be told from what was sent elsewhere. */
+  /** Forgotten parts look like messages sent elsewhere. */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);
     for (;;) {
@@ -93,7 +93,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 }
 
-/** An address always has a `;`. */
+/** An address always contains a `;`. */
 function textOf(chat: ExpectedChat): string {
   return typeof chat === 'string' ? chat : chat.address;
 }

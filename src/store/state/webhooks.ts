@@ -17,11 +17,11 @@ import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit.ts';
 import { droppedEvents } from './dropped.ts';
 
-/** Section H: records kept for each webhook. Trimmed in steps, so there may be a few more for a while. */
+/** Records kept per webhook (section H). Trimmed in steps, so there may briefly be a few more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
-/** What is written of a webhook, in the order of `toColumns`. */
+/** The columns written for a webhook, in the order of `toColumns`. */
 const COLUMNS = [
   'url',
   'events',
@@ -43,7 +43,7 @@ const INSERT = `INSERT INTO webhook (${[...COLUMNS, ...FIXED].join()})
   VALUES (${[...COLUMNS, ...FIXED].map(() => '?').join()})`;
 const UPDATE = `UPDATE webhook SET ${COLUMNS.map((column) => `${column} = ?`).join()} WHERE id = ?`;
 
-/** Registered webhooks, how far each is done (decision F4), and what became of its last deliveries. */
+/** Stores registered webhooks, their positions (decision F4), and the outcomes of their last deliveries. */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
@@ -247,8 +247,8 @@ function toRecord(row: Row): DeliveryRecord {
 }
 
 /**
- * Removes user names and passwords from the addresses of webhooks that limited keys registered before these were
- * refused (decision M1), with a line in the audit log for each. Called at each start, because a backup may hold one.
+ * Removes user names and passwords from URLs that limited keys registered before these were refused (decision M1),
+ * with a line in the audit log for each. Runs at each start, because a backup may contain one.
  */
 function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
   const found = database.prepare("SELECT id, url, key_id FROM webhook WHERE key_id IS NOT NULL AND url LIKE '%@%'");

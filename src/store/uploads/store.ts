@@ -15,30 +15,33 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
-/** Uploads at the same time with one key. */
+/** Concurrent uploads per key. */
 const MAX_ARRIVING = 10;
-/** Records of what was sent, which tell its repeat: the oldest go first. */
+/** Records of sent files, which identify repeated sends. The oldest are removed first. */
 const MAX_GONE = 2000;
-/** Limited keys together leave the owner this part of the room. */
+/** Limited keys together leave the owner this share of the room. */
 const OWNER_PART = 0.5;
 const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
 
 export interface UploadStoreParts {
-  /** Of this service alone. */
+  /** Folder of this service alone. */
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Bytes of the files of held sends, which share the room. */
+  /** Bytes of held sends' files, which share the room. */
   readonly heldBytes: () => number;
 }
 
-/** A file on its way, or one that is there. */
+/** An upload, arriving or complete. */
 interface Taken {
   readonly keyId: string;
   bytes: number;
 }
 
-/** Uploaded files, a folder each, so that they keep their names (decision R1). A file without a record never was complete. */
+/**
+ * Uploaded files, one folder each, so that they keep their names (decision R1). A file without a record was never
+ * complete.
+ */
 export class UploadStore {
   readonly #parts: UploadStoreParts;
   readonly #records = new Map<string, UploadRecord>();
@@ -50,7 +53,7 @@ export class UploadStore {
     this.#parts = parts;
   }
 
-  /** Takes over what an earlier process left, and removes what it had not finished. */
+  /** Takes over an earlier process's uploads and removes unfinished ones. */
   async start(): Promise<void> {
     const { folder } = this.#parts;
     const names = new Set(await readdir(folder).catch(() => []));
@@ -68,13 +71,13 @@ export class UploadStore {
     await this.#expire();
   }
 
-  /** What is still there expires after the next start. */
+  /** The remaining uploads expire after the next start. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
   }
 
-  /** Of all uploads together, those on their way included. */
+  /** Bytes of all uploads, including arriving ones. */
   get bytes(): number {
     return this.#bytesOf(() => true);
   }
@@ -90,7 +93,7 @@ export class UploadStore {
     };
   }
 
-  /** Removes everything of a key that ended. */
+  /** Removes the uploads of a key that ended. */
   async removeOf(keyId: string): Promise<void> {
     for (const { id } of [...this.#records.values()].filter((record) => record.keyId === keyId)) await this.#forget(id);
   }
@@ -126,7 +129,7 @@ export class UploadStore {
     }
   }
 
-  /** Writes what arrives, as it arrives. Gives back its hash. */
+  /** Writes the content as it arrives. Returns its hash. */
   async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
     const hash = createHash('sha256');
     // The folder is new, so nothing can be in the way and no link is followed.
@@ -190,7 +193,7 @@ export class UploadStore {
     for (const record of records) {
       if (record.isGone) continue;
       const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
-      // Behind those that were sent before it.
+      // Moves it behind those sent earlier.
       this.#records.delete(record.id);
       this.#records.set(record.id, gone);
       await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));
@@ -237,7 +240,7 @@ export class UploadStore {
   }
 }
 
-/** What is known of an upload, in a file beside its folder. */
+/** The record of an upload, in a file beside its folder. */
 interface UploadRecord {
   readonly id: string;
   readonly keyId: string;
@@ -255,7 +258,7 @@ function recordPath(folder: string, id: string): string {
   return join(folder, `${id}.json`);
 }
 
-/** Whole or not at all. */
+/** Writes a record atomically. */
 async function writeRecord(folder: string, record: UploadRecord): Promise<void> {
   const path = recordPath(folder, record.id);
   await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
@@ -266,7 +269,7 @@ async function removeRecord(folder: string, id: string): Promise<void> {
   await rm(recordPath(folder, id), { force: true });
 }
 
-/** undefined for anything that `writeRecord` did not write. */
+/** Returns undefined for anything that `writeRecord` did not write. */
 async function readRecord(path: string): Promise<UploadRecord | undefined> {
   try {
     const record = JSON.parse(await readFile(path, 'utf8')) as UploadRecord;

@@ -17,7 +17,7 @@ import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit.ts';
 import { droppedEvents } from './dropped.ts';
 
-/** Records kept per webhook (section H). Trimmed in steps, so there may briefly be a few more. */
+/** Records kept per webhook (decision H). Trimmed in steps, so there may briefly be a few more. */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 

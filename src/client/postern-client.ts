@@ -50,10 +50,7 @@ export interface ClientOptions {
   /** Path of the service's Unix socket, used instead of the URL. For Node.js and Bun. */
   readonly socketPath?: string;
   readonly key: string;
-  /**
-   * Time limit of an answer in milliseconds (30000). Does not apply to sends, which wait for those before them, nor
-   * to permission checks.
-   */
+  /** Time limit of an answer in milliseconds (30000). Sends and permission checks are exempt: they may wait longer. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
 }

@@ -1,7 +1,7 @@
 // Rows about reading: in one process, without HTTP.
 import Sqlite from 'better-sqlite3';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { ChatDatabase } from '../dist/src/mac/chatdb/database.js';
+import { ChatDbHandle } from '../dist/src/mac/chatdb/database.js';
 import { ChatReader } from '../dist/src/mac/chatdb/reader.js';
 import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
 import { sideBySide, summary } from './figures.mjs';
@@ -16,7 +16,7 @@ const items = (page) => whenThere(page, (given) => given.items);
 
 /** Forgets all it has learned before every read, as the service does when there was a commit. */
 function forgetfulConnection(options) {
-  const database = ChatDatabase.open(options);
+  const database = ChatDbHandle.open(options);
   let snapshot;
   return {
     read: (use) => database.inTransaction(() => use(snapshot)),

@@ -81,6 +81,9 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['runtime', 'simulator'],
 };
 
+/** Names that two modules export for the same thing: the simulator writes the property lists that `mac` reads. */
+const SAME_THING: ReadonlySet<string> = new Set(['PlistDictionary', 'PlistValue']);
+
 interface Import {
   readonly file: string;
   readonly line: number;
@@ -213,6 +216,19 @@ describe('the districts', () => {
         ),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test('have one name for one thing: no two modules of src export the same name', () => {
+    const exported = new Map<string, string[]>();
+    for (const path of sources('src')) {
+      const named =
+        /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm;
+      const names = [...readFileSync(join(root, path), 'utf8').matchAll(named)].map(([, name = '']) => name);
+      for (const name of new Set(names)) exported.set(name, [...(exported.get(name) ?? []), path]);
+    }
+    const shared = [...exported].filter(([name, paths]) => paths.length > 1 && !SAME_THING.has(name));
+    expect(shared.map(([name, paths]) => `${name}: ${paths.join(', ')}`)).toEqual([]);
+    expect([...SAME_THING].filter((name) => (exported.get(name) ?? []).length < 2)).toEqual([]);
   });
 
   test('have at most 300 lines a file, and tests 400', () => {

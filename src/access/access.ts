@@ -78,7 +78,7 @@ export interface AccessParts {
 }
 
 /** Limited keys and all that is done under them. */
-export class Access implements AccessService {
+export class LimitedAccess implements AccessService {
   readonly keys: KeyRing;
   readonly audit: Audit;
   /** Of the owner. */

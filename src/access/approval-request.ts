@@ -1,5 +1,5 @@
 import type { StoredApproval } from '../domain/ports/access.ts';
-import type { SendOptions } from '../domain/send-service.ts';
+import type { SendPreferences } from '../domain/send-service.ts';
 import { visible } from '../domain/visible.ts';
 
 /** A longer text is decided in the console: nobody reads it to its end on a phone. */
@@ -32,7 +32,7 @@ function line(text: string): string {
   return visible(text.replaceAll('\n', ' '));
 }
 
-function optionLines({ service, fallback }: SendOptions): readonly string[] {
+function optionLines({ service, fallback }: SendPreferences): readonly string[] {
   return [
     ...(service === undefined ? [] : [`By: ${service}`]),
     ...(fallback === undefined ? [] : [`If that fails: ${fallback}`]),

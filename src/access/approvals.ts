@@ -4,7 +4,7 @@ import { isoSecond } from '../domain/iso-second.ts';
 import type { StoredApproval } from '../domain/ports/access.ts';
 import type { GivenFiles } from '../domain/ports/sending.ts';
 import { problem } from '../domain/problems.ts';
-import type { SendOptions } from '../domain/send-service.ts';
+import type { SendPreferences } from '../domain/send-service.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
@@ -21,7 +21,7 @@ export interface Holding {
   readonly destination: Destination;
   readonly text: string;
   readonly files: GivenFiles;
-  readonly options: SendOptions;
+  readonly options: SendPreferences;
   readonly ask: string;
   readonly requestHash: string;
   /** True when an Idempotency-Key names the ask. */

@@ -1,24 +1,24 @@
 import type { Caller } from '../domain/caller.ts';
 import type { Approvals } from '../domain/ports/access.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending.ts';
-import type { Access, AccessParts } from './access.ts';
+import type { AccessParts, LimitedAccess } from './access.ts';
 
 /** Loads `Access` when it is first needed: a service without limited keys does without it. */
 export class LazyAccess {
   readonly #parts: () => Promise<AccessParts>;
-  #loading: Promise<Access> | undefined;
-  #loaded: Access | undefined;
+  #loading: Promise<LimitedAccess> | undefined;
+  #loaded: LimitedAccess | undefined;
 
   constructor(parts: () => Promise<AccessParts>) {
     this.#parts = parts;
   }
 
   /** undefined before the first `load`. */
-  get loaded(): Access | undefined {
+  get loaded(): LimitedAccess | undefined {
     return this.#loaded;
   }
 
-  load(): Promise<Access> {
+  load(): Promise<LimitedAccess> {
     this.#loading ??= this.#load();
     return this.#loading;
   }
@@ -64,9 +64,9 @@ export class LazyAccess {
     };
   }
 
-  async #load(): Promise<Access> {
-    const { Access } = await import('./access.ts');
-    this.#loaded = new Access(await this.#parts());
+  async #load(): Promise<LimitedAccess> {
+    const { LimitedAccess } = await import('./access.ts');
+    this.#loaded = new LimitedAccess(await this.#parts());
     return this.#loaded;
   }
 }

@@ -24,7 +24,7 @@ export class LimitedContacts implements Contacts {
   get names(): NameLookup {
     const [of, key] = [this.#contacts.names, this.#key()];
     if (this.#names?.of !== of || this.#names.key !== key) {
-      const lookup = { nameOf: (address: string) => (isListed(key, address) ? of.nameOf(address) : undefined) };
+      const lookup = { nameOf: (address: string) => (isListedAddress(key, address) ? of.nameOf(address) : undefined) };
       this.#names = { of, key, lookup };
     }
     return this.#names.lookup;
@@ -53,12 +53,15 @@ export class LimitedContacts implements Contacts {
   #narrowed(contacts: readonly Contact[]): readonly Contact[] {
     const key = this.#key();
     return contacts
-      .map((contact) => ({ ...contact, addresses: contact.addresses.filter((address) => isListed(key, address)) }))
+      .map((contact) => ({
+        ...contact,
+        addresses: contact.addresses.filter((address) => isListedAddress(key, address)),
+      }))
       .filter(({ addresses }) => addresses.length > 0);
   }
 }
 
-export function isListed({ read, send }: Key, address: string): boolean {
+export function isListedAddress({ read, send }: Key, address: string): boolean {
   if (read === '*' || send === '*') return true;
   const canonical = rightsAddress(address);
   return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);

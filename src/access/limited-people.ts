@@ -1,13 +1,13 @@
 import type { Key } from '../domain/key.ts';
 import type { People, PeopleView } from '../domain/ports/people.ts';
-import { isListed } from './limited-contacts.ts';
+import { isListedAddress } from './limited-contacts.ts';
 import type { ReadableChats } from './readable.ts';
 
 /** The people with whom there are conversations that a key may read, with the addresses of its lists alone (decision V4). */
 export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
   let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;
   const view: PeopleView = {
-    hasAddress: (address) => isListed(key(), address),
+    hasAddress: (address) => isListedAddress(key(), address),
     conversations(ids) {
       if (chats.isUnlisted) return chats.filter(ids, (id) => id);
       const guids = chats.guids();

@@ -14,7 +14,7 @@ import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/ws/clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
-import { absent, NO_UPLOADS } from '../fleet/hub/absent.ts';
+import { absentPort, NO_UPLOADS } from '../fleet/hub/absent.ts';
 import { HubAttachments } from '../fleet/hub/attachments.ts';
 import { openHubDatabase } from '../fleet/hub/database.ts';
 import { HubEventLog } from '../fleet/hub/event-log.ts';
@@ -141,11 +141,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       sender: new HubSender({ connection, envelope, macs, reads, clock, log }),
       uploads: NO_UPLOADS,
       webhooks,
-      search: absent(),
-      contacts: absent(),
-      people: absent(),
-      chats: absent(),
-      approvals: absent(),
+      search: absentPort(),
+      contacts: absentPort(),
+      people: absentPort(),
+      chats: absentPort(),
+      approvals: absentPort(),
       status: () => status.report(),
     };
     const http = new HttpServer({
@@ -171,7 +171,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       }),
       counters,
       version,
-      mcp: { mcp: absent(), settings: config.mcp },
+      mcp: { mcp: absentPort(), settings: config.mcp },
       checkPermissions: () => Promise.reject(problem('not_at_a_hub')),
       diagnose: () => Promise.reject(problem('not_at_a_hub')),
       openStream: (request, form) => streams.open(request, form),

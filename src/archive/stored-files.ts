@@ -4,7 +4,7 @@ import { dirname, extname, join } from 'node:path';
 import type { AttachmentDetails } from '../domain/details.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { Message } from '../domain/message.ts';
-import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../domain/ports/reading.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/ports/reading.ts';
 import type { ArchivedFile, StoredFile } from './archived-line.ts';
 import { explained } from './errors.ts';
 import { FILES, storedPath } from './layout.ts';
@@ -36,7 +36,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'text/vcard': 'vcf',
 };
 /** What some browsers show or play in no other form. */
-const CONVERTED: Readonly<Record<string, AttachmentForm>> = {
+const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
 };
@@ -96,7 +96,7 @@ export class StoredFiles {
   }
 
   /** undefined where there is no converter, or where it refuses the file. */
-  async #converted(message: Message, n: number, form: AttachmentForm) {
+  async #converted(message: Message, n: number, form: ConvertedForm) {
     try {
       const extension = form.as === 'jpeg' ? 'jpg' : 'm4a';
       const made = await this.#copied(message, extension, () => this.#parts.files.open(message.id, n, form));

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { APPROVAL_STATES } from '../domain/approval.ts';
 import { APPROVAL_MODES, PRESETS, SCOPES } from '../domain/key.ts';
 import type { ClientContext } from './context.ts';
-import { count, examples, gathered, nonEmpty, type Runs } from './declaration.ts';
+import { count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 type Connected = (command: Command) => Command;
 
@@ -23,7 +23,7 @@ export function declareAccessCommands(
     .option('--key <id>', 'only of this key; owner for your own', nonEmpty)
     .option('--after <line>', 'only lines after this id', count)
     .option('--limit <number>', 'maximum number (100)', count)
-    .addHelpText('after', examples('postern audit', 'postern audit --key 7f3a9c1e --json'))
+    .addHelpText('after', helpExamples('postern audit', 'postern audit --key 7f3a9c1e --json'))
     .action(runs(async (command) => (await import('./commands/audit.ts')).audit(command.optsWithGlobals(), context)));
 }
 
@@ -33,7 +33,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
     .description('Make and change keys that may do less than yours, for agents and scripts.')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         "postern keys add agent --preset assistant --read 'Ana Silva' --send 'Ana Silva'",
         'postern keys check agent --send +15550100',
       ),
@@ -48,7 +48,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
     .addOption(new Option('--approval <when>', 'which sends wait for you').choices(APPROVAL_MODES))
     .option('--expires <time>', 'an instant such as 2026-12-31T00:00:00Z, or never (in 90 days)', nonEmpty)
     .option('--dry-run', 'its sends only say what would happen')
-    .addHelpText('after', examples('postern keys add reporter --preset notifier --send me@example.com'))
+    .addHelpText('after', helpExamples('postern keys add reporter --preset notifier --send me@example.com'))
     .action(
       runs(async (command) =>
         (await import('./commands/keys.ts')).addKey(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -56,12 +56,12 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
     );
   connected(keys.command('list'))
     .description('List the keys.')
-    .addHelpText('after', examples('postern keys list'))
+    .addHelpText('after', helpExamples('postern keys list'))
     .action(runs(async (command) => (await import('./commands/keys.ts')).listKeys(command.optsWithGlobals(), context)));
   connected(keys.command('show'))
     .description('Show what a key may do, and which groups closed.')
     .argument('<key>', NAME, nonEmpty)
-    .addHelpText('after', examples('postern keys show agent'))
+    .addHelpText('after', helpExamples('postern keys show agent'))
     .action(
       runs(async (command) =>
         (await import('./commands/keys.ts')).showKey(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -73,7 +73,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
       .argument('<key>', NAME, nonEmpty)
       .option('--read <whom>', 'whom it may read; may be repeated', gathered)
       .option('--send <whom>', 'whom it may write to; may be repeated', gathered)
-      .addHelpText('after', examples(`postern keys ${change} agent --send +15550100`))
+      .addHelpText('after', helpExamples(`postern keys ${change} agent --send +15550100`))
       .action(
         runs(async (command) => {
           const { changeLists } = await import('./commands/keys.ts');
@@ -85,7 +85,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
     .description('Say what would become of a send with a key; exits with 1 if it would be refused.')
     .argument('<key>', NAME, nonEmpty)
     .requiredOption('--send <whom>', 'an address or a conversation id', nonEmpty)
-    .addHelpText('after', examples('postern keys check agent --send +15550100'))
+    .addHelpText('after', helpExamples('postern keys check agent --send +15550100'))
     .action(
       runs(async (command) =>
         (await import('./commands/keys.ts')).checkKey(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -94,7 +94,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
   connected(keys.command('rotate'))
     .description('Give a key a new secret. The old one works for another 24 hours.')
     .argument('<key>', NAME, nonEmpty)
-    .addHelpText('after', examples('postern keys rotate agent'))
+    .addHelpText('after', helpExamples('postern keys rotate agent'))
     .action(
       runs(async (command) =>
         (await import('./commands/keys.ts')).rotateKey(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -103,7 +103,7 @@ function declareKeyCommands(program: Command, context: ClientContext, runs: Runs
   connected(keys.command('revoke'))
     .description('Revoke a key at once, with its webhooks and what waits for a decision.')
     .argument('<key>', NAME, nonEmpty)
-    .addHelpText('after', examples('postern keys revoke agent'))
+    .addHelpText('after', helpExamples('postern keys revoke agent'))
     .action(
       runs(async (command) =>
         (await import('./commands/keys.ts')).revokeKey(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -115,12 +115,12 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
   const approvals = program
     .command('approvals')
     .description('List and decide sends that wait for you.')
-    .addHelpText('after', examples('postern approvals list', 'postern approvals approve 0d4c'));
+    .addHelpText('after', helpExamples('postern approvals list', 'postern approvals approve 0d4c'));
   connected(approvals.command('list'))
     .description('List what waits for a decision.')
     .addOption(new Option('--state <state>', 'those in this state').choices(APPROVAL_STATES))
     .option('--all', 'also those that were decided')
-    .addHelpText('after', examples('postern approvals list --all'))
+    .addHelpText('after', helpExamples('postern approvals list --all'))
     .action(
       runs(async (command) =>
         (await import('./commands/approvals.ts')).listApprovals(command.optsWithGlobals(), context),
@@ -129,7 +129,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
   connected(approvals.command('show'))
     .description('Show exactly what would be sent, and to whom.')
     .argument('<approval>', ID, nonEmpty)
-    .addHelpText('after', examples('postern approvals show 0d4c'))
+    .addHelpText('after', helpExamples('postern approvals show 0d4c'))
     .action(
       runs(async (command) =>
         (await import('./commands/approvals.ts')).showApproval(
@@ -143,7 +143,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
     .description('Show it, ask, and send exactly that.')
     .argument('<approval>', ID, nonEmpty)
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples('postern approvals approve 0d4c'))
+    .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
     .action(
       runs(async (command) =>
         (await import('./commands/approvals.ts')).approve(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -152,7 +152,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
   connected(approvals.command('prove'))
     .description('Prove which conversation is with yourself, to decide there by tapback.')
     .argument('[code]', 'the code that stands there; without it one is written and asked for', nonEmpty)
-    .addHelpText('after', examples('postern approvals prove', 'postern approvals prove 482913'))
+    .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
     .action(
       runs(async (command) =>
         (await import('./commands/self-chat.ts')).proveSelfChat(command.args[0], command.optsWithGlobals(), context),
@@ -161,7 +161,7 @@ function declareApprovalCommands(program: Command, context: ClientContext, runs:
   connected(approvals.command('deny'))
     .description('Decide that it is not sent.')
     .argument('<approval>', ID, nonEmpty)
-    .addHelpText('after', examples('postern approvals deny 0d4c'))
+    .addHelpText('after', helpExamples('postern approvals deny 0d4c'))
     .action(
       runs(async (command) =>
         (await import('./commands/approvals.ts')).deny(command.args[0] ?? '', command.optsWithGlobals(), context),

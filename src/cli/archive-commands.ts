@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext } from './context.ts';
-import { examples, gathered, nonEmpty, type Runs } from './declaration.ts';
+import { gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 import { SINCE_FORMS, sinceTime } from './since.ts';
 
 /** The commands that archive everything in chat.db and verify an archive. */
@@ -26,7 +26,7 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern export --out ~/Documents/Messages',
         "postern export --out ~/Ana --conversation 'Ana Silva' --since 2026-01-01",
         'postern export verify ~/Documents/Messages',
@@ -43,7 +43,7 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
     .argument('<folder>', 'the folder of the archive', nonEmpty)
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('postern export verify ~/Documents/Messages'))
+    .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(
       runs(async (command) =>
         (await import('./commands/export-verify.ts')).verify(command.args[0] ?? '', command.optsWithGlobals(), context),

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ClientContext } from './context.ts';
-import { count, examples, nonEmpty, type Runs } from './declaration.ts';
+import { count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 /** The commands for files of messages and files to send. */
 export function declareAttachmentCommands(
@@ -12,7 +12,7 @@ export function declareAttachmentCommands(
   const attachments = program
     .command('attachments')
     .description('Get files of messages, and upload files to send.')
-    .addHelpText('after', examples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
+    .addHelpText('after', helpExamples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
   connected(attachments.command('get'))
     .description('Write an attachment of a message to a file.')
     .argument('<message>', 'the id of the message', nonEmpty)
@@ -22,7 +22,10 @@ export function declareAttachmentCommands(
     .option('--max <pixels>', 'the longer side of a picture at most', count)
     .addHelpText(
       'after',
-      examples('postern attachments get 1204', 'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg'),
+      helpExamples(
+        'postern attachments get 1204',
+        'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
+      ),
     )
     .action(
       runs(async (command) => {
@@ -34,7 +37,7 @@ export function declareAttachmentCommands(
   connected(attachments.command('upload'))
     .description('Upload a file, and print the id to send it by. postern send --attach does both.')
     .argument('<file>', 'the file', nonEmpty)
-    .addHelpText('after', examples('postern attachments upload photo.jpg'))
+    .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
     .action(
       runs(async (command) =>
         (await import('./commands/attachments.ts')).uploadAttachment(

@@ -5,7 +5,16 @@ import { declareAccessCommands } from './access-commands.ts';
 import { declareAttachmentCommands } from './attachment-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
 import type { ClientContext } from './context.ts';
-import { count, eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset, secondsUpTo } from './declaration.ts';
+import {
+  count,
+  eventTypes,
+  gathered,
+  helpExamples,
+  nonEmpty,
+  type Runs,
+  rowOrOffset,
+  secondsUpTo,
+} from './declaration.ts';
 import { maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
@@ -13,11 +22,11 @@ import { declareWebhookCommands } from './webhook-commands.ts';
 export function declareClientCommands(program: Command, context: ClientContext, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
-    .addHelpText('after', examples('postern status', 'postern status --json | jq .newest_row'))
+    .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
     .action(runs(async (command) => (await import('./commands/status.ts')).status(command.optsWithGlobals(), context)));
   connected(program.command('open'), { json: false })
     .description('Open the console in a browser, signed in.')
-    .addHelpText('after', examples('postern open', 'postern open --demo'))
+    .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
     .action(runs(async (command) => (await import('./commands/open.ts')).open(command.optsWithGlobals(), context)));
   connected(program.command('send'))
     .description('Send a message.')
@@ -32,7 +41,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         "postern send +15550100 'On my way'",
         "postern send 'Ana Silva' 'On my way'",
         'uptime | postern send ana@example.com -',
@@ -51,7 +60,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .description('List conversations, most recent first.')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
-    .addHelpText('after', examples('postern conversations --limit 5', 'postern conversations --unread'))
+    .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
     .action(
       runs(async (command) =>
         (await import('./commands/conversations.ts')).conversations(command.optsWithGlobals(), context),
@@ -61,7 +70,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .description('List the people you have conversations with, each over all addresses.')
     .argument('[words...]', 'only those in whose name or addresses every word occurs')
     .option('--limit <number>', 'maximum number (50), at most 200', count)
-    .addHelpText('after', examples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
+    .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
     .action(
       runs(async (command) =>
         (await import('./commands/people.ts')).people(command.args, command.optsWithGlobals(), context),
@@ -79,7 +88,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--limit <number>', 'maximum number (20)', count)
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern messages +15550100 --limit 5',
         "postern messages --person 'Ana Silva'",
         "postern messages 'Ana Silva' --since yesterday",
@@ -98,7 +107,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--status', 'show how far the index is; on a terminal until it is complete')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern search dinner saturday',
         `postern search '"see you" from:me after:2026-01-31 -work'`,
         'postern search --status',
@@ -120,7 +129,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern tail',
         'postern tail --changes',
         'postern tail --type message.received --json | jq -r .data.body',
@@ -137,11 +146,11 @@ export function declareClientCommands(program: Command, context: ClientContext, 
   declareAccessCommands(program, context, runs, connected);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
-    .addHelpText('after', examples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
+    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async (command) => (await import('./commands/mcp.ts')).mcp(command.optsWithGlobals(), context)));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, for the next command to tell of it.')
-    .addHelpText('after', examples('postern check-update'))
+    .addHelpText('after', helpExamples('postern check-update'))
     .action(
       runs(async (command) => (await import('./update-notice.ts')).checkUpdate(command.optsWithGlobals(), context)),
     );

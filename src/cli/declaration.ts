@@ -7,7 +7,7 @@ import { decodeOffset } from '../domain/offset.ts';
 export type Runs = (start: (command: Command) => Promise<number>) => (...given: unknown[]) => Promise<void>;
 
 /** The examples at the end of a command's help. */
-export function examples(...lines: readonly string[]): string {
+export function helpExamples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example:' : 'Examples:';
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }

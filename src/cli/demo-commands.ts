@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ClientContext } from './context.ts';
-import { count, examples, nonEmpty, type Runs } from './declaration.ts';
+import { count, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 /** The commands that change the simulated Mac of a running demo. */
 export function declareDemoCommands(demo: Command, context: ClientContext, runs: Runs): void {
@@ -15,7 +15,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      examples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden"),
+      helpExamples("postern demo say +15550100 'ping'", "postern demo say +15550101 'Who is in?' --in Garden"),
     )
     .action(
       runs(async (command) => {
@@ -31,7 +31,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .option('--from <person>', 'an address or a name', nonEmpty)
     .option('--take-back', 'takes the reaction away again')
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('postern demo react 12 love --from +15550100'))
+    .addHelpText('after', helpExamples('postern demo react 12 love --from +15550100'))
     .action(
       runs(async (command) => {
         const [row = '', reaction = ''] = command.args;
@@ -44,7 +44,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .argument('<message>', 'its id', count)
     .argument('<text>', 'the new text', nonEmpty)
     .option('--json', 'as JSON')
-    .addHelpText('after', examples("postern demo edit 12 'I meant Saturday'"))
+    .addHelpText('after', helpExamples("postern demo edit 12 'I meant Saturday'"))
     .action(
       runs(async (command) => {
         const [row = '', text = ''] = command.args;
@@ -63,7 +63,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
       .description(description)
       .argument('<message>', 'its id', count)
       .option('--json', 'as JSON')
-      .addHelpText('after', examples(`postern demo ${name} 12`))
+      .addHelpText('after', helpExamples(`postern demo ${name} 12`))
       .action(
         runs(async (command) =>
           (await people()).change({ do: name, row: Number(command.args[0]) }, command.optsWithGlobals(), context),
@@ -75,7 +75,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
     .description('The next sends are not delivered.')
     .argument('[times]', 'how many (1)', atMost(100), 1)
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('postern demo fail', 'postern demo fail 3'))
+    .addHelpText('after', helpExamples('postern demo fail', 'postern demo fail 3'))
     .action(
       runs(async (command) => {
         const fail = { do: 'scenario', name: 'error_22', times: Number(command.args[0] ?? 1) } as const;
@@ -85,7 +85,7 @@ export function declareDemoCommands(demo: Command, context: ClientContext, runs:
   demo
     .command('reset')
     .description('Forget all that happened; the demo must not run.')
-    .addHelpText('after', examples('postern demo reset'))
+    .addHelpText('after', helpExamples('postern demo reset'))
     .action(runs(async (command) => (await people()).reset(command.optsWithGlobals(), context)));
 }
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type FleetContent, MAC_ID } from '../domain/fleet.ts';
 import type { ClientContext } from './context.ts';
-import { count, examples, gathered, nonEmpty, type Runs } from './declaration.ts';
+import { count, gathered, helpExamples, nonEmpty, type Runs } from './declaration.ts';
 
 const CONTENTS: readonly FleetContent[] = ['encrypted', 'metadata', 'plain'];
 
@@ -11,7 +11,7 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
   const fleet = program
     .command('fleet')
     .description('Set up a fleet: many Macs behind hubs, over nats-server.')
-    .addHelpText('after', examples('postern fleet init', 'postern fleet add m7', 'postern fleet status'));
+    .addHelpText('after', helpExamples('postern fleet init', 'postern fleet add m7', 'postern fleet status'));
   located(fleet.command('init'))
     .description('Make the keys of a new fleet and a configuration for its nats-server; with --connect, its streams.')
     .option('--server <address>', 'host or host:port of a server; repeat it for a cluster (127.0.0.1:4222)', gathered)
@@ -24,7 +24,7 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
     .option('--keep-hours <hours>', 'with --connect: how long events are kept (168)', count)
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern fleet init',
         'postern fleet init --server n1.example.net --server n2.example.net --server n3.example.net',
         'postern fleet init --connect',
@@ -36,7 +36,7 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
       .description(description)
       .argument('<mac>', 'the id of the Mac: small letters, digits and hyphens, at most 32', macId)
       .option('--offline', 'only write files; postern fleet init --connect does the rest later')
-      .addHelpText('after', examples(`postern fleet ${name} m7`));
+      .addHelpText('after', helpExamples(`postern fleet ${name} m7`));
   onMac('add', 'Make the key of a Mac, and print what belongs into its config.toml.').action(
     runs(async (command) => (await code()).addMac(command.args[0] ?? '', command.optsWithGlobals(), context)),
   );
@@ -48,12 +48,12 @@ export function declareFleetCommands(program: Command, context: ClientContext, r
   );
   located(fleet.command('rotate'))
     .description('Change the content key, in three steps: run it, distribute the files it names, and run it again.')
-    .addHelpText('after', examples('postern fleet rotate'))
+    .addHelpText('after', helpExamples('postern fleet rotate'))
     .action(runs(async (command) => (await code()).rotateContentKey(command.optsWithGlobals(), context)));
   located(fleet.command('status'))
     .description('Show servers, streams and Macs; exits with 1 if there is a problem.')
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('postern fleet status'))
+    .addHelpText('after', helpExamples('postern fleet status'))
     .action(runs(async (command) => (await code()).showFleet(command.optsWithGlobals(), context)));
 }
 

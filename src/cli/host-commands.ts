@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import { declareArchiveCommands } from './archive-commands.ts';
 import { type ClientContext, type Context, EXIT } from './context.ts';
-import { count, examples, hostName, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
+import { count, helpExamples, hostName, nonEmpty, portNumber, type Runs, secondsUpTo } from './declaration.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 import { EXIT_CODES } from './exit-codes.ts';
@@ -14,13 +14,13 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .command('serve', { isDefault: true })
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart it')
-    .addHelpText('after', examples('postern serve --config-dir ~/postern'))
+    .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
     .action(runs(async (command) => (await import('./commands/serve.ts')).serve(command.optsWithGlobals(), context)));
   program
     .command('hub')
     .description('Run a hub: one gateway for the many Macs of a fleet. It runs on any machine, in any number.')
     .option('--supervised', 'for supervisors that restart it')
-    .addHelpText('after', examples('postern hub --config-dir ~/hub'))
+    .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
     .action(runs(async (command) => (await import('./commands/hub.ts')).hub(command.optsWithGlobals(), context)));
   const demo = program
     .command('demo')
@@ -29,13 +29,13 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'let --host be one that other machines reach, in a container for example')
-    .addHelpText('after', examples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
+    .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
     .action(runs(async (command) => (await import('./commands/demo.ts')).demo(command.optsWithGlobals(), context)));
   declareDemoCommands(demo, context, runs);
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
-    .addHelpText('after', examples('postern run'))
+    .addHelpText('after', helpExamples('postern run'))
     .action(runs(async (command) => (await import('./commands/run.ts')).run(command.optsWithGlobals(), context)));
   program
     .command('doctor')
@@ -48,7 +48,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .option('--watch <seconds>', 'how long that report watches the messages database', secondsUpTo(120))
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern doctor',
         'postern doctor --json | jq \'.findings[] | select(.state == "problem")\'',
         'postern doctor --mac-report > report.json',
@@ -69,7 +69,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .description('Install Postern on this Mac, to run at every login. Its own app holds the permissions.')
     .option('--renew-runtime', 'also replace its private Node; the permissions must be granted again')
     .option('--no-wait', 'ask for the permissions once, and do not wait for them')
-    .addHelpText('after', examples('postern install'))
+    .addHelpText('after', helpExamples('postern install'))
     .action(
       runs(async (command) => (await import('./commands/install.ts')).install(command.optsWithGlobals(), context)),
     );
@@ -77,7 +77,7 @@ export function declareHostCommands(program: Command, context: ClientContext, ru
     .command('uninstall')
     .description('Uninstall Postern from this Mac. The configuration is kept.')
     .option('--purge', 'also remove configuration, state, logs and granted permissions')
-    .addHelpText('after', examples('postern uninstall --purge'))
+    .addHelpText('after', helpExamples('postern uninstall --purge'))
     .action(
       runs(async (command) => (await import('./commands/uninstall.ts')).uninstall(command.optsWithGlobals(), context)),
     );
@@ -95,14 +95,14 @@ function declareShellCommands(program: Command, context: ClientContext, runs: Ru
     .command('completion')
     .description('Print the completion script of a shell.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['zsh', 'bash', 'fish']))
-    .addHelpText('after', examples('source <(postern completion zsh)', 'postern completion fish | source'))
+    .addHelpText('after', helpExamples('source <(postern completion zsh)', 'postern completion fish | source'))
     .action(
       runs(async (command) => (await import('./commands/completion.ts')).completion(command.args[0] ?? '', context)),
     );
   program
     .command('man')
     .description('Print the manual page. After make install it is there as: man postern')
-    .addHelpText('after', examples('postern man > postern.1'))
+    .addHelpText('after', helpExamples('postern man > postern.1'))
     .action(
       runs(async () => {
         const { manualPage } = await import('./manual-page.ts');
@@ -115,7 +115,7 @@ function declareShellCommands(program: Command, context: ClientContext, runs: Ru
     .command('complete', { hidden: true })
     .description('Print what fits in place of the last word, for the scripts of shells.')
     .argument('[words...]', 'the words of the line after the program')
-    .addHelpText('after', examples("postern complete -- messages ''"))
+    .addHelpText('after', helpExamples("postern complete -- messages ''"))
     .action(runs(async (command) => (await import('./commands/complete.ts')).complete(program, command.args, context)));
 }
 
@@ -129,7 +129,7 @@ function declareAgentCommands(program: Command, context: ClientContext, runs: Ru
     program
       .command(order)
       .description(description)
-      .addHelpText('after', examples(`postern ${order}`))
+      .addHelpText('after', helpExamples(`postern ${order}`))
       .action(runs(async () => (await import('./commands/agent.ts')).control(order, context)));
   }
   program
@@ -139,7 +139,7 @@ function declareAgentCommands(program: Command, context: ClientContext, runs: Ru
     .option('-n, --lines <number>', 'how many lines to begin with (50)', count)
     .option('--errors', 'what it wrote to stderr, such as a crash')
     .option('--json', 'the lines as they are in the file')
-    .addHelpText('after', examples('postern logs -f', 'postern logs --errors'))
+    .addHelpText('after', helpExamples('postern logs -f', 'postern logs --errors'))
     .action(runs(async (command) => (await import('./commands/logs.ts')).logs(command.optsWithGlobals(), context)));
 }
 
@@ -150,7 +150,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .addArgument(new Argument('<file>', 'the file to write'))
     .option('--force', 'replace the file if it exists')
     .option('--demo', 'the configuration of postern demo')
-    .addHelpText('after', examples('postern backup ~/postern.backup'))
+    .addHelpText('after', helpExamples('postern backup ~/postern.backup'))
     .action(
       runs(async (command) =>
         (await import('./commands/backup.ts')).backup(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -162,7 +162,7 @@ function declareBackupCommands(program: Command, context: Context, runs: Runs): 
     .addArgument(new Argument('<file>', 'a file that postern backup wrote'))
     .option('--force', 'replace a configuration and a state that exist')
     .option('--demo', 'the configuration of postern demo')
-    .addHelpText('after', examples('postern restore ~/postern.backup'))
+    .addHelpText('after', helpExamples('postern restore ~/postern.backup'))
     .action(
       runs(async (command) =>
         (await import('./commands/restore.ts')).restore(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -174,27 +174,27 @@ function declareConfigCommands(program: Command, context: Context, runs: Runs): 
   const config = program
     .command('config')
     .description('Check the configuration, print its path or the key, change the key.')
-    .addHelpText('after', examples('postern config check', 'postern config path --demo'));
+    .addHelpText('after', helpExamples('postern config check', 'postern config path --demo'));
   const located = (command: Command): Command => command.option('--demo', 'the configuration of postern demo');
   located(config.command('check'))
     .description('List every mistake in config.toml; exits with 78 if it cannot be used.')
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('postern config check'))
+    .addHelpText('after', helpExamples('postern config check'))
     .action(runs(async (command) => (await import('./commands/config.ts')).check(command.optsWithGlobals(), context)));
   located(config.command('path'))
     .description('Print where config.toml is.')
-    .addHelpText('after', examples('$EDITOR "$(postern config path)"'))
+    .addHelpText('after', helpExamples('$EDITOR "$(postern config path)"'))
     .action(
       runs(async (command) => (await import('./commands/config.ts')).showPath(command.optsWithGlobals(), context)),
     );
   located(config.command('key'))
     .description('Print the API key of the owner, for use in a shell.')
-    .addHelpText('after', examples('KEY=$(postern config key --demo)'))
+    .addHelpText('after', helpExamples('KEY=$(postern config key --demo)'))
     .action(
-      runs(async (command) => (await import('./commands/config.ts')).showKey(command.optsWithGlobals(), context)),
+      runs(async (command) => (await import('./commands/config.ts')).showOwnerKey(command.optsWithGlobals(), context)),
     );
   located(config.command('rotate-key'))
     .description('Write a new random key to config.toml, and change nothing else.')
-    .addHelpText('after', examples('postern config rotate-key'))
+    .addHelpText('after', helpExamples('postern config rotate-key'))
     .action(runs(async (command) => (await import('./commands/config.ts')).rotate(command.optsWithGlobals(), context)));
 }

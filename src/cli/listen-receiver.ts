@@ -8,7 +8,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const PROBE_MS = 1000;
 
 /** A delivery with a genuine signature. */
-export interface Delivery {
+export interface ReceivedDelivery {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -21,7 +21,7 @@ export interface ListenReceiver {
 /** Receives deliveries on loopback, at a path that nobody can guess. `onDelivery` returns the status to answer with. */
 export async function startReceiver(
   secret: string,
-  onDelivery: (delivery: Delivery) => Promise<number>,
+  onDelivery: (delivery: ReceivedDelivery) => Promise<number>,
   onForged: () => void,
 ): Promise<ListenReceiver> {
   const path = PATH + randomBytes(16).toString('hex');

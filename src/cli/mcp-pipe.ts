@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { headerValue } from '../client/transport.ts';
+import { latin1Header } from '../client/transport.ts';
 
 /** The service's address and the key to use. */
 export interface McpDestination {
@@ -111,7 +111,7 @@ export class McpPipe {
     const url = new URL('/mcp', this.#to.url ?? 'http://localhost');
     const body = Buffer.from(line);
     const headers = {
-      'X-API-Key': headerValue(this.#to.key),
+      'X-API-Key': latin1Header(this.#to.key),
       'Content-Type': 'application/json',
       'Content-Length': body.length,
       Accept: 'application/json, text/event-stream',

@@ -30,7 +30,7 @@ export class Refusal extends Error {
   }
 }
 
-export interface Connection {
+export interface ServiceConnection {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly place: string;
@@ -41,7 +41,7 @@ export interface Connection {
 export async function withService(
   options: ConnectionOptions,
   context: Context,
-  work: (connection: Connection) => Promise<number>,
+  work: (connection: ServiceConnection) => Promise<number>,
 ): Promise<number> {
   return reportRefusal(options, context, async () => {
     context.progress('Waiting for Postern');

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { INCLUDES } from '../domain/include.ts';
 import { FAILURE_MODES } from '../domain/webhook.ts';
 import type { ClientContext } from './context.ts';
-import { eventTypes, examples, gathered, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
+import { eventTypes, gathered, helpExamples, nonEmpty, type Runs, rowOrOffset } from './declaration.ts';
 import { maxAgeSeconds } from './since.ts';
 
 const ID = 'the id, or the beginning of it';
@@ -19,7 +19,7 @@ export function declareWebhookCommands(
     .description('List, add, change, test and replay webhooks, or receive them here.')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern webhooks',
         'postern webhooks listen',
         'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
@@ -27,7 +27,7 @@ export function declareWebhookCommands(
     );
   connected(webhooks.command('list', { isDefault: true }))
     .description('List the webhooks (the default).')
-    .addHelpText('after', examples('postern webhooks list --json'))
+    .addHelpText('after', helpExamples('postern webhooks list --json'))
     .action(
       runs(async (command) =>
         (await import('./commands/webhooks.ts')).listWebhooks(command.optsWithGlobals(), context),
@@ -37,7 +37,7 @@ export function declareWebhookCommands(
   connected(webhooks.command('deliveries'))
     .description('List the last 100 deliveries of a webhook.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks deliveries 3f2a'))
+    .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
     .action(
       runs(async (command) =>
         (await import('./commands/webhooks.ts')).listDeliveries(
@@ -50,7 +50,7 @@ export function declareWebhookCommands(
   connected(webhooks.command('test'))
     .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks test 3f2a'))
+    .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
     .action(
       runs(async (command) =>
         (await import('./commands/webhooks.ts')).testWebhook(command.args[0] ?? '', command.optsWithGlobals(), context),
@@ -64,7 +64,7 @@ export function declareWebhookCommands(
     .option('--latest', 'go on with the next event')
     .addHelpText(
       'after',
-      examples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
+      helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
     )
     .action(
       runs(async (command) =>
@@ -84,7 +84,7 @@ export function declareWebhookCommands(
     .option('--secret-file <file>', 'file with the secret that signs deliveries (a random one)', nonEmpty)
     .addHelpText(
       'after',
-      examples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
+      helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
     )
     .action(
       runs(async (command) =>
@@ -105,7 +105,7 @@ function declareSettings(
     .option('--paused', 'deliver nothing before it is resumed')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
         "postern webhooks add https://n8n.example/webhook/messages --headers-file headers.txt --conversation 'Ana Silva'",
         'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
@@ -130,7 +130,7 @@ function declareSettings(
     .option('--no-filter', 'events of all conversations and senders')
     .addHelpText(
       'after',
-      examples(
+      helpExamples(
         'postern webhooks edit 3f2a --to https://example.net/new-hook',
         'postern webhooks edit 3f2a --secret-file new.txt',
       ),
@@ -147,7 +147,7 @@ function declareSettings(
   connected(webhooks.command('show'))
     .description('Show the settings of a webhook and how it is doing.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks show 3f2a'))
+    .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
     .action(
       runs(async (command) =>
         (await import('./commands/webhook-settings.ts')).showWebhook(
@@ -165,7 +165,7 @@ function declareSettings(
           : 'Go on, with everything since the pause.',
       )
       .argument('<webhook>', ID, nonEmpty)
-      .addHelpText('after', examples(`postern webhooks ${change} 3f2a`))
+      .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
       .action(
         runs(async (command) => {
           const { pauseWebhook } = await import('./commands/webhook-settings.ts');
@@ -176,7 +176,7 @@ function declareSettings(
   connected(webhooks.command('remove'))
     .description('Remove a webhook; nothing more is sent to it.')
     .argument('<webhook>', ID, nonEmpty)
-    .addHelpText('after', examples('postern webhooks remove 3f2a'))
+    .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
     .action(
       runs(async (command) =>
         (await import('./commands/webhooks.ts')).removeWebhook(

@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../domain/ports/host.ts';
-import type { Destination, SocketEvent } from './event-socket.ts';
+import type { SocketDestination, SocketEvent } from './event-socket.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
-import { headerValue } from './transport.ts';
+import { latin1Header } from './transport.ts';
 
 /** The service writes a line at least every 15 s (decision Q1). After this long without one the connection is dead. */
 const SILENCE_LIMIT_MS = 45_000;
@@ -19,7 +19,7 @@ interface Body {
  * unreachable.
  */
 export async function* eventLines(
-  { url, socketPath, place }: Destination,
+  { url, socketPath, place }: SocketDestination,
   key: string,
   clock: Clock,
   signal: AbortSignal | undefined,
@@ -35,7 +35,7 @@ export async function* eventLines(
   if (signal?.aborted) abort();
   heard();
   try {
-    const headers = { 'X-API-Key': headerValue(key), Accept: NDJSON, Prefer: 'handling=strict' };
+    const headers = { 'X-API-Key': latin1Header(key), Accept: NDJSON, Prefer: 'handling=strict' };
     const open = socketPath === undefined ? overNetwork : overSocket(socketPath);
     const { status, type, retryAfter, chunks } = await open(url, headers, stop.signal);
     // Version 0.1 of the service answers with one page instead of a stream.

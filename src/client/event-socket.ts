@@ -14,7 +14,7 @@ const MAX_WAITING = 1000;
 /** With changes every event has an offset. */
 export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: string });
 
-export interface Destination {
+export interface SocketDestination {
   readonly url: URL;
   /** Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;
@@ -24,7 +24,7 @@ export interface Destination {
 
 /** Yields the events of one WebSocket connection until it ends. Throws PosternError if it is refused or unreachable. */
 export async function* eventSocket(
-  { url, socketPath, place }: Destination,
+  { url, socketPath, place }: SocketDestination,
   clock: Clock,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SocketEvent, void> {

@@ -3,7 +3,7 @@ import type { Clock } from '../domain/ports/host.ts';
 import type { StatusReport } from '../domain/status.ts';
 import type { AccessTransport } from './access-api.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
-import { headerValue, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
+import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** Waiting for a decision takes up to 50 s. */
@@ -125,13 +125,13 @@ export class Requests implements AccessTransport {
 
   async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {
     const headers: Record<string, string> = {
-      'X-API-Key': headerValue(this.#parts.key),
+      'X-API-Key': latin1Header(this.#parts.key),
       // Makes mistakes in the request errors; without it they would be ignored (decision S1).
       Prefer: 'handling=strict',
       ...more,
     };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
-    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = headerValue(idempotencyKey);
+    if (idempotencyKey !== undefined) headers['Idempotency-Key'] = latin1Header(idempotencyKey);
     const isSend = method === 'POST' && path === 'messages';
     if (isSend) await this.#assertCapable(body);
     const request = {

@@ -71,6 +71,6 @@ async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /** Both transports write a header as latin1; the service compares its bytes as UTF-8 (decision E6). */
-export function headerValue(text: string): string {
+export function latin1Header(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

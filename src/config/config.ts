@@ -47,7 +47,7 @@ export interface Config {
   readonly update: { readonly url: string };
 }
 
-export type Checked =
+export type CheckedConfig =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[]; readonly warnings: readonly string[] };
 
@@ -62,7 +62,11 @@ const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
 
 /** Checks a parsed config.toml and reports every mistake. */
-export function checkConfig(tables: Readonly<Record<string, unknown>>, dir: string, environment: Environment): Checked {
+export function checkConfig(
+  tables: Readonly<Record<string, unknown>>,
+  dir: string,
+  environment: Environment,
+): CheckedConfig {
   const mistakes: string[] = [];
   const written = new Map<string, unknown>();
   for (const [section, content] of Object.entries(tables)) {

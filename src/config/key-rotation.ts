@@ -15,7 +15,7 @@ export type Rotation =
   | { readonly isDone: false; readonly path: string; readonly mistakes: readonly string[] };
 
 /** Atomically replaces the key in config.toml and restricts the file to its owner. */
-export function rotateKey(folder: string, environment: Environment): Rotation {
+export function rotateOwnerKey(folder: string, environment: Environment): Rotation {
   const reading = readConfig(folder, environment);
   const { path } = reading;
   if (reading.state === 'absent') return { isDone: false, path, mistakes: ['There is no such file.'] };

@@ -23,7 +23,7 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number];
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
-export interface MessageFilter {
+export interface MessageFiling {
   readonly action: FilterAction;
   /** `filter_action` as stored. */
   readonly code: number;
@@ -137,5 +137,5 @@ export interface MessageDetails {
   /** It came more than 30 minutes after it was written, with this service running and the Mac awake (decision U4). */
   readonly late?: true | undefined;
   /** Where macOS filed it; left out where it did not (decision V5). */
-  readonly filter?: MessageFilter | undefined;
+  readonly filter?: MessageFiling | undefined;
 }

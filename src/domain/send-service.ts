@@ -3,7 +3,7 @@ export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
 /** What a send may ask for besides what it says. */
-export interface SendOptions {
+export interface SendPreferences {
   /** Which service it goes by. Absent: as decision T1 tries them. */
   readonly service?: ServiceChoice | undefined;
   /** SMS where nothing was sent by another service, or the row has an error. */
@@ -11,7 +11,7 @@ export interface SendOptions {
 }
 
 /** Returns the options that a request has, and nothing else of it. */
-export function sendOptions({ service, fallback }: SendOptions): SendOptions {
+export function sendOptions({ service, fallback }: SendPreferences): SendPreferences {
   return { ...(service !== undefined && { service }), ...(fallback !== undefined && { fallback }) };
 }
 
@@ -26,7 +26,7 @@ export function comparableSend(to: string, { body, attachments, uploads = [], ..
   ]);
 }
 
-interface ComparableSend extends SendOptions {
+interface ComparableSend extends SendPreferences {
   readonly body: string;
   readonly attachments: readonly string[];
   readonly uploads?: readonly { readonly name: string; readonly sha256: string }[];

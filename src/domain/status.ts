@@ -58,7 +58,7 @@ export interface ChangesReport {
 }
 
 /** A Mac as a hub sees it. */
-export interface MacReport {
+export interface FleetMac {
   readonly id: string;
   /** `unreadable`: it is there, and what it says cannot be read, as with another content key. */
   readonly state: 'present' | 'away' | 'unreadable';
@@ -94,7 +94,7 @@ export interface StatusReport {
     readonly offset?: string | undefined;
   };
   /** At a hub alone: the Macs of the fleet, by id. */
-  readonly macs?: readonly MacReport[] | undefined;
+  readonly macs?: readonly FleetMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
   /** Sends that wait for the owner's decision; only the owner is told, once there are limited keys. */
   readonly held_sends?: number | undefined;

@@ -19,7 +19,7 @@ const MAX_END_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 10;
 
 /** Returns the last lines of the file and the position after them; undefined if there is no such file. */
-export function logEnd(file: string, count: number): LogLines | undefined {
+export function endOfLog(file: string, count: number): LogLines | undefined {
   return opened(file, (fd, size) => {
     const from = Math.max(0, size - MAX_END_BYTES);
     const { lines, position } = linesFrom(fd, { bytes: from, rest: BEGINNING.rest });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AttachmentForm } from '../domain/ports/reading.ts';
+import type { ConvertedForm } from '../domain/ports/reading.ts';
 
 const MIN_PIXELS = 16;
 const MAX_PIXELS = 10_000;
@@ -29,7 +29,7 @@ export const attachmentQuery = z.object({
 });
 
 /** In which form it is wanted; undefined as it is. */
-export function formOf({ as, max }: z.output<typeof attachmentQuery>): AttachmentForm | undefined {
+export function formOf({ as, max }: z.output<typeof attachmentQuery>): ConvertedForm | undefined {
   if (as === undefined) return undefined;
   return as === 'jpeg' ? { as, max } : { as };
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Behaviour } from './commands.ts';
 
 /** A file as chat.db names it. */
-export interface StoredFile {
+export interface PlacedFile {
   readonly name: string;
   readonly bytes: number;
 }
@@ -20,7 +20,7 @@ export class AttachmentFolder {
    * Keeps a copy of a sent file, or uses it in place. steipete/imsg, which stages files as we do, reports that
    * history names the staged path.
    */
-  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): StoredFile {
+  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): PlacedFile {
     if (mode !== 'copied') {
       const name = mode === 'in_place' ? source : source.replace(this.#home, '~');
       return { name, bytes: statSync(source).size };
@@ -30,7 +30,7 @@ export class AttachmentFolder {
     return { name, bytes: statSync(path).size };
   }
 
-  write(content: Buffer, fileName: string, row: number, guid: string): StoredFile {
+  write(content: Buffer, fileName: string, row: number, guid: string): PlacedFile {
     const { path, name } = this.#place(fileName, row, guid);
     writeFileSync(path, content);
     return { name, bytes: content.length };

@@ -8,7 +8,7 @@ import { openSqlite } from '../runtime/sqlite.ts';
 import type { Command } from './commands.ts';
 import type { MacosVersion } from './macos-versions.ts';
 import { Messages } from './messages.ts';
-import { People } from './people.ts';
+import { SimulatedPeople } from './people.ts';
 
 /** Settings of one simulated Messages. */
 export interface ProcessSettings {
@@ -31,7 +31,7 @@ if (settings.isReborn && existsSync(path)) {
   for (const side of ['-wal', '-shm']) rmSync(path + side, { force: true });
 }
 
-let people: People | undefined;
+let people: SimulatedPeople | undefined;
 const messages = new Messages({
   home: settings.home,
   version: settings.version,
@@ -39,7 +39,7 @@ const messages = new Messages({
   onSent: (chat, row, text) => people?.answer(chat, row, text),
 });
 if (settings.hasPeople) {
-  people = new People(messages, systemClock);
+  people = new SimulatedPeople(messages, systemClock);
   people.start();
 }
 

@@ -49,7 +49,7 @@ const KEYWORDS: Readonly<Record<string, string | undefined>> = {
 };
 
 /** A few simulated people. They have a history, write now and then, and answer messages. */
-export class People {
+export class SimulatedPeople {
   readonly #messages: Messages;
   readonly #clock: Clock;
   #turn = 0;

@@ -8,10 +8,10 @@ const LIVE_LIST_LENGTH = 200;
 const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 
 /** The target of a send: a chat; a row in no chat; or the error number raised before anything is sent. */
-export type Target = { readonly chat: number; readonly service: string } | 'ghost' | number;
+export type ScriptTarget = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
 /** Resolves the target of one run of the send script, which may be no chat of chat.db at all. */
-export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): Target {
+export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): ScriptTarget {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
   if (!ADDRESS.test(recipient)) return -1728;
@@ -38,7 +38,7 @@ export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behavi
  * An id that is not in the live list fails with -1728 even if chat.db has it (steipete/imsg #244). On macOS 26 that
  * includes ids with a service prefix.
  */
-function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): Target {
+function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): ScriptTarget {
   const style = chatId.slice(chatId.indexOf(';') + 1);
   if (style.startsWith('-;') && database.guids().some((guid) => guid.endsWith(`;+;${style.slice(2)}`))) {
     // A group addressed as a person "succeeds" with an empty row in no chat (openclaw/imsg #90).

@@ -9,8 +9,8 @@ import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import {
   BUCKETS,
   CHUNK_BYTES,
+  type FleetOperation,
   HEADERS,
-  type Operation,
   outcomeKey,
   outcomeSubject,
   readSubject,
@@ -22,8 +22,8 @@ import type { ReadRequests, ReadResults } from '../../src/fleet/protocol/reads.t
 import { ask } from '../../src/fleet/protocol/requests.ts';
 import {
   encodeOrder,
+  hashOfRequest,
   keyHash,
-  requestHash,
   type SendOrder,
   type SendOutcome,
   unpackOutcome,
@@ -66,7 +66,7 @@ describeWithNats('hubs ask and send', () => {
     await server.dispose();
   });
 
-  const question = async <Name extends Operation>(operation: Name, request: ReadRequests[Name]) =>
+  const question = async <Name extends FleetOperation>(operation: Name, request: ReadRequests[Name]) =>
     (await ask(hub, plain, systemClock, { mac: 'm1', operation, request, timeoutMs: 10_000 })) as ReadResults[Name];
 
   /** Puts a send into the queue; resolves with what the agent says. */
@@ -141,7 +141,7 @@ describeWithNats('hubs ask and send', () => {
     const request = { recipient: '+15550100', body: 'through the hub' };
     const first = await order('key-1', request);
     expect(first).toMatchObject({
-      requestHash: requestHash(request),
+      requestHash: hashOfRequest(request),
       reply: { result: { confirmed: true, replayed: false, message: { body: 'through the hub' } } },
     });
     expect(await order('key-1', request)).toMatchObject({ reply: { result: { confirmed: true, replayed: true } } });
@@ -151,7 +151,7 @@ describeWithNats('hubs ask and send', () => {
     expect(sentTexts().filter((text) => text === 'through the hub')).toHaveLength(1);
     expect(sentTexts()).not.toContain('another');
     const kept = unpackOutcome(plain, 'm1', 'key-1', (await stored('key-1'))?.value ?? new Uint8Array());
-    expect(kept).toMatchObject({ requestHash: requestHash(request), reply: { result: { confirmed: true } } });
+    expect(kept).toMatchObject({ requestHash: hashOfRequest(request), reply: { result: { confirmed: true } } });
     await eventually(async () =>
       expect((await streamOf(nc, 'm1')).map(({ data }) => data.body)).toContain('through the hub'),
     );

@@ -7,7 +7,7 @@ import { createUser } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
 import { readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
-import { BUCKETS, hubName, inboxPrefix, OPERATIONS } from '../../src/fleet/protocol/layout.ts';
+import { BUCKETS, FLEET_OPERATIONS, hubName, inboxPrefix } from '../../src/fleet/protocol/layout.ts';
 import { createFleet, createMac } from '../../src/fleet/protocol/streams.ts';
 import { FleetFolder, MEMBER_FILES } from '../../src/fleet/setup/fleet-folder.ts';
 import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
@@ -26,7 +26,7 @@ const SUBJECTS = [
     `ev.${mac}`,
     `send.${mac}`,
     `done.${mac}.key`,
-    ...[...OPERATIONS, 'who'].map((operation) => `rd.${mac}.${operation}`),
+    ...[...FLEET_OPERATIONS, 'who'].map((operation) => `rd.${mac}.${operation}`),
     `${inboxPrefix(mac)}.x`,
     ...Object.values(BUCKETS).flatMap((bucket) => [`$KV.${bucket}.${mac}`, `$KV.${bucket}.${mac}.key`]),
   ]),
@@ -86,7 +86,7 @@ const OF_M7 = {
     '$JS.ACK.SEND.agent-m7.1.1.1.1.0',
     'rd.m7.who',
   ],
-  subscribe: [...[...OPERATIONS, 'who'].map((operation) => `rd.m7.${operation}`), '_INBOX_m7.x'],
+  subscribe: [...[...FLEET_OPERATIONS, 'who'].map((operation) => `rd.m7.${operation}`), '_INBOX_m7.x'],
 };
 
 describeWithNats('the rights that postern fleet gives', () => {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Access } from '../../src/access/access.ts';
+import { LimitedAccess } from '../../src/access/access.ts';
 import type { Approval } from '../../src/domain/approval.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
@@ -47,7 +47,7 @@ export class AccessSending {
   readonly state;
   readonly sender: Sender;
   readonly uploads: UploadStore;
-  readonly access: Access;
+  readonly access: LimitedAccess;
   readonly publisher: Publisher;
   readonly #connection: Connection;
 
@@ -101,7 +101,7 @@ export class AccessSending {
     this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state) });
     this.publisher.start();
     const feed = new Feed(parts);
-    this.access = new Access({
+    this.access = new LimitedAccess({
       stores: {
         keys: keyStore(this.state),
         approvals: approvalStore(this.state),

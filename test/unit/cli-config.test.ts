@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { configPath, createConfig, readConfig } from '../../src/config/file.ts';
-import { rotateKey } from '../../src/config/key-rotation.ts';
+import { rotateOwnerKey } from '../../src/config/key-rotation.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -38,7 +38,7 @@ describe('rotating the key', () => {
     const path = configPath(folder);
     const before = readFileSync(path, 'utf8');
     const oldKey = keyIn(folder);
-    expect(rotateKey(folder, around)).toEqual({ isDone: true, path });
+    expect(rotateOwnerKey(folder, around)).toEqual({ isDone: true, path });
     const newKey = keyIn(folder);
     expect(newKey).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
     expect(newKey).not.toBe(oldKey);
@@ -65,7 +65,7 @@ describe('rotating the key', () => {
     ],
   ])('leaves all else as it stands: %s', (_, before, after) => {
     const folder = configured(before);
-    expect(rotateKey(folder, around).isDone).toBe(true);
+    expect(rotateOwnerKey(folder, around).isDone).toBe(true);
     expect(readFileSync(configPath(folder), 'utf8')).toBe(after.replace('NEW', keyIn(folder)));
     expect(readdirSync(folder)).toEqual(['config.toml']);
   });
@@ -73,7 +73,7 @@ describe('rotating the key', () => {
   test('makes the file readable by its owner alone', () => {
     const folder = configured('[auth]\napi_key = "old"\n');
     chmodSync(configPath(folder), 0o644);
-    rotateKey(folder, around);
+    rotateOwnerKey(folder, around);
     expect(statSync(configPath(folder)).mode & 0o777).toBe(0o600);
   });
 
@@ -82,7 +82,7 @@ describe('rotating the key', () => {
     const folder = join(root, 'linked');
     mkdirSync(folder);
     symlinkSync(configPath(real), configPath(folder));
-    expect(rotateKey(folder, around).isDone).toBe(true);
+    expect(rotateOwnerKey(folder, around).isDone).toBe(true);
     expect(lstatSync(configPath(folder)).isSymbolicLink()).toBe(true);
     expect(keyIn(real)).not.toBe('old');
   });
@@ -92,12 +92,12 @@ describe('rotating the key', () => {
     ['there are mistakes', '[auth]\napi_key = "old"\n[server]\nport = -1\n', 'server.port is -1'],
   ])('touches nothing when %s', (_, toml, words) => {
     const folder = configured(toml);
-    const rotation = rotateKey(folder, around);
+    const rotation = rotateOwnerKey(folder, around);
     expect(rotation).toMatchObject({ isDone: false, mistakes: [expect.stringContaining(words)] });
     expect(readFileSync(configPath(folder), 'utf8')).toBe(toml);
   });
 
   test('says so when there is no file', () => {
-    expect(rotateKey(join(root, 'nowhere'), around)).toMatchObject({ isDone: false });
+    expect(rotateOwnerKey(join(root, 'nowhere'), around)).toMatchObject({ isDone: false });
   });
 });

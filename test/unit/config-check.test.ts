@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type Checked, checkConfig } from '../../src/config/config.ts';
+import { type CheckedConfig, checkConfig } from '../../src/config/config.ts';
 import { type Environment, processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/syntax.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -11,22 +11,22 @@ const HOME = '/Users/jane doe';
 const folder = temporaryFolder();
 const environment = processEnvironment({ HOME }, 'darwin');
 
-function check(toml: string, where: Environment = environment): Checked {
+function check(toml: string, where: Environment = environment): CheckedConfig {
   const parsed = parseToml(toml);
   if ('syntaxError' in parsed) throw new Error(parsed.syntaxError);
   return checkConfig(parsed.tables, '/config', where);
 }
 
-function withKey(toml: string, where?: Environment): Checked {
+function withKey(toml: string, where?: Environment): CheckedConfig {
   return check(`${toml}\n[auth]\napi_key = "${KEY}"\n`, where);
 }
 
-function configOf(checked: Checked) {
+function configOf(checked: CheckedConfig) {
   if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
   return checked.config;
 }
 
-function mistakesOf(checked: Checked): readonly string[] {
+function mistakesOf(checked: CheckedConfig): readonly string[] {
   return 'mistakes' in checked ? checked.mistakes : [];
 }
 

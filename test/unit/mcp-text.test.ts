@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { fenced } from '../../src/api/mcp/text/fence.ts';
 import { Labels, type NameOf } from '../../src/api/mcp/text/labels.ts';
-import { DayLines, MAX_BODY } from '../../src/api/mcp/text/lines.ts';
+import { DayLines, MAX_SHOWN_BODY } from '../../src/api/mcp/text/lines.ts';
 import { LocalTime } from '../../src/api/mcp/text/times.ts';
-import { indented, oneLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
+import { indented, shortLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
@@ -100,7 +100,7 @@ describe('text of other people', () => {
   test('shows what nobody would see, and leaves emoji and joined scripts as they are', () => {
     expect(indented('a\u202eb')).toBe('a⟨U+202E⟩b');
     expect(indented('a\u2800b\u{1d159}')).toBe('a⟨U+2800⟩b⟨U+1D159⟩');
-    expect(oneLine(`Ana${' '.repeat(40)}(me)`)).toBe('Ana⟨40 blanks⟩(me)');
+    expect(shortLine(`Ana${' '.repeat(40)}(me)`)).toBe('Ana⟨40 blanks⟩(me)');
     expect(indented('x\u200dy')).toBe('x⟨U+200D⟩y');
     expect(indented('\ud83d')).toBe('⟨U+D83D⟩');
     expect(indented('❤️️')).toBe('❤️⟨U+FE0F⟩');
@@ -119,11 +119,11 @@ describe('text of other people', () => {
   });
 
   test('that is long is cut where it is said, and no character is split', () => {
-    const shown = text([message('👍'.repeat(MAX_BODY))]);
+    const shown = text([message('👍'.repeat(MAX_SHOWN_BODY))]);
     expect(shown).toMatch(/👍 \(cut here; messages_read with message_id "7" has the rest\)$/);
     expect(shown).not.toMatch(/\p{Cs}|U\+D/u);
-    expect(text([message('\u202e'.repeat(MAX_BODY))]).length).toBeLessThan(MAX_BODY + 200);
-    expect(oneLine('n'.repeat(500))).toBe(`${'n'.repeat(79)}…`);
+    expect(text([message('\u202e'.repeat(MAX_SHOWN_BODY))]).length).toBeLessThan(MAX_SHOWN_BODY + 200);
+    expect(shortLine('n'.repeat(500))).toBe(`${'n'.repeat(79)}…`);
   });
 });
 

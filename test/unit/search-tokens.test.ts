@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
-import { isUnspaced, merged, segment, tokensOf } from '../../src/search/index/tokens.ts';
+import { isUnspaced, mergedPlaces, segment, tokensOf } from '../../src/search/index/tokens.ts';
 import { sequenceOf } from '../../src/search/query/expression.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
@@ -90,7 +90,7 @@ describe('the tokens of a text', () => {
 
 test('ranges that touch or overlap become one', () => {
   expect(
-    merged([
+    mergedPlaces([
       [5, 7],
       [0, 2],
       [1, 3],

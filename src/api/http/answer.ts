@@ -51,7 +51,7 @@ export function inSlices(body: string | Buffer | undefined): AnswerStream | unde
 }
 
 /** Adds the answer's own headers to those collected so far, and gives the text of its body. */
-export function complete(answer: Answer, headers: Headers): string | Buffer | undefined {
+export function completeAnswer(answer: Answer, headers: Headers): string | Buffer | undefined {
   if (answer.stream?.bytes !== undefined) headers['Content-Length'] = answer.stream.bytes;
   if (answer.body === undefined && answer.content === undefined) {
     Object.assign(headers, answer.headers);

@@ -7,7 +7,7 @@ import { isAppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { asksForStrict, strictBody } from '../../schema/strict.ts';
-import { type Answer, type AnswerStream, complete, type Headers, inSlices, rawAnswer } from './answer.ts';
+import { type Answer, type AnswerStream, completeAnswer, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
 import { problemAnswer } from './problem-answer.ts';
@@ -136,7 +136,7 @@ export class Exchange {
 
   send(answer: Answer): void {
     const { headers } = this;
-    const text = complete(answer, headers);
+    const text = completeAnswer(answer, headers);
     const output = this.#output;
     if ('writeHead' in output) {
       if (this.#isAbandoned) {

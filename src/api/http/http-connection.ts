@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
-import { complete, rawAnswer } from './answer.ts';
+import { completeAnswer, rawAnswer } from './answer.ts';
 import { type ExchangeContext, endSocket } from './exchange.ts';
 import { problemAnswer } from './problem-answer.ts';
 
@@ -18,7 +18,7 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
   const answer = problemAnswer(isAppError(error) ? error : refusal(error === undefined ? 'CONNECT' : code));
-  endSocket(socket, rawAnswer(answer.status, headers, complete(answer, headers)), context.clock);
+  endSocket(socket, rawAnswer(answer.status, headers, completeAnswer(answer, headers)), context.clock);
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 

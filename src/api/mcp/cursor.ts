@@ -6,7 +6,7 @@ export function cursorText(value: Readonly<Record<string, string | undefined>>):
 }
 
 /** What `cursorText` was given. Throws `invalidCursor` for any other text. */
-export function readCursor(text: string): Readonly<Record<string, string | undefined>> {
+export function readToolCursor(text: string): Readonly<Record<string, string | undefined>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (typeof value === 'object' && value !== null && Object.values(value).every((part) => typeof part === 'string')) {

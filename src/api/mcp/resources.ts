@@ -8,8 +8,8 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Conversation } from '../../domain/conversation.ts';
 import { fenced } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
-import { oneLine } from './text/visible.ts';
-import { isGroup } from './tools/conversations.ts';
+import { shortLine } from './text/visible.ts';
+import { isGroupId } from './tools/conversations.ts';
 import { withoutJunk } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';
@@ -59,8 +59,8 @@ export function addConversationResource(server: McpServer, context: ToolContext)
 }
 
 function nameOf({ id, display_name: name, participants }: Conversation, labels: Labels): string {
-  if (isGroup(id) && name !== null) return `"${oneLine(name, 60).replaceAll('"', "'")}"`;
-  return participants.map((address) => labels.person(address)).join(', ') || oneLine(id);
+  if (isGroupId(id) && name !== null) return `"${shortLine(name, 60).replaceAll('"', "'")}"`;
+  return participants.map((address) => labels.person(address)).join(', ') || shortLine(id);
 }
 
 function decoded(text: string): string {

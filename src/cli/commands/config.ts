@@ -1,5 +1,5 @@
 import { configPath, readConfig } from '../../config/file.ts';
-import { rotateKey } from '../../config/key-rotation.ts';
+import { rotateOwnerKey } from '../../config/key-rotation.ts';
 import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
 import { json } from '../output/text.ts';
 
@@ -33,7 +33,7 @@ export async function check(options: ConfigOptions, context: Context): Promise<n
 }
 
 /** `postern config key`: prints only the owner's key, for `$(…)` in a shell. */
-export async function showKey(options: ConfigOptions, context: Context): Promise<number> {
+export async function showOwnerKey(options: ConfigOptions, context: Context): Promise<number> {
   const reading = readConfig(folderOf(options, context), context.environment);
   if (reading.state === 'usable') {
     context.stdout(reading.config.auth.apiKey);
@@ -51,7 +51,7 @@ export async function showKey(options: ConfigOptions, context: Context): Promise
 
 /** `postern config rotate-key`: writes a new key into the file and never prints it. */
 export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
-  const rotation = rotateKey(folderOf(options, context), context.environment);
+  const rotation = rotateOwnerKey(folderOf(options, context), context.environment);
   if (rotation.isDone) {
     context.stdout(
       `Wrote a new API key to ${rotation.path}.`,

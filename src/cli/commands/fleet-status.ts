@@ -1,5 +1,5 @@
 import type { FleetFolder } from '../../fleet/setup/fleet-folder.ts';
-import { type FleetReport, fleetReport, type MacReport, type StreamReport } from '../../fleet/setup/status.ts';
+import { type FleetState, fleetReport, type MacState, type StreamReport } from '../../fleet/setup/status.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { type Column, sayTable } from '../output/table.ts';
@@ -25,7 +25,7 @@ export async function fleetStatus(folder: FleetFolder, isJson: boolean, context:
   return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
 }
 
-function show({ servers, streams, macs, problems }: FleetReport, now: number, context: ClientContext): void {
+function show({ servers, streams, macs, problems }: FleetState, now: number, context: ClientContext): void {
   for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
   for (const stream of streams) context.stdout(streamLine(stream, now));
   context.stdout('');
@@ -45,7 +45,7 @@ function streamLine({ name, messages, bytes, first, replicas }: StreamReport, no
 }
 
 function macRow(
-  { mac, state, lastSeen, lastEvent, behind, waiting, version }: MacReport,
+  { mac, state, lastSeen, lastEvent, behind, waiting, version }: MacState,
   now: number,
 ): readonly string[] {
   const when = (instant: string | null): string => (instant === null ? 'never' : ago(instant, now));

@@ -2,7 +2,7 @@ import { layoutOf } from '../../../installer/layout.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type LogPosition, logEnd, logSince } from '../../runtime/log-tail.ts';
+import { endOfLog, type LogPosition, logSince } from '../../runtime/log-tail.ts';
 import type { ClientContext } from '../context.ts';
 import { logLine } from '../output/log-line.ts';
 import { jsonLine } from '../output/text.ts';
@@ -41,7 +41,7 @@ async function show(
   const print = async (found: readonly string[]): Promise<void> => {
     for (const line of found) await context.writeLine(json ? jsonLine(line) : logLine(line, context, clock.now()));
   };
-  const end = logEnd(file, lines);
+  const end = endOfLog(file, lines);
   if (end === undefined && !follow) {
     throw new AppError('no_log', `There is no ${file}.`, { hint: 'Postern has not run yet. Install it: make install' });
   }

@@ -11,7 +11,7 @@ import { shownTime } from '../output/time.ts';
 import { conversationIdOf, personIdOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 
-export interface MessagesOptions extends ConnectionOptions {
+export interface MessagesFlags extends ConnectionOptions {
   readonly since?: string;
   readonly person?: string;
   readonly limit?: number;
@@ -33,7 +33,7 @@ const PAGE = 200;
  */
 export function messages(
   conversation: string | undefined,
-  { since, person, limit = 20, ...options }: MessagesOptions,
+  { since, person, limit = 20, ...options }: MessagesFlags,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {

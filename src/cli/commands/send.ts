@@ -9,7 +9,7 @@ import { recipientOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
 import { isReached, type WaitState, waited } from './send-wait.ts';
 
-export interface SendOptions extends ConnectionOptions {
+export interface SendFlags extends ConnectionOptions {
   readonly attach?: readonly string[];
   readonly idempotencyKey?: string;
   readonly markdown?: boolean;
@@ -36,7 +36,7 @@ export function send(
     wait: wanted,
     timeout: seconds = 60,
     ...options
-  }: SendOptions,
+  }: SendFlags,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {

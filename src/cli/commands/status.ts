@@ -1,5 +1,5 @@
 import type { FleetReport } from '../../domain/ports/fleet.ts';
-import type { ChangesReport, MacReport, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { json, oneLine, printable, wrapped } from '../output/text.ts';
@@ -109,7 +109,7 @@ function fleetText({ mac, state, behind, problem }: FleetReport): string {
 }
 
 /** At a hub: one line per Mac; troubled ones say what is wrong. */
-function macLines(macs: readonly MacReport[]): readonly Line[] {
+function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
   return macs.map(({ id, state, seen_s: seenS, behind, backend }, place) => {
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';

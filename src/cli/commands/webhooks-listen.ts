@@ -5,7 +5,7 @@ import { type ChangeEvent, type Event, ROW_EVENT_TYPES } from '../../domain/even
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
-import { type Delivery, isLeftover, startReceiver } from '../listen-receiver.ts';
+import { isLeftover, type ReceivedDelivery, startReceiver } from '../listen-receiver.ts';
 import { shownEvent } from '../output/event-line.ts';
 import { columnsOf, json, printable } from '../output/text.ts';
 import { type ConnectionOptions, Refusal, withService } from '../service-connection.ts';
@@ -97,7 +97,7 @@ async function removed(client: PosternClient, id: string, { stderr }: ClientCont
 }
 
 async function receive(
-  { headers, body }: Delivery,
+  { headers, body }: ReceivedDelivery,
   { forwardTo, json: asJson }: ListenOptions,
   { columns, paint, writeLine, stderr }: ClientContext,
 ): Promise<number> {
@@ -124,7 +124,7 @@ async function receive(
 /** Forwards the same bytes and signatures. The other receiver's answer decides whether the service retries. */
 async function forward(
   url: string,
-  { headers, body }: Delivery,
+  { headers, body }: ReceivedDelivery,
 ): Promise<{ readonly status: number; readonly outcome: string }> {
   const kept = Object.entries(headers).filter(([name]) => FORWARDED.test(name));
   try {

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { found, type Json, type Observation, observe } from './observation.ts';
+import { found, type Observation, observe, type ReportedValue } from './observation.ts';
 import type { ProbeContext } from './probes.ts';
 import { oneOf } from './redact.ts';
 import { PICTURE } from './send-to-me.ts';
@@ -47,7 +47,7 @@ export function sleep({ machine }: ProbeContext): Promise<Observation> {
 export async function conversions({ machine }: ProbeContext): Promise<Observation> {
   const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   const at = (name: string): string => join(folder, name);
-  const made = async (command: string, args: readonly string[], output: string): Promise<Json> => {
+  const made = async (command: string, args: readonly string[], output: string): Promise<ReportedValue> => {
     const call = { run: machine.run, command, args, timeoutMs: CONVERSION_LIMIT_MS };
     return observe(call, () => ({ bytes: statSync(output, { throwIfNoEntry: false })?.size ?? 0 }));
   };

@@ -1,6 +1,6 @@
 import type { FleetSettings } from '../../domain/fleet.ts';
 import { localNetworkAdvice } from '../../domain/local-network.ts';
-import type { FleetExamination, Member } from '../../fleet/protocol/examine.ts';
+import type { FleetExamination, FleetMember } from '../../fleet/protocol/examine.ts';
 import { quoted } from '../context.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
@@ -10,7 +10,7 @@ import { type Finding, finding, ok } from './finding.ts';
  */
 export async function fleetFindings(
   settings: FleetSettings,
-  member: Member,
+  member: FleetMember,
   { connects = true } = {},
 ): Promise<readonly Finding[]> {
   const { examineFiles, examineFleet } = await import('../../fleet/protocol/examine.ts');
@@ -18,7 +18,7 @@ export async function fleetFindings(
   return findingsOf(found, settings, member);
 }
 
-function findingsOf(found: FleetExamination, settings: FleetSettings, member: Member): readonly Finding[] {
+function findingsOf(found: FleetExamination, settings: FleetSettings, member: FleetMember): readonly Finding[] {
   const findings = [
     ...found.files.map((sentence) => finding('problem', 'fleet_files', sentence, MAKE_FILES)),
     ...found.openFiles.map((path) =>
@@ -44,7 +44,7 @@ function findingsOf(found: FleetExamination, settings: FleetSettings, member: Me
 
 const MAKE_FILES = 'Copy the files that postern fleet init (for hubs) or postern fleet add (for a Mac) made.';
 
-function adviceFor(refusal: string, member: Member, servers: readonly string[]): string {
+function adviceFor(refusal: string, member: FleetMember, servers: readonly string[]): string {
   if (/authorization/i.test(refusal)) {
     const add = member === 'hub' ? '' : ` Was it added (postern fleet add ${member.mac})?`;
     return `The servers do not know this key.${add} Did they read users.conf again (nats-server --signal reload)?`;

@@ -3,10 +3,10 @@ import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import { PERMISSION_REASONS } from '../../domain/ports/permissions.ts';
 import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import type { Finding } from './finding.ts';
-import { absent, found, type Json, type Observation } from './observation.ts';
+import { absent, found, type Observation, type ReportedValue } from './observation.ts';
 import { type MacProbeKey, macObservations, type ProbeContext } from './probes.ts';
 import { fields, knownWords, oneOf } from './redact.ts';
-import { type ReportClient, refusal, whole } from './report-client.ts';
+import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
@@ -80,7 +80,7 @@ async function serviceObservations(options: ReportOptions): Promise<ServiceObser
   try {
     return await askClient(client, options);
   } catch (error) {
-    const refused = refusal(error);
+    const refused = observedRefusal(error);
     return { ...nothing, service: refused, send_to_me: notSent };
   }
 }
@@ -146,8 +146,8 @@ function diagnosed(
   }
   const { data_shapes: shapes, sqlite, sleep_gaps: gaps, delivery_errors: errors } = diagnostics;
   const { accounts, live_chats, stored_prefixes, changes } = diagnostics;
-  const asked = (value: Json): Observation => {
-    const error = (value as { readonly error?: Json } | null)?.error;
+  const asked = (value: ReportedValue): Observation => {
+    const error = (value as { readonly error?: ReportedValue } | null)?.error;
     if (error === undefined) return found(value);
     return error === 'not_asked' ? absent('not_asked') : absent('failed', { error });
   };
@@ -166,7 +166,7 @@ function diagnosed(
 }
 
 /** Counts rows that changed from received to own, or back, while chat.db was watched. */
-function flipsIn(rows: readonly NewRow[]): Json {
+function flipsIn(rows: readonly NewRow[]): ReportedValue {
   const flipped = rows.filter((row) => row.flipped === true);
   return {
     rows: rows.length,
@@ -177,7 +177,7 @@ function flipsIn(rows: readonly NewRow[]): Json {
 }
 
 /** For each received row: the delay until it had a conversation, and the age of its date at first sight. */
-function joinDelaysIn(rows: readonly NewRow[]): Json {
+function joinDelaysIn(rows: readonly NewRow[]): ReportedValue {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
@@ -187,12 +187,12 @@ function checked(answer: unknown): Diagnostics | undefined {
   return result.success ? result.data : undefined;
 }
 
-function plain(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+function plain(value: unknown): ReportedValue {
+  return JSON.parse(JSON.stringify(value)) as ReportedValue;
 }
 
 /** Finding names are fixed, except that a webhook's contains its id. */
-function states(findings: readonly Finding[]): Json {
+function states(findings: readonly Finding[]): ReportedValue {
   return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));
 }
 

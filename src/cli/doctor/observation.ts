@@ -1,7 +1,13 @@
 import type { CommandResult, RunCommand } from '../../runtime/command.ts';
 import { knownWords } from './redact.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type ReportedValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly ReportedValue[]
+  | { readonly [key: string]: ReportedValue };
 
 /** The reason why a key of the report is empty. */
 export type Absence =
@@ -16,17 +22,19 @@ export type Absence =
   | 'not_asked';
 
 /** The result under one key of the report, or the reason for its absence. */
-export type Observation = { readonly found: Json } | { readonly absent: Absence; readonly [detail: string]: Json };
+export type Observation =
+  | { readonly found: ReportedValue }
+  | { readonly absent: Absence; readonly [detail: string]: ReportedValue };
 
-export function found(value: Json): Observation {
+export function found(value: ReportedValue): Observation {
   return { found: value };
 }
 
-export function absent(reason: Absence, details: Readonly<Record<string, Json>> = {}): Observation {
+export function absent(reason: Absence, details: Readonly<Record<string, ReportedValue>> = {}): Observation {
   return { absent: reason, ...details };
 }
 
-export interface Call {
+export interface ObservedCommand {
   readonly run: RunCommand;
   readonly command: string;
   readonly args: readonly string[];
@@ -37,8 +45,8 @@ const TIMEOUT_MS = 15_000;
 
 /** Runs a program within its time limit. Always reports the exit code; reports output only as `read` reduces it. */
 export async function observe(
-  { run, command, args, timeoutMs = TIMEOUT_MS }: Call,
-  read: (result: CommandResult) => Readonly<Record<string, Json>> = () => ({}),
+  { run, command, args, timeoutMs = TIMEOUT_MS }: ObservedCommand,
+  read: (result: CommandResult) => Readonly<Record<string, ReportedValue>> = () => ({}),
 ): Promise<Observation> {
   const result = await run(command, args, { timeoutMs, env: { LANG: 'en_US.UTF-8' } });
   if (result.trouble !== null) return absent(result.trouble);

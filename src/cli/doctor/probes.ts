@@ -8,7 +8,7 @@ import { portListeners } from '../../mac/system/port-listeners.ts';
 import { MESSAGES_TERMS, NEEDED_TERMS } from '../../mac/system/scripting-terms.ts';
 import type { CommandResult } from '../../runtime/command.ts';
 import { appXattrs, conversions, sleep, socket } from './data-probes.ts';
-import { absent, found, guarded, type Json, type Observation, observe } from './observation.ts';
+import { absent, found, guarded, type Observation, observe, type ReportedValue } from './observation.ts';
 import { fields, knownWords, oneOf } from './redact.ts';
 
 export interface ProbeContext {
@@ -22,7 +22,7 @@ export interface ProbeContext {
 
 /** Observes one key of the report. Returns only numbers, values of closed sets and known words. */
 type Probe = (context: ProbeContext) => Promise<Observation> | Observation;
-type Read = (result: CommandResult) => Readonly<Record<string, Json>>;
+type Read = (result: CommandResult) => Readonly<Record<string, ReportedValue>>;
 
 const LSREGISTER_LIMIT_MS = 90_000;
 const CDHASH = /[0-9a-f]{40}/;
@@ -131,7 +131,7 @@ function program(command: string, args: readonly string[], read: Read): Probe {
   return ({ machine }) => observe({ run: machine.run, command, args }, read);
 }
 
-function signatureIn({ stderr }: CommandResult): Readonly<Record<string, Json>> {
+function signatureIn({ stderr }: CommandResult): Readonly<Record<string, ReportedValue>> {
   const [, flags] = /^CodeDirectory .*flags=0x[0-9a-f]+\(([^()]*)\)/m.exec(stderr) ?? [];
   return {
     ...fields(stderr, {
@@ -148,14 +148,14 @@ function signatureIn({ stderr }: CommandResult): Readonly<Record<string, Json>> 
   };
 }
 
-function requirementIn({ stdout, stderr }: CommandResult): Readonly<Record<string, Json>> {
+function requirementIn({ stdout, stderr }: CommandResult): Readonly<Record<string, ReportedValue>> {
   const [, text = ''] = /designated => (.*)/.exec(`${stdout}\n${stderr}`) ?? [];
   const [, cdhash] = /^cdhash H"([0-9a-f]{40})"/.exec(text) ?? [];
   if (cdhash !== undefined) return { kind: 'cdhash', cdhash };
   return { kind: text.includes(`identifier "${BUNDLE_ID}"`) ? 'identifier' : text === '' ? 'none' : 'other' };
 }
 
-function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Record<string, Json>> {
+function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Record<string, ReportedValue>> {
   return {
     ...fields(stdout, {
       state: /running|not running|waiting|exited|spawn scheduled/,
@@ -191,7 +191,7 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
   );
   const output = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   try {
-    const results: Json[] = [];
+    const results: ReportedValue[] = [];
     for (const file of files.toSorted()) {
       const compiled = await observe(
         { run: machine.run, command: 'osacompile', args: ['-o', join(output, 'compiled.scpt'), join(scripts, file)] },
@@ -220,7 +220,7 @@ async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Obser
     : found(wordsIn(readFileSync(join(contents, 'Resources', name), 'utf8')));
 }
 
-function wordsIn(dictionary: string): Readonly<Record<string, Json>> {
+function wordsIn(dictionary: string): Readonly<Record<string, ReportedValue>> {
   const names = new Set([...dictionary.matchAll(/\bname="([^"]+)"/g)].map(([, name]) => name));
   const missing = (wanted: Readonly<Record<string, readonly string[]>>): readonly string[] =>
     Object.values(wanted)

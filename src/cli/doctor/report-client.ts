@@ -8,7 +8,7 @@ export type ReportClient = Pick<
 >;
 
 /** The reason for a refusal, reduced to its status and code. */
-export function refusal(error: unknown): Observation {
+export function observedRefusal(error: unknown): Observation {
   if (!isPosternError(error)) return absent('failed');
   const code = /^[a-z_]{1,40}$/.test(error.code) ? error.code : null;
   return absent('no_service', { status: whole(error.status), code });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
 import type { Clock } from '../../domain/ports/host.ts';
-import { absent, found, type Json, type Observation } from './observation.ts';
+import { absent, found, type Observation, type ReportedValue } from './observation.ts';
 import { oneOf } from './redact.ts';
-import { type ReportClient, refusal } from './report-client.ts';
+import { observedRefusal, type ReportClient } from './report-client.ts';
 
 /** Characters that some programs lose on the way: emoji, both kinds of quotes, line endings, a line separator. */
 export const PARTS = {
@@ -86,11 +86,11 @@ async function attempt(
       answer: found({ accepted: true, row_known: id !== '', status: oneOf(STATUSES, status), took_ms: tookMs }),
     };
   } catch (error) {
-    return { atMs, id: null, answer: refusal(error) };
+    return { atMs, id: null, answer: observedRefusal(error) };
   }
 }
 
-function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { readonly [key: string]: Json } {
+function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { readonly [key: string]: ReportedValue } {
   const row = rows.find(({ row_id: rowId }) => String(rowId) === id);
   if (row === undefined) return { answer, row: null };
   return {
@@ -106,7 +106,7 @@ function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { re
 }
 
 /** Compares the stored body and never shows it: it could be a different message. */
-async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: Json }> {
+async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: ReportedValue }> {
   if (id === null) return { body: null };
   const stored = await client.message(id).then(
     ({ body }) => body,

@@ -4,7 +4,7 @@ import type { AssociatedRows } from '../../domain/associated-rows.ts';
 import type { Diagnostics } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions.ts';
-import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Finding, finding, ok } from './finding.ts';
 
 /** The findings from the running service. The other members are undefined if it could not be asked. */
@@ -40,7 +40,7 @@ export async function askHub(client: PosternClient, place: string): Promise<Aske
   };
 }
 
-function macFinding({ id, state, seen_s: seenS, behind, backend, version }: MacReport): Finding {
+function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
   const name = `mac ${id}`;
   if (state === 'away') {
     const hint = 'Is it on, is its line up, does Postern run there? postern doctor on it says more.';

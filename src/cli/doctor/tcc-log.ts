@@ -1,6 +1,6 @@
 import { BUNDLE_ID } from '../../../installer/layout.ts';
 import type { RunCommand } from '../../runtime/command.ts';
-import { type Json, type Observation, observe } from './observation.ts';
+import { type Observation, observe, type ReportedValue } from './observation.ts';
 import { oneOf } from './redact.ts';
 
 const KINDS = ['AUTHREQ_ATTRIBUTION', 'AUTHREQ_SUBJECT', 'AUTHREQ_RESULT', 'AUTHREQ_PROMPTING'] as const;
@@ -27,7 +27,7 @@ export function tccLog(run: RunCommand): Promise<Observation> {
 }
 
 /** Reduces the log. A result does not name its program; another line with the same request number does. */
-function reduced(log: string): readonly Json[] {
+function reduced(log: string): readonly ReportedValue[] {
   const lines = log.split('\n').flatMap((text) => {
     const kind = KINDS.find((name) => text.includes(`${name}:`));
     return kind === undefined ? [] : [{ kind, text, request: /msgID=(\d+\.\d+)/.exec(text)?.[1] }];
@@ -39,8 +39,8 @@ function reduced(log: string): readonly Json[] {
     .map(({ kind, text, request }) => ({ kind, request: request ?? null, ...details(text) }));
 }
 
-function details(text: string): Readonly<Record<string, Json>> {
-  const all: Record<string, Json> = {
+function details(text: string): Readonly<Record<string, ReportedValue>> {
+  const all: Record<string, ReportedValue> = {
     service: SERVICES.find((service) => text.includes(service)) ?? null,
     subject: program(/\bsubject=(?:Sub:\{)?([^,}\s]+)/.exec(text)?.[1]),
     requesting: program(/requesting=\{[^{}]*?identifier=([^,}\s]+)/.exec(text)?.[1]),

@@ -1,5 +1,5 @@
 import type { SearchStatus } from '../search.ts';
-import type { MacReport } from '../status.ts';
+import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes.ts';
 import type { FleetReport } from './fleet.ts';
 
@@ -31,7 +31,7 @@ export interface Metrics {
 }
 
 export interface HubMetrics {
-  readonly macs: readonly MacReport[];
+  readonly macs: readonly FleetMac[];
   /** Messages in the stream that are no events. */
   readonly rejected: number;
   /** Rows that the stream lacked and their Macs gave, and how often something was not to be had. */

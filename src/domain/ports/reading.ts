@@ -67,12 +67,12 @@ export interface AttachmentFile {
 }
 
 /** A form that every client shows or plays; `max`: pixels of the longer side (decision K4). */
-export type AttachmentForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
+export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
 
 export interface AttachmentReader {
   /**
    * The n-th file of a message, counted from 0; undefined when it is not on this machine (decision H). With a form it is
    * converted, or throws why it is not.
    */
-  open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined>;
+  open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined>;
 }

@@ -2,7 +2,7 @@ import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
-import type { SendOptions } from '../send-service.ts';
+import type { SendPreferences } from '../send-service.ts';
 import type { UploadedFile } from './uploads.ts';
 
 /** One way to reach the recipient: exactly one run of the send script (decision T1). */
@@ -78,7 +78,7 @@ export interface SendLookup {
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
 
-export interface SendRequest extends SendOptions {
+export interface SendRequest extends SendPreferences {
   readonly recipient: string;
   /** At a hub alone: the Mac, or one of its own addresses (decision N1). */
   readonly from?: string | undefined;

@@ -11,7 +11,7 @@ export interface TransportOptions {
 }
 
 /** The `transport` of axios. Makes one attempt. */
-export interface Transport {
+export interface WebhookTransport {
   request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
 }
 
@@ -20,7 +20,7 @@ export interface Transport {
  * silence. A 101 is an answer; Node would close the connection without one. The status of `HTTP/1.1 000` is an error;
  * axios takes a status of 0 for success.
  */
-export function transport({ clock, timeoutMs, headers }: TransportOptions): Transport {
+export function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
   return {
     request(options, onResponse) {
       const open = options.protocol === 'https:' ? httpsRequest : httpRequest;

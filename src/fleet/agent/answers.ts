@@ -6,13 +6,13 @@ import { rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed.ts';
 import type { FleetStore } from '../../domain/ports/fleet.ts';
 import type { Log } from '../../domain/ports/host.ts';
-import type { AttachmentForm, AttachmentReader, MessageReader } from '../../domain/ports/reading.ts';
+import type { AttachmentReader, ConvertedForm, MessageReader } from '../../domain/ports/reading.ts';
 import type { CallerSender } from '../../domain/ports/sending.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import type { StatusReport } from '../../domain/status.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { CHUNK_BYTES, OPERATIONS, type Operation, readSubject } from '../protocol/layout.ts';
+import { CHUNK_BYTES, FLEET_OPERATIONS, type FleetOperation, readSubject } from '../protocol/layout.ts';
 import type { AttachmentChunk, ReadResults, RowEvent } from '../protocol/reads.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import { withoutText } from './uplink.ts';
@@ -50,7 +50,7 @@ export class Answers {
   start(): void {
     this.stop();
     const { connection, mac } = this.#parts;
-    this.#subscriptions = OPERATIONS.map((operation) =>
+    this.#subscriptions = FLEET_OPERATIONS.map((operation) =>
       connection.nc.subscribe(readSubject(mac, operation), {
         callback: (error, message) => {
           if (error === null && message.reply) void this.#answer(message, operation);
@@ -64,7 +64,7 @@ export class Answers {
     this.#subscriptions = [];
   }
 
-  async #answer(message: Msg, operation: Operation): Promise<void> {
+  async #answer(message: Msg, operation: FleetOperation): Promise<void> {
     const { mac, envelope, log } = this.#parts;
     this.#running += 1;
     let reply: Reply;
@@ -85,7 +85,7 @@ export class Answers {
     }
   }
 
-  async #result(operation: Operation, request: Request): Promise<ReadResults[Operation]> {
+  async #result(operation: FleetOperation, request: Request): Promise<ReadResults[FleetOperation]> {
     const { reader, sender, status } = this.#parts;
     const options = { include: request.include() };
     switch (operation) {
@@ -203,7 +203,7 @@ class Request {
     return includeSet(names.filter((name): name is Include => (INCLUDES as readonly string[]).includes(name)));
   }
 
-  form(): AttachmentForm | undefined {
+  form(): ConvertedForm | undefined {
     if (!this.has('form')) return undefined;
     const given = new Request(this.#members.form);
     if (given.text('as') === 'm4a') return { as: 'm4a' };

@@ -7,7 +7,7 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type Reply, toProblem } from '../protocol/requests.ts';
-import { decodeOrder, keyHash, packOutcome, requestHash, type SendOrder } from '../protocol/sends.ts';
+import { decodeOrder, hashOfRequest, keyHash, packOutcome, type SendOrder } from '../protocol/sends.ts';
 
 const PULL_MS = 30_000;
 const WORKING_MS = 10_000;
@@ -134,7 +134,7 @@ export class SendQueue {
   async #tell({ key, request }: SendOrder, reply: Reply): Promise<void> {
     const { connection, envelope, mac, isKept } = this.#parts;
     const hash = keyHash(key);
-    const outcome = packOutcome(envelope, mac, key, { requestHash: requestHash(request), reply });
+    const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });
     // A refusal that came before the claim is not final: the same key may be sent again.
     if (isKept(key) && !isOfAnother(reply))
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);

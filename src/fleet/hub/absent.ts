@@ -2,7 +2,7 @@ import type { Uploads } from '../../domain/ports/uploads.ts';
 import { problem } from '../../domain/problems.ts';
 
 /** A port of what a hub does not do (decision N2): each of its methods answers 501. */
-export function absent<Port extends object>(): Port {
+export function absentPort<Port extends object>(): Port {
   return new Proxy({} as Port, { get: () => refuse });
 }
 

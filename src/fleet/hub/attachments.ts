@@ -1,5 +1,5 @@
 import { splitId } from '../../domain/fleet.ts';
-import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../../domain/ports/reading.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import { CHUNK_BYTES } from '../protocol/layout.ts';
 import type { MacReads } from './mac-reads.ts';
@@ -12,7 +12,7 @@ export class HubAttachments implements AttachmentReader {
     this.#reads = reads;
   }
 
-  async open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
+  async open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined> {
     const of = splitId(id);
     if (of === undefined || !this.#reads.isKnown(of.mac)) return undefined;
     const { mac } = of;

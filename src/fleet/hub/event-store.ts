@@ -3,7 +3,7 @@ import type { StreamOffset } from '../../domain/offset.ts';
 import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 
 /** Where a message is in the stream. */
-export type Place = Omit<StreamOffset, 'atMs'>;
+export type StreamPlace = Omit<StreamOffset, 'atMs'>;
 
 /** An event of a Mac as the stream holds it: its body is as it came, encrypted if it was. */
 export interface ReceivedEvent {
@@ -66,7 +66,7 @@ export class EventStore {
   }
 
   /** The last message that was looked at, whether or not it was an event. */
-  get position(): Place | undefined {
+  get position(): StreamPlace | undefined {
     const row = this.#get('SELECT stream, sequence, message_id FROM position');
     return row && { stream: String(row[0]), sequence: Number(row[1]), messageId: String(row[2]) };
   }
@@ -80,7 +80,7 @@ export class EventStore {
    * Adds what is not there, in one transaction with the position. Of an event that is there the place is noted: the
    * stream was created again, or lost its end, and was refilled.
    */
-  add(stream: string, events: readonly ReceivedEvent[], position: Omit<Place, 'stream'>): readonly StoredEvent[] {
+  add(stream: string, events: readonly ReceivedEvent[], position: Omit<StreamPlace, 'stream'>): readonly StoredEvent[] {
     const before = new Map([...this.#sources].map(([name, source]) => [name, source.lastRow]));
     const newest = this.#newest;
     try {
@@ -126,7 +126,7 @@ export class EventStore {
   }
 
   /** Number of the event that is, or was, at exactly this place. */
-  numberAt({ stream, sequence, messageId }: Place): number | undefined {
+  numberAt({ stream, sequence, messageId }: StreamPlace): number | undefined {
     const row = this.#get(
       `SELECT number FROM event WHERE message_id = ? AND (
          (stream, sequence) = (SELECT id, ? FROM stream WHERE created = ?)

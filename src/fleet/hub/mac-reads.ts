@@ -16,7 +16,7 @@ import {
 } from '../../schema/mac-answers.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import type { Operation } from '../protocol/layout.ts';
+import type { FleetOperation } from '../protocol/layout.ts';
 import { type AttachmentChunk, type ReadRequests, type RowEvent, timeoutOf } from '../protocol/reads.ts';
 import { ask } from '../protocol/requests.ts';
 import type { Macs } from './macs.ts';
@@ -96,7 +96,7 @@ export class MacReads {
     return (await this.#ask(mac, 'events', eventsAnswer, request)) ?? undefined;
   }
 
-  async #ask<Name extends Operation & keyof ReadRequests, Answer>(
+  async #ask<Name extends FleetOperation & keyof ReadRequests, Answer>(
     mac: string,
     operation: Name,
     schema: Schema<Answer>,

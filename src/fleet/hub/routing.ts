@@ -6,7 +6,7 @@ import type { MacReads } from './mac-reads.ts';
 import type { Macs } from './macs.ts';
 
 /** Which Mac sends, and what the recipient is called there. */
-export interface Destination {
+export interface SendRoute {
   readonly mac: string;
   readonly recipient: string;
 }
@@ -20,10 +20,10 @@ export interface RoutingParts {
  * Chooses the Mac of a send (decision N1), never silently: the person who gets the message sees its address. Throws
  * `from_required` with the candidates where it is not clear.
  */
-export async function destinationOf(
+export async function routeOfSend(
   { recipient, from }: { readonly recipient: string; readonly from?: string | undefined },
   parts: RoutingParts,
-): Promise<Destination> {
+): Promise<SendRoute> {
   const of = splitId(recipient);
   const named = from === undefined ? undefined : macNamed(from, parts);
   if (of !== undefined && parts.reads.isKnown(of.mac)) {

@@ -11,11 +11,11 @@ import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { MAX_SENDS, outcomeSubject, sendSubject } from '../protocol/layout.ts';
 import { fromProblem } from '../protocol/requests.ts';
-import { encodeOrder, keyHash, requestHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
+import { encodeOrder, hashOfRequest, keyHash, type SendOutcome, unpackOutcome } from '../protocol/sends.ts';
 import type { MacReads } from './mac-reads.ts';
 import type { Macs } from './macs.ts';
 import { qualifiedMessage } from './qualified.ts';
-import { destinationOf } from './routing.ts';
+import { routeOfSend } from './routing.ts';
 import { type SendClaim, SendClaims } from './send-claims.ts';
 
 /** What is not sent by then is not sent at all. */
@@ -67,9 +67,9 @@ export class HubSender implements CallerSender {
     if (!this.#parts.connection.isConnected) throw problem('broker_away');
     if (request.dryRun === true) return { kind: 'dry_run', dryRun: await this.#dryRun(request) };
     const content = { body, ...(attachments.length > 0 && { attachments }) };
-    const askedHash = requestHash({ recipient, from, ...content });
+    const askedHash = hashOfRequest({ recipient, from, ...content });
     const earlier = key === undefined ? undefined : await this.#claims.find(key);
-    const claim = earlier ?? { ...(await destinationOf(request, this.#parts)), askedHash };
+    const claim = earlier ?? { ...(await routeOfSend(request, this.#parts)), askedHash };
     const order: Order = {
       ...claim,
       key: key ?? randomUUID(),
@@ -142,7 +142,7 @@ export class HubSender implements CallerSender {
 
   /** Throws what the Mac threw. */
   #result({ mac, request }: Order, { requestHash: hash, reply }: SendOutcome): SendResult {
-    if (hash !== requestHash(request)) throw problem('idempotency_key_reused');
+    if (hash !== hashOfRequest(request)) throw problem('idempotency_key_reused');
     if ('problem' in reply) throw fromProblem(reply.problem);
     const read = sendAnswer.safeParse(reply.result);
     // It may have been sent: never to be sent again.
@@ -151,7 +151,7 @@ export class HubSender implements CallerSender {
   }
 
   async #dryRun(request: SendRequest): Promise<DryRun> {
-    const { mac, recipient } = await destinationOf(request, this.#parts);
+    const { mac, recipient } = await routeOfSend(request, this.#parts);
     const id = recipient.includes(';') ? recipient : `any;-;${recipient}`;
     const conversation = await this.#parts.reads.conversation(mac, id);
     const to = qualify(mac, conversation?.id ?? recipient);

@@ -1,7 +1,7 @@
 import { hubCapabilities } from '../../domain/capabilities.ts';
 import type { Clock } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
-import type { MacReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { EventStore } from './event-store.ts';
 import type { KnownMac, Macs } from './macs.ts';
@@ -51,7 +51,7 @@ export class HubStatus {
     return { connected: true, message: away === 0 ? null : `${away} of ${known.length} Macs ${verb} away.` };
   }
 
-  macs(): readonly MacReport[] {
+  macs(): readonly FleetMac[] {
     return this.#parts.macs.list().map((mac) => this.#reportOf(mac));
   }
 
@@ -77,7 +77,7 @@ export class HubStatus {
     };
   }
 
-  #reportOf(known: KnownMac): MacReport {
+  #reportOf(known: KnownMac): FleetMac {
     const { macs, store, clock } = this.#parts;
     const { mac, presence, seenAtMs } = known;
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';

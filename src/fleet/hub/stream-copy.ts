@@ -6,7 +6,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readEventHeaders } from '../protocol/event-message.ts';
 import { EVENTS, HEADERS } from '../protocol/layout.ts';
-import type { EventStore, Place, ReceivedEvent, StoredEvent } from './event-store.ts';
+import type { EventStore, ReceivedEvent, StoredEvent, StreamPlace } from './event-store.ts';
 
 /** As long as one may wait for the broker to notice that a server died. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
@@ -84,7 +84,7 @@ export class StreamCopy {
   }
 
   /** Whether everything up to this place is copied, or without one everything there is. */
-  hasReached(place?: Place): boolean {
+  hasReached(place?: StreamPlace): boolean {
     if (this.#isCurrent) return true;
     const { position } = this.#parts.store;
     if (place === undefined || position === undefined) return false;
@@ -92,7 +92,7 @@ export class StreamCopy {
   }
 
   /** Resolves when this place is copied, or after `withinMs`; undefined when it is now, or is of another stream. */
-  reached({ stream, sequence }: Place, withinMs: number): Promise<void> | undefined {
+  reached({ stream, sequence }: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#until(() => {
       const position = this.#parts.store.position;
       return position === undefined ? this.#isCurrent : position.stream !== stream || position.sequence >= sequence;

@@ -20,16 +20,16 @@ export interface FleetExamination {
 }
 
 /** Who asks: a Mac by its id, or a hub. */
-export type Member = { readonly mac: string } | 'hub';
+export type FleetMember = { readonly mac: string } | 'hub';
 
 /** Looks at the files alone. */
-export function examineFiles(settings: FleetSettings, member: Member): FleetExamination {
+export function examineFiles(settings: FleetSettings, member: FleetMember): FleetExamination {
   const openFiles = [settings.keyFile, settings.contentKeyFile].filter(isOpen);
   return { files: fileMistakes(settings, member), openFiles };
 }
 
 /** Looks at the files, and asks the servers once in the name of this member. Changes nothing. */
-export async function examineFleet(settings: FleetSettings, member: Member): Promise<FleetExamination> {
+export async function examineFleet(settings: FleetSettings, member: FleetMember): Promise<FleetExamination> {
   const { files, openFiles } = examineFiles(settings, member);
   if (files.length > 0) return { files, openFiles };
   const name = member === 'hub' ? hubName('doctor') : member.mac;
@@ -51,7 +51,7 @@ export async function examineFleet(settings: FleetSettings, member: Member): Pro
   }
 }
 
-function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member: Member): readonly string[] {
+function fileMistakes({ keyFile, caFile, contentKeyFile }: FleetSettings, member: FleetMember): readonly string[] {
   const mistakes: string[] = [];
   const check = (read: () => unknown): void => {
     try {
@@ -79,7 +79,7 @@ function isOpen(path: string): boolean {
   return path !== '' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
 }
 
-async function missingFor(member: Member, jsm: Manager): Promise<readonly string[]> {
+async function missingFor(member: FleetMember, jsm: Manager): Promise<readonly string[]> {
   const missing: string[] = [];
   const streams =
     member === 'hub'

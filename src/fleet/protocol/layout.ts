@@ -47,7 +47,7 @@ export const HEADERS = {
 export const VERSION = 1;
 
 /** What an agent answers, and nothing else. */
-export const OPERATIONS = [
+export const FLEET_OPERATIONS = [
   'listMessages',
   'message',
   'listConversations',
@@ -57,7 +57,7 @@ export const OPERATIONS = [
   'status',
   'events',
 ] as const;
-export type Operation = (typeof OPERATIONS)[number];
+export type FleetOperation = (typeof FLEET_OPERATIONS)[number];
 /** Asked by an agent that starts: another agent that answers has the same id. */
 export const WHO = 'who';
 
@@ -80,7 +80,7 @@ export function sendConsumer(mac: string): string {
   return `agent-${mac}`;
 }
 
-export function readSubject(mac: string, operation: Operation | typeof WHO): string {
+export function readSubject(mac: string, operation: FleetOperation | typeof WHO): string {
   return `rd.${mac}.${operation}`;
 }
 
@@ -100,7 +100,7 @@ export function outcomeSubject(mac: string, keyHash: string): string {
 /** Requests to agents, of hubs. */
 export const READS = 'rd.>';
 /** Requests of one hub to the hub that has a shard of webhooks. */
-export const SHARDS = 'wh.*';
+export const SHARD_SUBJECTS = 'wh.*';
 
 export function shardSubject(shard: number): string {
   return `wh.${shard}`;

@@ -2,9 +2,9 @@ import type { Conversation } from '../../domain/conversation.ts';
 import type { Mistake } from '../../domain/errors.ts';
 import type { Include } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
-import type { AttachmentForm, Page } from '../../domain/ports/reading.ts';
+import type { ConvertedForm, Page } from '../../domain/ports/reading.ts';
 import type { StatusReport } from '../../domain/status.ts';
-import { AWAY_MS, type Operation } from './layout.ts';
+import { AWAY_MS, type FleetOperation } from './layout.ts';
 
 /** Ids here are those of the Mac itself, unqualified. */
 export interface ReadRequests {
@@ -31,7 +31,7 @@ export interface ReadRequests {
   readonly attachment: {
     readonly id: string;
     readonly n: number;
-    readonly form?: AttachmentForm | undefined;
+    readonly form?: ConvertedForm | undefined;
     /** First byte of the chunk. */
     readonly at: number;
     /** At most `CHUNK_BYTES`; 0 asks for what is known of the file alone. */
@@ -76,6 +76,6 @@ export interface ReadResults {
 }
 
 /** How long the asker waits: a conversion of a film takes a while. */
-export function timeoutOf(operation: Operation): number {
+export function timeoutOf(operation: FleetOperation): number {
   return operation === 'attachment' ? AWAY_MS : AWAY_MS / 3;
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import type { FleetConnection } from './connection.ts';
 import type { Envelope } from './envelope.ts';
-import { HEADERS, inboxPrefix, type Operation, readSubject } from './layout.ts';
+import { type FleetOperation, HEADERS, inboxPrefix, readSubject } from './layout.ts';
 
 /** Below the megabyte that a server takes, headers included. */
 const PART_BYTES = 512 * 1024;
@@ -54,7 +54,7 @@ export function fromProblem(text: unknown): AppError {
 
 export interface Question {
   readonly mac: string;
-  readonly operation: Operation;
+  readonly operation: FleetOperation;
   readonly request: unknown;
   readonly timeoutMs: number;
 }
@@ -99,21 +99,21 @@ export async function ask(
   const keyId = parts[0]?.headers?.get(HEADERS.key);
   const bytes = Buffer.concat(parts.map(({ data }) => data));
   const opened = envelope.open(mac, ['reply', operation, inbox], { bytes, ...(keyId && { keyId }) });
-  const reply = parsed(opened) as Partial<{ result: unknown; problem: unknown }> | undefined;
+  const reply = parsedBytes(opened) as Partial<{ result: unknown; problem: unknown }> | undefined;
   if (!isRecord(reply)) throw problem('mac_answer_invalid');
   if ('problem' in reply) throw fromProblem(reply.problem);
   return reply.result;
 }
 
 /** What a question asks; undefined for what is not one. Throws AppError when it cannot be opened. */
-export function readQuestion(message: Msg, mac: string, operation: Operation, envelope: Envelope): unknown {
+export function readQuestion(message: Msg, mac: string, operation: FleetOperation, envelope: Envelope): unknown {
   const keyId = message.headers?.get(HEADERS.key);
   const sealed = { bytes: message.data, ...(keyId && { keyId }) };
-  return parsed(envelope.open(mac, ['rd', operation, message.reply ?? ''], sealed));
+  return parsedBytes(envelope.open(mac, ['rd', operation, message.reply ?? ''], sealed));
 }
 
 /** Answers a question, in as many messages as it takes. */
-export function respond(message: Msg, mac: string, operation: Operation, reply: Reply, envelope: Envelope): void {
+export function respond(message: Msg, mac: string, operation: FleetOperation, reply: Reply, envelope: Envelope): void {
   let sealed = envelope.seal(mac, ['reply', operation, message.reply ?? ''], Buffer.from(JSON.stringify(reply)));
   if (sealed.bytes.length > PART_BYTES * MAX_PARTS) {
     const tooLarge = Buffer.from(JSON.stringify({ problem: toProblem(problem('mac_answer_too_large')) }));
@@ -130,7 +130,7 @@ export function respond(message: Msg, mac: string, operation: Operation, reply: 
 }
 
 /** undefined for what is not JSON. */
-export function parsed(bytes: Uint8Array): unknown {
+export function parsedBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {

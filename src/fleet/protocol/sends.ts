@@ -29,7 +29,7 @@ export function keyHash(key: string): string {
   return createHash('sha256').update(`postern send ${key}`).digest('hex');
 }
 
-export function requestHash(request: unknown): string {
+export function hashOfRequest(request: unknown): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');
 }
 

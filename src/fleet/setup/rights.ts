@@ -8,7 +8,7 @@ import {
   READS,
   SEND_CLAIMS,
   SENDS,
-  SHARDS,
+  SHARD_SUBJECTS,
 } from '../protocol/layout.ts';
 
 /** What a user of the broker may do: these subjects, and everything else is refused. */
@@ -32,7 +32,7 @@ export const HUB_RIGHTS: Rights = {
   publish: [
     SENDS.subjects,
     READS,
-    SHARDS,
+    SHARD_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
     `$KV.${BUCKETS.lanes}.>`,
     // Which key a hub uses for which send; no Mac has an id like this.
@@ -42,7 +42,7 @@ export const HUB_RIGHTS: Rights = {
     `$JS.API.CONSUMER.INFO.${SENDS.stream}.*`,
     ...[EVENTS.stream, ...Object.values(BUCKETS).map((bucket) => `KV_${bucket}`)].flatMap(reading),
   ],
-  subscribe: [SHARDS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
+  subscribe: [SHARD_SUBJECTS, OUTCOMES, `$KV.${BUCKETS.macs}.*`, inboxPrefix(hubName('>'))],
   answers: MAX_ANSWERS,
 };
 

@@ -30,7 +30,7 @@ export interface StreamReport {
   readonly replicas: number;
 }
 
-export interface MacReport {
+export interface MacState {
   readonly mac: string;
   /** `unknown`: it was never there. */
   readonly state: 'present' | 'away' | 'unknown';
@@ -46,15 +46,15 @@ export interface MacReport {
   readonly waiting: number | null;
 }
 
-export interface FleetReport {
+export interface FleetState {
   readonly servers: readonly ServerReport[];
   readonly streams: readonly StreamReport[];
-  readonly macs: readonly MacReport[];
+  readonly macs: readonly MacState[];
   readonly problems: readonly string[];
 }
 
 /** Asks the servers. Throws AppError `broker_away`. */
-export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetReport> {
+export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetState> {
   const connection = await connectOperator(folder, 'operator');
   try {
     const jsm = await managerOf(connection);
@@ -79,7 +79,7 @@ async function streamOf(jsm: JetStreamManager, name: string): Promise<StreamRepo
   return { name, messages: state.messages, bytes: state.bytes, first, replicas: config.num_replicas };
 }
 
-async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now: number): Promise<MacReport> {
+async function macOf(jsm: JetStreamManager, mac: string, envelope: Envelope, now: number): Promise<MacState> {
   const last = (stream: string, subject: string) =>
     unlessMissing(() => jsm.streams.getMessage(stream, { last_by_subj: subject }));
   const [event, presence, queue] = await Promise.all([
@@ -138,7 +138,7 @@ function problemsOf(
   servers: readonly ServerReport[],
   streams: readonly StreamReport[],
   missing: readonly string[],
-  macs: readonly MacReport[],
+  macs: readonly MacState[],
 ): readonly string[] {
   const old = servers.filter(({ version }) => !isAtLeast(version, SAFE_COPIES_SINCE));
   const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);

@@ -7,17 +7,17 @@ import type { Log } from '../../domain/ports/host.ts';
 import type { BackendHealth } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import { toText } from './columns.ts';
-import { ChatDatabase, type ChatDatabaseOptions } from './database.ts';
+import { type ChatDatabaseOptions, ChatDbHandle } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
 /** `changed`: there may be something new. `away`: chat.db cannot be read; health says why. */
-export type Change = 'changed' | 'unchanged' | 'away';
+export type DatabaseChange = 'changed' | 'unchanged' | 'away';
 
 /** The files may change under an opening, but hardly under each of several. */
 const MAX_OPENINGS = 4;
 
 interface Open {
-  readonly database: ChatDatabase;
+  readonly database: ChatDbHandle;
   files: Files;
   version: number;
   snapshot: { readonly version: number; readonly value: Snapshot } | undefined;
@@ -40,7 +40,7 @@ export class Connection {
   }
 
   /** Sees whether anything changed since the last check, opening the database if need be. Never throws. */
-  check(): Change {
+  check(): DatabaseChange {
     if (this.#isClosed) return 'away';
     try {
       const files = findFiles(this.path);
@@ -124,14 +124,14 @@ export class Connection {
     this.#shut();
   }
 
-  #reopen(): Change {
+  #reopen(): DatabaseChange {
     this.#shut();
     // Messages may be changing the files at this very moment, and a handle does not tell which -wal it holds: only
     // what was there before and after opening alike is certainly what was opened. The first opening may make the
     // -wal and the -shm itself, and so needs a second one.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
-      const database = ChatDatabase.open(this.#options);
+      const database = ChatDbHandle.open(this.#options);
       try {
         const version = database.version();
         const after = findFiles(this.path);

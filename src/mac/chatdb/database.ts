@@ -23,7 +23,7 @@ const CACHE_KIB = 4096;
  * chat.db, open for reading: only SQLite touches the file, nothing is ever written, no transaction outlives
  * one call (decision B1).
  */
-export class ChatDatabase {
+export class ChatDbHandle {
   readonly options: ChatDatabaseOptions;
   readonly schema: SchemaInfo;
   readonly #sqlite: Sqlite;
@@ -39,11 +39,11 @@ export class ChatDatabase {
   }
 
   /** Throws SQLite's error when it cannot be opened, AppError when it is no database of Messages. */
-  static open(options: ChatDatabaseOptions): ChatDatabase {
+  static open(options: ChatDatabaseOptions): ChatDbHandle {
     const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
-      return new ChatDatabase(sqlite, options);
+      return new ChatDbHandle(sqlite, options);
     } catch (error) {
       sqlite.close();
       throw error;

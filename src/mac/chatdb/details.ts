@@ -16,10 +16,10 @@ import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, DETAIL_COLUMNS, INT_PARAM, instantAt, isoOf, toText } from './columns.ts';
-import type { ChatDatabase, SchemaInfo } from './database.ts';
+import type { ChatDbHandle, SchemaInfo } from './database.ts';
 import { textRowOf } from './link-text.ts';
 import { messageOf, toMessage, toReaction } from './message.ts';
-import { filterOf } from './message-filter.ts';
+import { filingOf } from './message-filter.ts';
 import { newestMessageRow } from './message-list.ts';
 import { IS_LOWEST_CHAT, reactionTargets } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
@@ -80,7 +80,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     reactions: reactionsOn(snapshot, message.guid),
     ...partOf(snapshot, message, row),
     ...(isMirror(snapshot, message, ownAddressesOf(row)) && { mirror: true }),
-    ...filterOf(row),
+    ...filingOf(row),
   };
 }
 
@@ -185,7 +185,7 @@ interface UnreadQueries {
 const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
 
 /** undefined where the database cannot say what is unread, or only by reading every message. */
-export function unreadQueriesOf(database: Pick<ChatDatabase, 'schema' | 'get'>): UnreadQueries | undefined {
+export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   if (!known.has(schema)) known.set(schema, findUnreadQueries(database));
   return known.get(schema);
@@ -195,7 +195,7 @@ export function unreadQueriesOf(database: Pick<ChatDatabase, 'schema' | 'get'>):
  * Statistics of a whole table let SQLite read all of it rather than the few unread rows that an index names, so the
  * index is named here: the first of those that fit.
  */
-function findUnreadQueries(database: Pick<ChatDatabase, 'schema' | 'get'>): UnreadQueries | undefined {
+function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   const indexes = [
     ...schema.indexes('message', 'is_read', 'is_from_me', 'item_type'),

@@ -11,7 +11,7 @@ import type {
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type Connection, identityAt } from './connection.ts';
-import { type ChatDatabase, perSchema, type SchemaInfo } from './database.ts';
+import { type ChatDbHandle, perSchema, type SchemaInfo } from './database.ts';
 import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
 import { LOWEST_CHAT } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
@@ -160,7 +160,7 @@ function toPrint(selected: SqlValue, addition = 0): Print {
 }
 
 function printsOf(
-  database: ChatDatabase,
+  database: ChatDbHandle,
   queries: RowQueries,
   parameters: readonly (number | string)[],
 ): ReadonlyMap<number, Print> {
@@ -175,7 +175,7 @@ function printsOf(
 
 /** What the attachments and the deletions of some rows add to their prints. */
 function additionsOf(
-  database: ChatDatabase,
+  database: ChatDbHandle,
   { attachments, deleted }: RowQueries,
   parameters: readonly (number | string)[],
 ): ReadonlyMap<number, number> {

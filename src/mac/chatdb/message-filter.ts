@@ -10,7 +10,7 @@ import { isJunk } from './row-kinds.ts';
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
 /** Returns the filing of a row for its details: nothing for 0, and before macOS 27, where the columns are missing. */
-export function filterOf(row: Row): Pick<MessageDetails, 'filter'> {
+export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   const { at } = DETAIL_COLUMNS;
   const code = Number(row[at.filterAction] ?? 0);
   if (!Number.isSafeInteger(code) || code === 0) return {};

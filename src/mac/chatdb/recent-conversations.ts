@@ -1,6 +1,6 @@
 import type { Row } from '../../runtime/sqlite.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
-import type { ChatDatabase } from './database.ts';
+import type { ChatDbHandle } from './database.ts';
 import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
 import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
@@ -47,7 +47,7 @@ const CHAT_COST = 4;
  * bounds of the chats it gave messages, and those that a page shows are checked.
  */
 export class RecentConversations {
-  #database: ChatDatabase | undefined;
+  #database: ChatDbHandle | undefined;
   #snapshot: Snapshot | undefined;
   /** Sorted. */
   #bounds: Bound[] = [];
@@ -93,7 +93,7 @@ export class RecentConversations {
     this.#keep(snapshot.database, restored, marks);
   }
 
-  #keep(database: ChatDatabase, bounds: Bound[], marks: Marks | undefined): void {
+  #keep(database: ChatDbHandle, bounds: Bound[], marks: Marks | undefined): void {
     this.#database = database;
     this.#snapshot = undefined;
     this.#bounds = bounds;
@@ -227,7 +227,7 @@ function stillCounts({ database }: Snapshot, { chatId, last, rowId }: Bound): bo
   return row !== undefined && compareInstants(instantAt(row, 0), last) === 0;
 }
 
-function readMarks(database: ChatDatabase, sql: OrderQueries): Marks {
+function readMarks(database: ChatDbHandle, sql: OrderQueries): Marks {
   const newest = database.get(sql.newestJoin);
   const [chat, chats] = [database.get(sql.highestChat)?.[0], database.get(sql.countChats)?.[0]];
   return {

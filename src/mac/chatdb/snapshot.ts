@@ -3,7 +3,7 @@ import { chatGuidVariants } from '../../domain/address.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import type { ChatDatabase } from './database.ts';
+import type { ChatDbHandle } from './database.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
 
@@ -51,7 +51,7 @@ export const MAX_LARGE_BYTES = 4_194_304;
  * never stale, and names and addresses are read once instead of once a row.
  */
 export class Snapshot {
-  readonly database: ChatDatabase;
+  readonly database: ChatDbHandle;
   readonly queries: Queries;
   readonly #handles = new Map<number, string | undefined>();
   readonly #chats = new Map<number, Chat | undefined>();
@@ -60,7 +60,7 @@ export class Snapshot {
 
   #largeBytesLeft = MAX_LARGE_BYTES;
 
-  constructor(database: ChatDatabase) {
+  constructor(database: ChatDbHandle) {
     this.database = database;
     this.queries = queriesOf(database.schema);
   }

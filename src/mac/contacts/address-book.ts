@@ -6,7 +6,7 @@ import type { Card } from './card-groups.ts';
 import { ContactBook, cardName, MAX_ADDRESSES_EACH, MAX_CONTACTS } from './contact-book.ts';
 import { contactsNamed, searchContacts } from './contact-search.ts';
 import { dialableAddress } from './dialable-address.ts';
-import { failureOf, isPermission, type Source, Sources } from './sources.ts';
+import { type ContactSource, failureOf, isPermission, Sources } from './sources.ts';
 
 export interface AddressBookOptions {
   /** The folder `AddressBook` of Contacts. */
@@ -198,7 +198,7 @@ export class AddressBook implements Contacts {
 
 function noop(): void {}
 
-function healthOf(sources: readonly Source[], book: ContactBook): ContactsHealth {
+function healthOf(sources: readonly ContactSource[], book: ContactBook): ContactsHealth {
   const failed = sources.filter(({ failure }) => failure !== undefined);
   if (failed.length > 0) {
     return { state: failed.length === sources.length ? 'failed' : 'loaded', message: messageOf(failed) };
@@ -207,7 +207,7 @@ function healthOf(sources: readonly Source[], book: ContactBook): ContactsHealth
   return { state: 'loaded', message: book.isTruncated ? message : null };
 }
 
-function messageOf(failed: readonly Pick<Source, 'name' | 'failure'>[]): string {
+function messageOf(failed: readonly Pick<ContactSource, 'name' | 'failure'>[]): string {
   if (failed.every(({ failure }) => isPermission(failure))) {
     return 'Postern has no permission to read the Address Book, so the people in it have no name.';
   }

@@ -19,7 +19,7 @@ export function failureOf(error: unknown): string {
 }
 
 /** One file, and why it cannot be read if so. */
-export class Source {
+export class ContactSource {
   /** Its path below the folder. */
   readonly name: string;
   readonly #path: string;
@@ -86,13 +86,13 @@ export class Source {
 /** The files of all accounts below one folder. */
 export class Sources {
   readonly #folder: string;
-  #sources: readonly Source[] = [];
+  #sources: readonly ContactSource[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  get all(): readonly Source[] {
+  get all(): readonly ContactSource[] {
     return this.#sources;
   }
 
@@ -101,7 +101,7 @@ export class Sources {
     const names = this.#names();
     const known = new Map(this.#sources.map((source) => [source.name, source]));
     const isListChanged = names.length !== known.size || names.some((name) => !known.has(name));
-    this.#sources = names.map((name) => known.get(name) ?? new Source(this.#folder, name));
+    this.#sources = names.map((name) => known.get(name) ?? new ContactSource(this.#folder, name));
     for (const [name, source] of known) if (!names.includes(name)) source.close();
     return this.#sources.map((source) => source.check()).includes(true) || isListChanged;
   }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentState } from '../../domain/details.ts';
 import type { Clock, Log } from '../../domain/ports/host.ts';
-import type { AttachmentFile, AttachmentForm, AttachmentReader } from '../../domain/ports/reading.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../domain/ports/reading.ts';
 import { problem } from '../../domain/problems.ts';
 import type { RunCommand } from '../../runtime/command.ts';
 import { MediaCache } from './cache.ts';
@@ -55,7 +55,7 @@ export class Conversions implements AttachmentReader {
     this.#stop.abort();
   }
 
-  async open(id: string, n: number, form?: AttachmentForm): Promise<AttachmentFile | undefined> {
+  async open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined> {
     const { files } = this.#parts;
     const file = await files.open(id, n);
     if (form === undefined) return file;
@@ -85,7 +85,7 @@ export class Conversions implements AttachmentReader {
   }
 
   /** A request for the same meanwhile waits for it too. */
-  async #once(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
+  async #once(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const running = this.#running.get(stored);
     if (running !== undefined || this.#running.size >= MAX_WAITING) {
       await file.close();
@@ -102,7 +102,7 @@ export class Conversions implements AttachmentReader {
     }
   }
 
-  #convert(stored: string, file: AttachmentFile, form: AttachmentForm): Promise<void> {
+  #convert(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const { run, toolFolder, clock, log } = this.#parts;
     const converted = this.#cache.within(randomUUID(), async (folder) => {
       if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
@@ -137,7 +137,7 @@ export class Conversions implements AttachmentReader {
 }
 
 /** A copy of what was opened, under a name that says nothing. Refuses what the converter is not for. */
-async function copied(file: AttachmentFile, form: AttachmentForm, folder: string): Promise<string> {
+async function copied(file: AttachmentFile, form: ConvertedForm, folder: string): Promise<string> {
   if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
   const content = Readable.from(file.read(0, file.bytes - 1));
   try {
@@ -213,7 +213,7 @@ const RESULTS = {
 } as const;
 
 /** The converter of macOS and its arguments. */
-function commandFor(form: AttachmentForm, source: string, target: string): readonly [string, readonly string[]] {
+function commandFor(form: ConvertedForm, source: string, target: string): readonly [string, readonly string[]] {
   if (form.as === 'm4a') return ['afconvert', ['-f', 'm4af', '-d', 'aac', source, target]];
   const size = form.max === undefined ? [] : ['-Z', String(form.max)];
   return ['sips', ['-s', 'format', 'jpeg', ...size, source, '--out', target]];

@@ -3,7 +3,7 @@ import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 
 /** An offset and the generation of the change log that it belongs to. */
-export interface Position extends Offset {
+export interface IndexPosition extends Offset {
   readonly generation: number;
 }
 
@@ -61,12 +61,12 @@ export class About {
   }
 
   /** For an index without any. */
-  begin(position: Position, newest: Cursor): void {
+  begin(position: IndexPosition, newest: Cursor): void {
     this.#insert.run(...columnsOf(position, newest));
   }
 
   /** How far the log of events has been taken. */
-  position(): Position {
+  position(): IndexPosition {
     const [rowId, change, generation] = this.#selectCursor.get() ?? [];
     return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
   }
@@ -77,7 +77,7 @@ export class About {
     return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
   }
 
-  see(position: Position, newest: Cursor): void {
+  see(position: IndexPosition, newest: Cursor): void {
     this.#seen.run(...columnsOf(position, newest));
   }
 
@@ -121,7 +121,7 @@ export class About {
   }
 }
 
-function columnsOf({ rowId, change, generation }: Position, { offset, guid, inode }: Cursor): SqlValue[] {
+function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid, inode }: Cursor): SqlValue[] {
   return [exact(rowId), change, generation, exact(offset.rowId), guid, inode];
 }
 

@@ -13,7 +13,7 @@ export const LAST_ID = 2 ** 40;
 const MERGED_PAGES = 48;
 
 /** Where the document of a row is. */
-export interface Place {
+export interface DocumentPlace {
   readonly id: number;
   readonly row: number;
 }
@@ -104,7 +104,7 @@ export class Documents {
   }
 
   /** Documents from an id on and before another, in order, at most `limit`. */
-  between(from: number, before: number, limit: number): readonly Place[] {
+  between(from: number, before: number, limit: number): readonly DocumentPlace[] {
     return this.#between.all(BigInt(from), BigInt(before), limit).map(placeOf);
   }
 
@@ -113,7 +113,7 @@ export class Documents {
     rows: readonly number[],
     before: number,
     limit: number,
-  ): { readonly found: readonly Place[]; readonly end?: number } {
+  ): { readonly found: readonly DocumentPlace[]; readonly end?: number } {
     const end = this.#skip.get(BigInt(before), limit)?.[0] as number | undefined;
     const found = this.#ofRows.all(BigInt(before), BigInt(end ?? 0), JSON.stringify(rows)).map(placeOf);
     return end === undefined ? { found } : { found, end };
@@ -156,7 +156,7 @@ export class Documents {
   }
 }
 
-function placeOf([id, row]: Row): Place {
+function placeOf([id, row]: Row): DocumentPlace {
   return { id: id as number, row: row as number };
 }
 

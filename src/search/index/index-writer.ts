@@ -15,7 +15,7 @@ const READ = 50;
 const MERGED_PAGES = 160;
 
 /** Row ids that are indexed again though they are there; null for none. */
-export type RowRange = { readonly first: number; readonly last: number } | null;
+export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
 /** Where a block of the walk begins, and what it indexes again. */
 export type WalkPlace = Pick<Progress, 'next' | 'again'>;
@@ -33,7 +33,7 @@ export class IndexWriter {
   }
 
   /** Adds what the index lacks of the first of these rows, oldest first, and says how many those are. */
-  add(path: string, rows: readonly ListedRow[], again: RowRange): number {
+  add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
     const wanted: number[] = [];

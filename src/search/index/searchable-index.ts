@@ -1,6 +1,6 @@
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 import { openIndexForReading } from './database.ts';
-import type { Place } from './documents.ts';
+import type { DocumentPlace } from './documents.ts';
 
 /** Words with one prefix that are asked for one by one; of more, or of longer ones, SQLite merges the lists. */
 const MAX_WORDS = 1000;
@@ -42,7 +42,7 @@ export class SearchableIndex {
   }
 
   /** Documents from an id on and before another, newest first; without an expression all of them. */
-  places(expression: string | undefined, from: number, before: number, limit: number): readonly Place[] {
+  places(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentPlace[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
     const rows = expression === undefined ? this.#all.all(...bounds) : this.#matching.all(expression, ...bounds);
     return rows.map(([id, row]) => ({ id: id as number, row: row as number }));

@@ -6,11 +6,11 @@ import type { EventConsumer, EventFeed, MessageLog } from '../../domain/ports/fe
 import type { Clock, Log } from '../../domain/ports/host.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { About, type Position, type Progress } from './about.ts';
+import { About, type IndexPosition, type Progress } from './about.ts';
 import { openIndex } from './database.ts';
-import { Documents, type Place } from './documents.ts';
+import { type DocumentPlace, Documents } from './documents.ts';
 import { deleteIndex } from './files.ts';
-import type { RowRange, WalkPlace } from './index-writer.ts';
+import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
 import { Walk } from './walk.ts';
@@ -26,7 +26,7 @@ export interface SessionParts {
   readonly messages: MessageLog;
   /** `IndexWriter`, wherever it runs. */
   readonly writer: {
-    add(path: string, rows: readonly ListedRow[], again: RowRange): Promise<number>;
+    add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
     advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
@@ -98,7 +98,7 @@ export class Session {
     return this.#about.progress();
   }
 
-  repair(places: readonly Place[]): void {
+  repair(places: readonly DocumentPlace[]): void {
     this.#updates.repair(places);
   }
 
@@ -148,12 +148,12 @@ function openCurrent(parts: SessionParts): Sqlite {
   return openCurrent(parts);
 }
 
-function newestPosition(feed: SessionParts['feed']): Position {
+function newestPosition(feed: SessionParts['feed']): IndexPosition {
   return { ...feed.lastPublished({ changes: true }), generation: feed.changeGeneration() };
 }
 
 /** The stored position, if the log of changes still goes back to it. Otherwise everything is indexed again, in the background. */
-function positionToGoOnFrom(about: About, { feed, log }: SessionParts): Position {
+function positionToGoOnFrom(about: About, { feed, log }: SessionParts): IndexPosition {
   const position = about.position();
   try {
     const { rowId, change }: Offset = feed.resolve(position, { changes: true });

@@ -125,7 +125,7 @@ function cut(token: string): string {
 }
 
 /** Ranges in order, those that touch or overlap as one. */
-export function merged(ranges: readonly Highlight[]): readonly Highlight[] {
+export function mergedPlaces(ranges: readonly Highlight[]): readonly Highlight[] {
   const ordered = ranges.toSorted(([a], [b]) => a - b);
   const result: [number, number][] = [];
   for (const [start, end] of ordered) {

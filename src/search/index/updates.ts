@@ -5,9 +5,9 @@ import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, Handled } from '../../domain/ports/feed.ts';
 import type { IndexSource } from '../../domain/ports/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import type { About, Position } from './about.ts';
+import type { About, IndexPosition } from './about.ts';
 import { isLong, LONG, unitsOf } from './document.ts';
-import { type Documents, LAST_ID, type Place } from './documents.ts';
+import { type DocumentPlace, type Documents, LAST_ID } from './documents.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
@@ -38,7 +38,7 @@ type Update =
   | { readonly kind: 'put'; readonly message: Message }
   /** As chat.db has it when it is written. */
   | { readonly kind: 'row'; readonly row: number }
-  | { readonly kind: 'place'; readonly place: Place };
+  | { readonly kind: 'place'; readonly place: DocumentPlace };
 
 /**
  * What the log of events and the searches bring, written a moment later and together. The stored offset follows when
@@ -52,7 +52,7 @@ export class Updates implements ConsumerTask<undefined> {
   readonly #gone = new Set<number>();
   /** Those that are looked for, and before which document. */
   #scan: { readonly rows: Set<number>; readonly before: number } | undefined;
-  #position: Position;
+  #position: IndexPosition;
   #seen: Cursor;
   #isJoined = false;
   #isClosed = false;
@@ -104,7 +104,7 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   /** Indexes again what a search or the walk found to be wrong. What is too much is found again. */
-  repair(places: readonly Place[]): void {
+  repair(places: readonly DocumentPlace[]): void {
     for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
       this.#waiting.push({ kind: 'place', place });
     }

@@ -2,8 +2,8 @@ import type { Clock } from '../../domain/ports/host.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search.ts';
 import { withSmallNewSpace } from '../../runtime/memory.ts';
 import type { About, Progress } from './about.ts';
-import { Documents, LAST_ID, type Place } from './documents.ts';
-import type { RowRange, WalkPlace } from './index-writer.ts';
+import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
+import type { RowsAgain, WalkPlace } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
 /** Rows that are listed at once, and how many of these lists make a block. */
@@ -16,7 +16,7 @@ const SOON_MS = 60_000;
 
 /** `IndexWriter` on the file of this index, wherever it runs, while nobody else writes. */
 export interface IndexWriting {
-  add(rows: readonly ListedRow[], again: RowRange): Promise<number>;
+  add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
   advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
   merge(isFirst: boolean): Promise<boolean>;
 }
@@ -29,7 +29,7 @@ export interface WalkParts {
   readonly clock: Clock;
   readonly write: IndexWriting;
   /** What is in the index and not in chat.db, or not there. */
-  repair(places: readonly Place[]): void;
+  repair(places: readonly DocumentPlace[]): void;
 }
 
 /**

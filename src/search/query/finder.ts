@@ -3,7 +3,7 @@ import type { IndexSource, SearchPage } from '../../domain/ports/search.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchHit, SearchQuery } from '../../domain/search.ts';
 import { secondOfMs } from '../index/document.ts';
-import { Documents, LAST_ID, type Place } from '../index/documents.ts';
+import { type DocumentPlace, Documents, LAST_ID } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
 import { SearchableIndex } from '../index/searchable-index.ts';
 import { expressionOf, isAsked } from './expression.ts';
@@ -16,7 +16,7 @@ type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
 export interface Found extends Page<SearchHit> {
   /** Documents that are not what their messages are. */
-  readonly stale: readonly Place[];
+  readonly stale: readonly DocumentPlace[];
 }
 
 /** Answers queries from the index and chat.db, however long it takes. It runs in the reader thread where there is one. */
@@ -34,7 +34,7 @@ export class Finder {
     const expression = expressionOf(query, (prefix) => index.wordsWith(prefix));
     const matches = matcherOf(query);
     const items: SearchHit[] = [];
-    const stale: Place[] = [];
+    const stale: DocumentPlace[] = [];
     const seen = new Set<number>();
     const { from, before } = boundsOf(index.shift(), query);
     let end = cursor === undefined ? before : Math.min(before, idOf(cursor));
@@ -63,7 +63,7 @@ export class Finder {
   }
 
   /** Where a list of conversations was too long to ask the index for, those of the candidates that are in them. */
-  #inConversations(query: SearchQuery, candidates: readonly Place[]): readonly Place[] {
+  #inConversations(query: SearchQuery, candidates: readonly DocumentPlace[]): readonly DocumentPlace[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));

@@ -2,7 +2,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Highlight, SearchQuery, SearchSender } from '../../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, senderTags, tagsOf } from '../index/document.ts';
 import { type Pattern, SearchedText, toPattern } from '../index/searched-text.ts';
-import { merged } from '../index/tokens.ts';
+import { mergedPlaces } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /** What a message is to a query. `stale`: what the index has of it is not what it is. */
@@ -33,7 +33,7 @@ export function matcherOf(query: SearchQuery): (message: Message) => Match {
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address with the same tag.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
-    return { highlights: merged(found.flat()) };
+    return { highlights: mergedPlaces(found.flat()) };
   };
 }
 

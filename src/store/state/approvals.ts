@@ -1,7 +1,7 @@
 import type { ApprovalState, HeldFile } from '../../domain/approval.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { ApprovalStore, StoredApproval } from '../../domain/ports/access.ts';
-import { type SendOptions, sendOptions } from '../../domain/send-service.ts';
+import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './database.ts';
 
@@ -130,6 +130,6 @@ function toApproval(row: Row): StoredApproval {
     message_id: textAt(15),
     problem: textAt(16),
     hasKey: Number(row[17]) !== 0,
-    ...(JSON.parse(String(row[18])) as SendOptions),
+    ...(JSON.parse(String(row[18])) as SendPreferences),
   };
 }

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../../domain/ports/metrics.ts';
-import type { MacReport } from '../../../domain/status.ts';
+import type { FleetMac } from '../../../domain/status.ts';
 import type { Counters, LabelledCount } from '../../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
@@ -54,7 +54,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters): Pick<H
       }
       if (now.hub !== undefined) {
         const { macs, rejected, filled, missing } = now.hub;
-        const ofMac = (name: string, help: string, value: (mac: MacReport) => number | null): void => {
+        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null): void => {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
           for (const mac of macs) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
         };

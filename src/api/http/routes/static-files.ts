@@ -9,12 +9,12 @@ import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodin
 import type { Exchange } from '../exchange.ts';
 
 /** Serves one page. */
-export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
+export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** The pages that are served without a key, by path. */
 export interface OpenPages {
   has(path: string): boolean;
-  get(path: string): Page | undefined;
+  get(path: string): ServedPage | undefined;
 }
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame: a message's text can never become a script. */
@@ -78,7 +78,7 @@ const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable'
 
 /** The pages without data, which need no key and are not counted (decision E9). */
 export function staticFiles(version: string): OpenPages {
-  const made = new Map<string, Page>();
+  const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES))
     made.set(
       path,
@@ -100,10 +100,10 @@ export function staticFiles(version: string): OpenPages {
 
 /** The files of the list and of the guide, each read at its first request. */
 class Pages implements OpenPages {
-  readonly #listed: ReadonlyMap<string, Page>;
-  readonly #guide = new Map<string, Page>();
+  readonly #listed: ReadonlyMap<string, ServedPage>;
+  readonly #guide = new Map<string, ServedPage>();
 
-  constructor(listed: ReadonlyMap<string, Page>) {
+  constructor(listed: ReadonlyMap<string, ServedPage>) {
     this.#listed = listed;
   }
 
@@ -111,7 +111,7 @@ class Pages implements OpenPages {
     return this.#listed.has(path) || versionedPath(path) !== undefined || guideFile(path) !== undefined;
   }
 
-  get(path: string): Page | undefined {
+  get(path: string): ServedPage | undefined {
     const file = guideFile(path);
     if (file === undefined) return this.#listed.get(path) ?? this.#versioned(path);
     const known = this.#guide.get(file);
@@ -125,7 +125,7 @@ class Pages implements OpenPages {
     };
   }
 
-  #versioned(path: string): Page | undefined {
+  #versioned(path: string): ServedPage | undefined {
     const file = versionedPath(path);
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
@@ -149,7 +149,7 @@ function guideFile(path: string): string | undefined {
   return path.startsWith('/guide/') && GUIDE_FILE.test(file) ? file : undefined;
 }
 
-function guide(file: string): Page {
+function guide(file: string): ServedPage {
   const page = cached(async () => {
     const bytes = await readFile(new URL(file, GUIDE)).catch(() => {
       throw problem('not_found');
@@ -174,7 +174,7 @@ interface Sent {
 }
 
 /** Made at the first request, in each encoding, and shared by all answers (decision O2). A failure is not kept. */
-function cached(make: () => Promise<Content>): Page {
+function cached(make: () => Promise<Content>): ServedPage {
   const content = once(make);
   const sent = {
     identity: once(async () => sentAs(await content(), 'identity')),

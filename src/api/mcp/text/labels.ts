@@ -1,4 +1,4 @@
-import { oneLine } from './visible.ts';
+import { shortLine } from './visible.ts';
 
 /** The owner's name for an address, undefined where there is none or several. */
 export type NameOf = (address: string) => string | undefined;
@@ -23,10 +23,10 @@ export class Labels {
   }
 
   person(address: string): string {
-    const shown = shownAddress(oneLine(address));
+    const shown = shownAddress(shortLine(address));
     const short = this.#short.get(address);
     if (short !== undefined) return short;
-    const name = oneLine(this.#nameOf(address) ?? '', 60);
+    const name = shortLine(this.#nameOf(address) ?? '', 60);
     if (name === '') {
       this.#keep(address, shortAddress(shown), shown);
       return shown;
@@ -40,12 +40,12 @@ export class Labels {
   group(id: string, name: string | null): string {
     const short = this.#short.get(id);
     if (short !== undefined) return short;
-    const shown = oneLine(id, 120);
+    const shown = shortLine(id, 120);
     if (name === null || name === '') {
       this.#keep(id, shown, shown);
       return shown;
     }
-    const quoted = `"${oneLine(name, 60).replaceAll('"', "'")}"`;
+    const quoted = `"${shortLine(name, 60).replaceAll('"', "'")}"`;
     const full = `${quoted} (${shown})`;
     this.#keep(id, quoted, full);
     return full;

@@ -3,10 +3,10 @@ import type { Message } from '../../../domain/message.ts';
 import type { Reaction } from '../../../domain/reaction.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
-import { beginning, indented, oneLine } from './visible.ts';
+import { beginning, indented, shortLine } from './visible.ts';
 
 /** Of one body in a list. */
-export const MAX_BODY = 2000;
+export const MAX_SHOWN_BODY = 2000;
 /** Of one answer. */
 export const MAX_ANSWER = 16_000;
 
@@ -69,22 +69,22 @@ function headingOf(day: string, before: string, zone: string): string {
 
 function messageLine(message: Message, context: LineContext): string {
   const { id, body, attachments, status, is_from_me: isOwn } = message;
-  const files = attachments.map((path, n) => `[file ${n}: ${oneLine(path.slice(path.lastIndexOf('/') + 1))}]`);
+  const files = attachments.map((path, n) => `[file ${n}: ${shortLine(path.slice(path.lastIndexOf('/') + 1))}]`);
   const state = isOwn && (status === 'failed' || status === 'pending') ? [`(${status})`] : [];
   const content = [...state, bodyText(id, body), ...files].filter((part) => part !== '').join(' ');
   return `${lineStart(message, context)}: ${content === '' ? '(no text)' : content}`;
 }
 
 function bodyText(id: string, body: string): string {
-  const text = indented(beginning(body, MAX_BODY));
-  if (body.length <= MAX_BODY && text.length <= MAX_BODY) return text;
-  return `${beginning(text, MAX_BODY)} (cut here; messages_read with message_id "${id}" has the rest)`;
+  const text = indented(beginning(body, MAX_SHOWN_BODY));
+  if (body.length <= MAX_SHOWN_BODY && text.length <= MAX_SHOWN_BODY) return text;
+  return `${beginning(text, MAX_SHOWN_BODY)} (cut here; messages_read with message_id "${id}" has the rest)`;
 }
 
 function reactionLine(reaction: Reaction, isRemoved: boolean, context: LineContext): string {
   const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
   const target = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
-  const action = isRemoved ? `took back ${oneLine(sign, 20)} from` : `reacted ${oneLine(sign, 20)} to`;
+  const action = isRemoved ? `took back ${shortLine(sign, 20)} from` : `reacted ${shortLine(sign, 20)} to`;
   return `${lineStart(reaction, context)} ${action} ${target}`;
 }
 

@@ -44,7 +44,7 @@ export function indented(body: string): string {
 }
 
 /** For a name, an address or a file's name: at most `max` characters on one line. */
-export function oneLine(text: string, max = 80): string {
+export function shortLine(text: string, max = 80): string {
   const line = countedBlanks(visible(text.slice(0, max + 1), ' ').trim());
   return line.length <= max ? line : `${beginning(line, max - 1)}…`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Contact } from '../../../domain/ports/contacts.ts';
-import { oneLine } from '../text/visible.ts';
+import { shortLine } from '../text/visible.ts';
 import { textOutput, tool } from './tool.ts';
 
 const MAX_PEOPLE = 20;
@@ -24,7 +24,7 @@ export const contactsResolve = tool({
 });
 
 function line({ name, nickname, organization, addresses }: Contact): string {
-  const more = [nickname, organization].flatMap((part) => (part === null || part === '' ? [] : [oneLine(part, 60)]));
+  const more = [nickname, organization].flatMap((part) => (part === null || part === '' ? [] : [shortLine(part, 60)]));
   const about = more.length === 0 ? '' : ` (${more.join(', ')})`;
-  return `${oneLine(name, 60)}${about}: ${addresses.map((address) => oneLine(address)).join(', ')}`;
+  return `${shortLine(name, 60)}${about}: ${addresses.map((address) => shortLine(address)).join(', ')}`;
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import type { Conversation } from '../../../domain/conversation.ts';
-import { cursorText, invalidCursor, readCursor } from '../cursor.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels, type NameOf } from '../text/labels.ts';
-import { oneLine } from '../text/visible.ts';
-import { isGroup } from './conversations.ts';
-import { limit, type ToolContext, textOutput, tool } from './tool.ts';
+import { shortLine } from '../text/visible.ts';
+import { isGroupId } from './conversations.ts';
+import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
 /** Conversations that one search looks through; its answer says where to go on. */
@@ -20,7 +20,7 @@ export const conversationsList = tool({
   scope: 'read',
   input: z.object({
     search: z.string().max(200).optional().describe('part of a name, address or id'),
-    limit: limit(20, 100),
+    limit: itemLimit(20, 100),
     cursor: z.string().max(200).optional().describe('next of the answer before'),
   }),
   output: textOutput,
@@ -65,7 +65,7 @@ function nextAt(offset: number): string {
 }
 
 function offsetIn(cursor: string): number {
-  const { offset = '' } = readCursor(cursor);
+  const { offset = '' } = readToolCursor(cursor);
   if (!/^\d{1,9}$/.test(offset)) throw invalidCursor();
   return Number(offset);
 }
@@ -75,7 +75,7 @@ function line(conversation: Conversation, labels: Labels, { time, caller }: Tool
   const people = participants.slice(0, MAX_PEOPLE_SHOWN).map((address) => labels.person(address));
   const others = participants.length - people.length;
   const shown = others > 0 ? `${people.join(', ')} and ${others} more` : people.join(', ') || 'nobody';
-  const title = isGroup(id) && name !== null ? `"${oneLine(name, 60).replaceAll('"', "'")}": ` : '';
+  const title = isGroupId(id) && name !== null ? `"${shortLine(name, 60).replaceAll('"', "'")}": ` : '';
   const canSend = caller.key?.scopes.includes('send') === true ? ` | can send: ${caller.canSend?.(id) ?? 'yes'}` : '';
-  return `${oneLine(id, 200)} | ${title}${shown} | last ${time.day(last)} ${time.time(last)}${canSend}`;
+  return `${shortLine(id, 200)} | ${title}${shown} | last ${time.day(last)} ${time.time(last)}${canSend}`;
 }

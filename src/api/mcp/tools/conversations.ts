@@ -3,7 +3,7 @@ import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading.ts';
 
 /** A conversation of several people, by its id. */
-export function isGroup(id: string): boolean {
+export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }
 
@@ -12,8 +12,8 @@ export async function groupNames(
   rows: readonly Pick<Message, 'conversation_id'>[],
   reader: MessageReader,
 ): Promise<(id: string) => string | null | undefined> {
-  const ids = new Set(rows.map((row) => row.conversation_id).filter(isGroup));
+  const ids = new Set(rows.map((row) => row.conversation_id).filter(isGroupId));
   const found = await Promise.all([...ids].map(async (id) => [id, await reader.conversation(id)] as const));
   const groups = new Map<string, Conversation | undefined>(found);
-  return (id) => (isGroup(id) ? (groups.get(id)?.display_name ?? null) : undefined);
+  return (id) => (isGroupId(id) ? (groups.get(id)?.display_name ?? null) : undefined);
 }

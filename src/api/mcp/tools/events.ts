@@ -10,7 +10,7 @@ import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { groupNames } from './conversations.ts';
 import { junk, junkNote } from './junk.ts';
-import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
 /** Taken from the feed at once: a few milliseconds' work. */
@@ -32,7 +32,7 @@ export const eventsPoll = tool({
   title: 'Poll events',
   description: 'What happened after `after`: messages that came or went, and reactions. Does not wait.',
   scope: 'events',
-  input: z.object({ after, limit: limit(50, 200), late, junk }),
+  input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
   async run({ after: text, limit: wanted, late: hasLate, junk: hasJunk }, context) {
     const events = new EventReader(text, { wanted, hasLate, hasJunk }, context);

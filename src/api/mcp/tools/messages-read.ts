@@ -3,15 +3,15 @@ import type { Message } from '../../../domain/message.ts';
 import type { MessageQuery } from '../../../domain/ports/reading.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import { parseInstant } from '../../../schema/instant.ts';
-import { cursorText, invalidCursor, readCursor } from '../cursor.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../cursor.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
-import { DayLines, MAX_BODY } from '../text/lines.ts';
+import { DayLines, MAX_SHOWN_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { groupNames } from './conversations.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
 import { fittingPage } from './pages.ts';
-import { conversationId, limit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Of one whole message. */
 const MAX_PART = 12_000;
@@ -26,7 +26,7 @@ export const messagesRead = tool({
     conversation_id: conversationId.optional(),
     since: z.string().max(64).optional().describe('ISO 8601 time or date'),
     before: z.string().max(64).optional(),
-    limit: limit(20, 100),
+    limit: itemLimit(20, 100),
     cursor: z.string().max(2000).optional().describe('next of the answer before'),
     junk,
     format: z.enum(['text', 'json']).default('text'),
@@ -97,7 +97,7 @@ function nextOf(query: Query, cursor: string): string {
 }
 
 function queryBehind(text: string): Query {
-  const { cursor, order, conversation, since, before } = readCursor(text);
+  const { cursor, order, conversation, since, before } = readToolCursor(text);
   const isInstant = (value = '0'): boolean => /^-?\d{1,30}$/.test(value);
   const isOurs = cursor !== undefined && (order === 'asc' || order === 'desc') && isInstant(since) && isInstant(before);
   if (!isOurs) throw invalidCursor();
@@ -126,7 +126,7 @@ export async function messageLines(
 async function jsonLines(messages: readonly Message[]): Promise<string> {
   return messages
     .map((message) => {
-      const body = beginning(message.body, MAX_BODY);
+      const body = beginning(message.body, MAX_SHOWN_BODY);
       const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
       return visibleJson({ ...message, body, attachments, ...(body !== message.body && { is_cut: true }) });
     })

@@ -7,7 +7,7 @@ import { fenced } from '../text/fence.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
 import { messageLines } from './messages-read.ts';
 import { fittingPage } from './pages.ts';
-import { conversationId, limit, textOutput, tool } from './tool.ts';
+import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
 const EXCERPT = 400;
 const BEFORE_THE_HIT = 150;
@@ -22,7 +22,7 @@ export const messagesSearch = tool({
   input: z.object({
     query: z.string().max(500),
     conversation_id: conversationId.optional(),
-    limit: limit(20, 50),
+    limit: itemLimit(20, 50),
     cursor: z.string().max(2000).optional().describe('next of the answer before'),
     junk,
   }),

@@ -5,7 +5,7 @@ import { SERVICE_CHOICES } from '../../../domain/send-service.ts';
 import { countedSend } from '../../../runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../schema/message.ts';
 import { checkBody } from '../../../schema/mistakes.ts';
-import { oneLine } from '../text/visible.ts';
+import { shortLine } from '../text/visible.ts';
 import { tool } from './tool.ts';
 
 export const messagesSend = tool({
@@ -52,8 +52,11 @@ function answerOf(answer: SendAnswer) {
   if (answer.kind === 'dry_run') {
     const { would, to, members } = answer.dryRun;
     const what = would === 'send' ? 'sent at once' : 'held until the owner decides';
-    const readers = members.map((member) => oneLine(member)).join(', ');
-    return { text: `Nothing was sent. It would be ${what}, to ${oneLine(to)}, read by ${readers}.`, state: 'dry_run' };
+    const readers = members.map((member) => shortLine(member)).join(', ');
+    return {
+      text: `Nothing was sent. It would be ${what}, to ${shortLine(to)}, read by ${readers}.`,
+      state: 'dry_run',
+    };
   }
   if (answer.kind === 'held') {
     const { id, expires_at: expires } = answer.approval;

@@ -76,7 +76,7 @@ export const textOutput = z.object({ text: z.string(), next: z.string().optional
 export const conversationId = z.string().max(512).describe('id from conversations_list');
 
 /** A limit on items: what is above `max` counts as `max`. */
-export function limit(fallback: number, max: number) {
+export function itemLimit(fallback: number, max: number) {
   return z
     .int()
     .min(1)

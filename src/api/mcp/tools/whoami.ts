@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { KeyRecord } from '../../../domain/key.ts';
 import type { NameOf } from '../text/labels.ts';
-import { oneLine } from '../text/visible.ts';
+import { shortLine } from '../text/visible.ts';
 import { textOutput, tool } from './tool.ts';
 
 const MAX_LISTED = 50;
@@ -25,13 +25,13 @@ function linesOf(key: KeyRecord, nameOf: NameOf): readonly string[] {
   const { name, scopes, read, send, approval, dry_run: dryRun, remaining, closed, expires_at: expires } = key;
   const may = (scope: KeyRecord['scopes'][number]): boolean => scopes.includes(scope);
   return [
-    `Key "${oneLine(name, 60)}", valid ${expires === null ? 'until it is revoked' : `until ${expires}`}.`,
+    `Key "${shortLine(name, 60)}", valid ${expires === null ? 'until it is revoked' : `until ${expires}`}.`,
     `Scopes: ${scopes.join(', ')}.`,
     ...(may('read') || may('events') ? [`May read: ${listed(read, nameOf)}.`] : []),
     ...(may('send') ? [`May write to: ${listed(send, nameOf)}.`, APPROVALS[approval]] : []),
     ...(may('send') && dryRun ? ['Every send is a dry run: nothing goes out.'] : []),
     ...(may('send') && remaining !== null ? [`Left: ${leftOf(remaining)}.`] : []),
-    ...closed.map(({ conversation_id: id }) => `Closed for sending, because somebody joined: ${oneLine(id, 120)}.`),
+    ...closed.map(({ conversation_id: id }) => `Closed for sending, because somebody joined: ${shortLine(id, 120)}.`),
   ];
 }
 
@@ -46,7 +46,7 @@ function listed(list: KeyRecord['read'], nameOf: NameOf): string {
   if (list.length === 0) return 'nobody';
   const shown = list.slice(0, MAX_LISTED).map((entry) => {
     const name = nameOf(entry);
-    return name === undefined ? oneLine(entry, 120) : `${oneLine(name, 60)} (${oneLine(entry)})`;
+    return name === undefined ? shortLine(entry, 120) : `${shortLine(name, 60)} (${shortLine(entry)})`;
   });
   return list.length > MAX_LISTED ? `${shown.join(', ')} and ${list.length - MAX_LISTED} more` : shown.join(', ');
 }

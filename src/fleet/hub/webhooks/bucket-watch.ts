@@ -3,7 +3,7 @@ import type { QueuedIterator } from '@nats-io/nats-core';
 import type { Log } from '../../../domain/ports/host.ts';
 
 /** What a bucket has, or had, under a key. */
-export interface Entry {
+export interface BucketEntry {
   readonly revision: number;
   /** undefined: it was deleted. */
   readonly value: Uint8Array | undefined;
@@ -14,7 +14,7 @@ export interface BucketWatchParts {
   readonly bucket: () => Promise<KV>;
   readonly log: Log;
   /** In the order of the bucket; after the first reading, and whenever it is read again. */
-  readonly onEntry: (key: string, entry: Entry) => void;
+  readonly onEntry: (key: string, entry: BucketEntry) => void;
   /** Everything that is in the bucket was told. `isPresent` says whether a key was part of it, deleted or not. */
   readonly onComplete?: (isPresent: (key: string) => boolean) => void;
 }

@@ -12,7 +12,7 @@ import type {
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import { MAX_WEBHOOKS, type StoredWebhook } from '../../../domain/webhook.ts';
 import type { Registration } from './registration.ts';
-import type { Known, Registrations } from './registrations.ts';
+import type { KnownRegistration, Registrations } from './registrations.ts';
 import { shardStore } from './shard-store.ts';
 import { WriteBack } from './write-back.ts';
 
@@ -68,7 +68,7 @@ export class HeldShard {
   }
 
   /** A webhook of the shard as the bucket has it; undefined: it was removed. */
-  note(id: string, known: Known | undefined): void {
+  note(id: string, known: KnownRegistration | undefined): void {
     if (this.#isStopped) return;
     const writer = this.#writers.get(id);
     if (writer === undefined) {

@@ -22,7 +22,7 @@ import type { FleetConnection } from '../../protocol/connection.ts';
 import type { Envelope } from '../../protocol/envelope.ts';
 import { BUCKETS, type Bucket } from '../../protocol/layout.ts';
 import { within } from '../within.ts';
-import { type Answer, answerFromJson, answerToJson, type Call, performed } from './call.ts';
+import { answerFromJson, answerToJson, type CallAnswer, performed, type WebhookCall } from './call.ts';
 import { Calls } from './calls.ts';
 import { type Deliveries, HeldShard, RETRY } from './held-shard.ts';
 import { Leases } from './leases.ts';
@@ -34,7 +34,7 @@ import { shardOf } from './shards.ts';
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const CLOSE_MS = 9500;
 /** Of one hub to another. What only reads waits for nothing; a test, and a removal, wait for a receiver. */
-const CALL_MS: Readonly<Record<Call['method'], number>> = {
+const CALL_MS: Readonly<Record<WebhookCall['method'], number>> = {
   add: 8000,
   change: 8000,
   replay: 8000,
@@ -95,7 +95,7 @@ export class HubWebhooks implements WebhookRegistry {
       nc: () => connection.nc,
       seal,
       log,
-      answer: (shard, call) => this.#answerOf(shard, call as Call)?.then(answerToJson),
+      answer: (shard, call) => this.#answerOf(shard, call as WebhookCall)?.then(answerToJson),
     });
   }
 
@@ -203,11 +203,11 @@ export class HubWebhooks implements WebhookRegistry {
     );
   }
 
-  async #callOn(id: string, call: Call): Promise<unknown> {
+  async #callOn(id: string, call: WebhookCall): Promise<unknown> {
     return (await this.#call(shardOf(id), call)).result;
   }
 
-  async #call(shard: number, call: Call): Promise<Answer> {
+  async #call(shard: number, call: WebhookCall): Promise<CallAnswer> {
     const here = this.#answerOf(shard, call);
     if (here !== undefined) return here;
     if (!this.#parts.connection.isConnected) throw problem('broker_away');
@@ -217,13 +217,13 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   /** undefined when the shard is not ours. */
-  #answerOf(shard: number, call: Call): Promise<Answer> | undefined {
+  #answerOf(shard: number, call: WebhookCall): Promise<CallAnswer> | undefined {
     const held = this.#shards.get(shard);
     if (held === undefined || !this.#leases.isHeld(shard)) return undefined;
     return this.#answer(held, call);
   }
 
-  async #answer(held: HeldShard, call: Call): Promise<Answer> {
+  async #answer(held: HeldShard, call: WebhookCall): Promise<CallAnswer> {
     const { id, result } = await performed(held, call);
     return { id, result, known: this.#registrations.get(id) };
   }

@@ -1,6 +1,6 @@
 import type { KV } from '@nats-io/kv';
 import type { Clock, Log } from '../../../domain/ports/host.ts';
-import { BucketWatch, type Entry } from './bucket-watch.ts';
+import { type BucketEntry, BucketWatch } from './bucket-watch.ts';
 import { SHARDS } from './shards.ts';
 
 export interface LeaseViewParts {
@@ -73,7 +73,7 @@ export class LeaseView {
     return [...this.#shards].find(([, { hub }]) => this.#hubs.has(hub))?.[0];
   }
 
-  #note(key: string, { revision, value }: Entry): void {
+  #note(key: string, { revision, value }: BucketEntry): void {
     const [kind, name = ''] = key.split('.');
     if (kind === 'hub') {
       if (value === undefined) this.#hubs.delete(name);

@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv';
 import type { Cancel, Clock, Log } from '../../../domain/ports/host.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
-import { BucketWatch, type Entry } from './bucket-watch.ts';
+import { type BucketEntry, BucketWatch } from './bucket-watch.ts';
 import { compareAndDelete, compareAndSet } from './compare-and-set.ts';
 import type { Registration, RegistrationCodec } from './registration.ts';
 
@@ -9,7 +9,7 @@ const CHECK_MS = 1000;
 /** Ids of removed webhooks that are remembered, so that none of them comes back. */
 const MAX_REMOVED = 10_000;
 
-export interface Known {
+export interface KnownRegistration {
   readonly registration: Registration;
   readonly revision: number;
 }
@@ -20,7 +20,7 @@ export interface RegistrationsParts {
   readonly clock: Clock;
   readonly log: Log;
   /** A webhook as the bucket has it now; undefined: it was removed. */
-  readonly onChange: (id: string, known: Known | undefined) => void;
+  readonly onChange: (id: string, known: KnownRegistration | undefined) => void;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface RegistrationsParts {
 export class Registrations {
   readonly #parts: RegistrationsParts;
   readonly #watch: BucketWatch;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownRegistration>();
   readonly #removed = new Set<string>();
   /** What the bucket has lost, and the revision that is there now; 0: none. */
   readonly #lost = new Map<string, number>();
@@ -70,7 +70,7 @@ export class Registrations {
     return [...this.#known.keys()];
   }
 
-  get(id: string): Known | undefined {
+  get(id: string): KnownRegistration | undefined {
     return this.#known.get(id);
   }
 
@@ -86,7 +86,7 @@ export class Registrations {
   }
 
   /** What a hub that has just written it says of it. */
-  learn(id: string, known: Known): void {
+  learn(id: string, known: KnownRegistration): void {
     const version = this.#known.get(id)?.registration.version ?? 0;
     if (known.registration.version >= version && !this.#removed.has(id)) this.#known.set(id, known);
   }
@@ -136,7 +136,7 @@ export class Registrations {
     for (const [id, revision] of this.#lost) await this.#putBack(id, revision);
   }
 
-  #note(id: string, { revision, value }: Entry): void {
+  #note(id: string, { revision, value }: BucketEntry): void {
     this.#lost.delete(id);
     if (value === undefined) {
       this.learnRemoved(id);
@@ -182,6 +182,6 @@ export class Registrations {
   }
 }
 
-function shown({ registration }: Known): StoredWebhook {
+function shown({ registration }: KnownRegistration): StoredWebhook {
   return { ...registration.webhook, offset: { rowId: 0, change: 0 } };
 }

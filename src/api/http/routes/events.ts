@@ -3,6 +3,7 @@ import type { IncludeSet } from '../../../domain/include.ts';
 import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../domain/offset.ts';
 import type { Clock } from '../../../domain/ports/host.ts';
 import type { StreamForm, StreamRequest } from '../../../domain/ports/streams.ts';
+import { Wakeup } from '../../../runtime/wakeup.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../../schema/event.ts';
 import { readQuery } from '../../../schema/query.ts';
 import { API } from '../../../schema/routes.ts';
@@ -131,45 +132,36 @@ async function readWithin(
 ): Promise<void> {
   const { clock, closing } = source;
   const { caller, signal } = exchange;
-  let isOver = closing.aborted;
+  const news = new Wakeup(clock);
   let hasKeyEnded = false;
   let mayHaveMore = false;
-  let wake = (): void => {};
-  const end = (): void => {
-    isOver = true;
-    wake();
-  };
+  const endsAtMs = clock.monotonic() + ms;
+  const end = (): void => news.wake();
   const reader = caller.feed.resume(
     position,
     () => {
       mayHaveMore = true;
-      wake();
+      news.wake();
     },
     { changes },
   );
-  const cancels = [
-    clock.after(ms, end),
-    caller.onEnd?.(() => {
-      hasKeyEnded = true;
-      end();
-    }),
-  ];
+  const cancelKey = caller.onEnd?.(() => {
+    hasKeyEnded = true;
+    news.wake();
+  });
   for (const aborted of [closing, signal]) aborted.addEventListener('abort', end);
   try {
     for (;;) {
       mayHaveMore = false;
       const isCaughtUp = await readPage();
       if (hasKeyEnded) throw unauthorized();
-      if (isDone() || isOver || signal.aborted) return;
+      const leftMs = endsAtMs - clock.monotonic();
+      if (isDone() || leftMs <= 0 || closing.aborted || signal.aborted) return;
       if (!isCaughtUp) await nextTurn();
-      else if (!mayHaveMore) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+      else if (!mayHaveMore) await news.wait(leftMs);
     }
   } finally {
-    for (const cancel of cancels) cancel?.();
+    cancelKey?.();
     for (const aborted of [closing, signal]) aborted.removeEventListener('abort', end);
     reader.close();
   }

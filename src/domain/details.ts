@@ -1,3 +1,5 @@
+import type { ContactCard, LocationPin, Sticker } from './cards.ts';
+import type { MessageContent } from './content.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
@@ -59,6 +61,16 @@ export interface AttachmentDetails {
   readonly transfer: TransferState | null;
   readonly state: AttachmentState;
   readonly path: string;
+  /** Names it in the runs of a part. */
+  readonly guid?: string | undefined;
+  readonly sticker?: Sticker | undefined;
+  readonly contact?: ContactCard | undefined;
+  readonly location?: LocationPin | undefined;
+  /** Words of a voice message (Apple's own). */
+  readonly transcript?: string | undefined;
+  /** Size of a picture as it is shown. */
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
 }
 
 /** The message that a reply is to (decision K5). */
@@ -107,7 +119,7 @@ export type Origin =
   | { readonly by: 'elsewhere' };
 
 /** What `include=details` adds to a Message (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
-export interface MessageDetails {
+export interface MessageDetails extends MessageContent {
   /** As stored (`iMessage`, `SMS`, `RCS`), null when the row names none. */
   readonly service: string | null;
   readonly kind: MessageKind;

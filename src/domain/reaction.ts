@@ -1,3 +1,4 @@
+import type { MessageContent } from './content.ts';
 import type { Names } from './names.ts';
 
 /** Names of the reactions (decision C8); `sticker` and `other` cover what the contract's table does not list. */
@@ -19,7 +20,7 @@ export type ReactionType =
 export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
 /** What `include=details` adds to the data of a reaction event. */
-export interface ReactionDetails {
+export interface ReactionDetails extends MessageContent {
   readonly kind: (typeof ASSOCIATED_KINDS)[number];
 }
 
@@ -39,6 +40,8 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
+  /** Number of the part it is on; only in the details of a message, and where the row says so. */
+  readonly part?: number | undefined;
   /** Of a hub alone: the Mac it is on (decision N1). */
   readonly mac?: string | undefined;
   /** Only in events with details, of a row that is no tapback and no sticker. */

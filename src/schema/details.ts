@@ -8,6 +8,8 @@ import {
   TRANSFER_STATES,
 } from '../domain/details.ts';
 import { SERVICE_REASONS } from '../domain/send-service.ts';
+import { contactCardSchema, locationPinSchema, stickerSchema } from './cards.ts';
+import { contentMembers } from './content.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
@@ -75,6 +77,13 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
             transfer: z.enum(TRANSFER_STATES).nullable(),
             state: z.enum(ATTACHMENT_STATES).meta({ description: 'Where the file is now.' }),
             path: z.string(),
+            guid: z.string().optional().meta({ description: 'Names it in the runs of a part.' }),
+            sticker: stickerSchema.optional(),
+            contact: contactCardSchema.optional(),
+            location: locationPinSchema.optional(),
+            transcript: z.string().optional().meta({ description: "Words of a voice message, Apple's own." }),
+            width: z.number().optional(),
+            height: z.number().optional(),
           }),
         )
         .readonly()
@@ -109,6 +118,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .readonly()
         .optional()
         .meta({ description: 'Where macOS 27 filed it. Absent where it did not, and before macOS 27.' }),
+      ...contentMembers,
     })
     .meta({ id: 'MessageDetails' }),
 );

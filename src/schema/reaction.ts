@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ASSOCIATED_KINDS, type Reaction } from '../domain/reaction.ts';
+import { contentMembers } from './content.ts';
 import { namesSchema } from './names.ts';
 import { shapeOf } from './shape.ts';
 
@@ -34,9 +35,11 @@ export const reactionSchema = shapeOf<Reaction>()(
             description:
               'A message of an app, a vote in a poll, or an option that was added to one. Other values may follow.',
           }),
+          ...contentMembers,
         })
         .optional()
         .meta({ description: 'With include=details, where the row is no tapback and no sticker.' }),
+      part: z.int().optional().meta({ description: 'Of a message with details: the part it is on.' }),
       mac: z.string().optional().meta({ description: 'At a hub alone: the Mac it is on.' }),
       names: namesSchema.optional(),
     })

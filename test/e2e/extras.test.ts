@@ -112,6 +112,7 @@ describe('include=details', () => {
       transfer: 'finished',
       state: 'available',
       path: join(folder, NAME),
+      guid: expect.any(String),
     });
     expect(listed[GONE]).toMatchObject({ name: 'gone.heic', bytes: 0, transfer: 'waiting', state: 'in_cloud' });
   });

@@ -61,10 +61,23 @@ const NAMED: readonly Named[] = [
     explains: / \/ message\.received 44 \/ data \/ details \/ late: absent → true$/,
   },
   {
+    change: 'details say what a message contains',
+    upgrade: '`details` have new members for what a message contains',
+    changelog: '**`include=details` says what a row contains**',
+    explains:
+      / \/ details \/ (part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
+  },
+  {
+    change: 'polls are polls',
+    upgrade: 'A poll has the `kind` `poll`',
+    changelog: '**A poll has the `kind` `poll`**',
+    explains: / \/ details \/ kind: "app" → "poll"$/,
+  },
+  {
     change: 'reactions of apps and polls have details',
     upgrade: 'Reaction events with `include=details` have `data.details.kind`',
     changelog: 'details their events say `details.kind`: `app`, `poll_vote` or `poll_update`',
-    explains: /reaction\.added \d+ \/ data \/ details: absent → \{"kind":"(app|poll_vote|poll_update)"\}$/,
+    explains: /reaction\.added \d+ \/ data \/ details: absent → \{.*"kind":"(app|poll_vote|poll_update)"\}$/,
   },
   {
     change: 'what arrives after sleep has its conversation',

@@ -78,5 +78,36 @@ describe('an edited message is not shown as unsent', () => {
     expect(timesOf({}, 'bare')).toEqual({ edited: null, unsent: null });
   });
 
-  test.todo('when one of its parts is unsent, which `unsent_parts` names and whose attachment is not listed');
+  test('when one of its parts is unsent, which `unsent_parts` names and whose attachment is not listed', () => {
+    const { fixture, connection } = databases.open();
+    const photo = (guid: string, part: number) => ({
+      length: 1,
+      attributes: { __kIMFileTransferGUIDAttributeName: guid, __kIMMessagePartAttributeName: part },
+    });
+    const attributedBody = encodeAttributedBody('left\uFFFC', [
+      { length: 4, attributes: { __kIMMessagePartAttributeName: 1 } },
+      photo('left', 2),
+    ]);
+    const otr = Object.fromEntries(['0', '1', '2'].map((part) => [part, { lo: BigInt(part), le: 1n }]));
+    const message_summary_info = encodeBinaryPlist({ otr, rp: [0n] });
+    const columns = { ...EDITED, part_count: 3, cache_has_attachments: 1, message_summary_info };
+    const row = fixture.message({ ...columns, attributedBody });
+    fixture.attach(row, '/photos/unsent.jpg', { guid: 'unsent' });
+    fixture.attach(row, '/photos/left.jpg', { guid: 'left' });
+    const reader = new ChatReader(connection);
+    const message = reader.message(String(row), { include: includeSet(['details']) });
+    expect(message).toMatchObject({ body: 'left', attachments: ['/photos/left.jpg'] });
+    expect(message?.details).toMatchObject({
+      edited_at: '2026-01-01T10:01:00Z',
+      retracted_at: null,
+      unsent_parts: [0],
+      parts: [
+        { part: 0, text: '', unsent: true },
+        { part: 1, text: 'left' },
+        { part: 2, text: '\uFFFC', runs: [{ start: 0, end: 1, attachment_guid: 'left' }] },
+      ],
+      // The number of the other one stays.
+      attachments: [{ n: 1, path: '/photos/left.jpg', guid: 'left' }],
+    });
+  });
 });

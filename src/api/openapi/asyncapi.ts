@@ -1,4 +1,5 @@
 import type { WebhookEventType } from '../../domain/webhook.ts';
+import { contentSchemas } from '../../schema/content.ts';
 import { messageDetailsSchema } from '../../schema/details.ts';
 import { streamQuery } from '../../schema/event.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
@@ -12,6 +13,7 @@ import { examples } from './examples.ts';
 
 /** What events are made of. */
 const SCHEMAS = {
+  ...contentSchemas,
   AnyEvent: anyEventSchema,
   ChangeEvent: changeEventSchema,
   Event: eventSchema,

@@ -10,6 +10,7 @@ import {
 } from '../../schema/approval.ts';
 import { auditSchema } from '../../schema/audit.ts';
 import { contactSchema } from '../../schema/contacts.ts';
+import { contentSchemas } from '../../schema/content.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
 import { conversationDetailsSchema, messageDetailsSchema } from '../../schema/details.ts';
 import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
@@ -43,6 +44,7 @@ const SCHEMAS = {
   ApprovalDecision: approveBody,
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
+  ...contentSchemas,
   Contact: contactSchema,
   Person: personSchema,
   Conversation: conversationSchema,

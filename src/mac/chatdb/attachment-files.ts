@@ -4,9 +4,9 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading.ts';
+import { attachmentAt } from './attachment-details.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
-import { attachmentAt } from './details.ts';
 import { rowIdOf } from './row-id.ts';
 
 interface FileIdentity {

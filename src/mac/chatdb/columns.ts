@@ -18,7 +18,7 @@ export interface ColumnList<Name extends string> {
   select(expressions: Readonly<Record<Name, string>>): string;
 }
 
-function columnList<const Kinds extends Readonly<Record<string, Kind>>>(
+export function columnList<const Kinds extends Readonly<Record<string, Kind>>>(
   kinds: Kinds,
 ): ColumnList<keyof Kinds & string> {
   type Name = keyof Kinds & string;
@@ -115,6 +115,9 @@ export const PENDING_COLUMNS = columnList({
   lacksHandle: 'value',
 });
 
+/** A vote in a poll, or an option that was added to it. Those of a message first. */
+export const POLL_ROW_COLUMNS = columnList({ ...message, associatedType: 'value', payload: 'value' });
+
 export const DETAIL_COLUMNS = columnList({
   service: 'value',
   itemType: 'value',
@@ -133,14 +136,20 @@ export const DETAIL_COLUMNS = columnList({
   account: 'value',
   filterAction: 'value',
   filterSubAction: 'value',
+  /** 1 when the row says more than its text. */
+  hasContent: 'value',
 });
 
 export const ATTACHMENT_COLUMNS = columnList({
+  rowId: 'value',
   filename: 'value',
   transferName: 'value',
   mediaType: 'value',
   bytes: 'value',
   state: 'value',
+  guid: 'value',
+  /** 1 when a part of its message was unsent. */
+  isPartlyUnsent: 'value',
 });
 
 export const CHAT_COLUMNS = columnList({

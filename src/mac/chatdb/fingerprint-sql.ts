@@ -1,6 +1,7 @@
 import { ADDED, ADDED_BITS, ADDED_KINDS, CONTENT_BITS, FLAGS, TRANSCRIPT_BITS } from '../../domain/fingerprint.ts';
+import { hasAttachmentTables, isShown } from './attachment-sql.ts';
 import type { SchemaInfo } from './database.ts';
-import { anyOf, column, hasAttachmentTables, isShown } from './queries.ts';
+import { anyOf, column } from './queries.ts';
 import { isUnsent } from './row-kinds.ts';
 
 /** The print of the row `m` without its additions: flags, what was added by and by, and content. */

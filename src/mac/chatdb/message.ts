@@ -94,7 +94,7 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   const type = Number(row[ENTRY_COLUMNS.at.associatedType]);
   const isTapback = type >= 2000 && type < 4000;
   const reactionType = type === STICKER_PLACED ? 'sticker' : isTapback ? REACTION_TYPES[type % 1000] : undefined;
-  const messageGuid = toText(row[ENTRY_COLUMNS.at.associatedGuid]).replace(/^(?:p:-?\d+\/|bp:)/, '');
+  const messageGuid = withoutTarget(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
   const status = row[at.status] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   return {
@@ -110,6 +110,11 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
     timestamp: isoOf(instantAt(row, at.date)),
     associated_message_type: Number.isFinite(type) ? type : 0,
   };
+}
+
+/** The guid of the row that another one names: `p:N/` or `bp:` before it says which part is meant. */
+export function withoutTarget(guid: string): string {
+  return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
 
 const OBJECT = 0xfffc; // an attachment

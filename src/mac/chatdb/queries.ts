@@ -1,6 +1,12 @@
 import { chatGuidVariants } from '../../domain/address.ts';
 import {
-  ATTACHMENT_COLUMNS,
+  hasAttachments,
+  hasAttachmentTables,
+  joinedAttachments,
+  listedAttachmentsSql,
+  unnamedAttachments,
+} from './attachment-sql.ts';
+import {
   CHAT_COLUMNS,
   DETAIL_COLUMNS,
   ENTRY_COLUMNS,
@@ -11,7 +17,16 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { perSchema, type SchemaInfo } from './database.ts';
-import { isJunk, isMessage, isPartOfPoll, isReaction, isUnsent, lacksHandle, linkTextGuid } from './row-kinds.ts';
+import {
+  hasContent,
+  isJunk,
+  isMessage,
+  isPartOfPoll,
+  isReaction,
+  isUnsent,
+  lacksHandle,
+  linkTextGuid,
+} from './row-kinds.ts';
 
 /** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
 export interface Queries {
@@ -89,13 +104,7 @@ export const queriesOf = perSchema((schema): Queries => {
          WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}
          ORDER BY m.ROWID`
       : undefined,
-    attachments: hasAttachmentTables(schema)
-      ? `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
-         FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
-         WHERE j.message_id = ${INT_PARAM} AND ${isShown(schema)}
-           AND ${isLeft(schema)}
-         ORDER BY j.ROWID`
-      : NOTHING,
+    attachments: hasAttachmentTables(schema) ? listedAttachmentsSql(schema) : NOTHING,
     attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
     highestRowId: schema.hasTable('sqlite_sequence')
@@ -224,17 +233,7 @@ function detailParts(schema: SchemaInfo) {
     account: column(schema, 'account'),
     filterAction: column(schema, 'filter_action'),
     filterSubAction: column(schema, 'filter_sub_action'),
-  };
-}
-
-function attachmentParts(schema: SchemaInfo) {
-  const of = (name: string): string => (schema.hasColumn('attachment', name) ? `a.${name}` : 'NULL');
-  return {
-    filename: 'a.filename',
-    transferName: of('transfer_name'),
-    mediaType: of('mime_type'),
-    bytes: of('total_bytes'),
-    state: of('transfer_state'),
+    hasContent: hasContent(schema),
   };
 }
 
@@ -261,39 +260,8 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-export function hasAttachmentTables(schema: SchemaInfo): boolean {
-  return schema.hasTable('message_attachment_join') && schema.hasTable('attachment');
-}
-
-function hasAttachments(schema: SchemaInfo): string {
-  if (!hasAttachmentTables(schema)) return '0';
-  // SQLite opens the index of an IN once, that of an EXISTS for every row.
-  return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
-}
-
-function joinedAttachments(schema: SchemaInfo): string {
-  if (!hasAttachmentTables(schema)) return '0';
-  return '(SELECT count(*) FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
-}
-
 /** NULL when the database cannot say: then nothing is waited for. */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');
-}
-
-function unnamedAttachments(schema: SchemaInfo): string {
-  if (!hasAttachmentTables(schema)) return '0';
-  return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id
-    WHERE j.message_id = m.ROWID AND ${isShown(schema)} AND trim(ifnull(a.filename, '')) = '')`;
-}
-
-/** SQL that is true when the message of the join `j` was not unsent: the rows of its files stay. */
-function isLeft(schema: SchemaInfo): string {
-  const unsent = isUnsent(schema);
-  return unsent === '0' ? '1' : `NOT EXISTS (SELECT 1 FROM message m WHERE m.ROWID = j.message_id AND ${unsent})`;
-}
-
-export function isShown(schema: SchemaInfo): string {
-  return schema.hasColumn('attachment', 'hide_attachment') ? 'ifnull(a.hide_attachment, 0) = 0' : '1';
 }

@@ -8,7 +8,8 @@ import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
 import { APPLE_EPOCH, fromUnixNs, type Instant, isoOf, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { areDetailsWithin, detailsOf, withConversationDetails, withDetails } from './details.ts';
+import { areDetailsWithin, withConversationDetails } from './conversation-details.ts';
+import { detailsOf, withDetails } from './details.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
 import {
   behindCursor,

@@ -25,6 +25,13 @@ export function isUnsent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
+/** SQL that is true when a part of the message `m` may have been unsent while others are left. */
+export function isPartlyUnsent(schema: SchemaInfo): string {
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  if (!has('date_edited') || !has('message_summary_info')) return '0';
+  return `(ifnull(m.date_edited, 0) <> 0 AND ifnull(instr(m.message_summary_info, ${RETRACTED_PARTS_KEY}), 0) > 0)`;
+}
+
 /** SQL that is 1 when macOS 27 filed the row `m` as junk (V5): `filter_action` 2 (imessage-exporter, pull request 797). */
 export function isJunk(schema: SchemaInfo): string {
   return schema.hasColumn('message', 'filter_action') ? 'm.filter_action = 2' : '0';
@@ -85,3 +92,34 @@ export function lacksHandle(schema: SchemaInfo): string {
   const isMessage = schema.hasColumn('message', 'item_type') ? 'ifnull(m.item_type, 0) = 0' : '1';
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
 }
+
+/** Bytes of `message_summary_info` in an ordinary row, which says nothing of the message. */
+const ORDINARY_SUMMARY_BYTES = 61;
+
+/**
+ * SQL that is 1 when the row `m` says more than its text. Most rows do not, and their blobs are not read: the end of an
+ * ordinary `attributedBody` is always the same.
+ */
+export function hasContent(schema: SchemaInfo): string {
+  const of = (name: string, sql: string): readonly string[] =>
+    schema.hasColumn('message', name.toLowerCase()) ? [sql] : [];
+  const cases = [
+    ...of('item_type', 'm.item_type <> 0'),
+    ...of('balloon_bundle_id', "m.balloon_bundle_id <> ''"),
+    ...of('attributedBody', `substr(m.attributedBody, ${-PLAIN_END.length}) <> X'${PLAIN_END.toString('hex')}'`),
+    ...of('message_summary_info', `length(m.message_summary_info) NOT IN (0, ${ORDINARY_SUMMARY_BYTES})`),
+    ...of('payload_data', 'length(m.payload_data) > 0'),
+    ...of('expressive_send_style_id', "m.expressive_send_style_id <> ''"),
+    ...of('subject', "m.subject <> ''"),
+    ...of('thread_originator_part', "m.thread_originator_part <> ''"),
+    ...of('schedule_type', 'm.schedule_type = 2'),
+  ];
+  return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
+}
+
+/** How a body of one plain part ends, behind the length of its run. */
+const PLAIN_END = Buffer.from(
+  '\x92\x84\x84\x84\x0cNSDictionary\x00\x95\x84\x01i\x01\x92\x84\x98\x98\x1d__kIMMessagePartAttributeName\x86' +
+    '\x92\x84\x84\x84\x08NSNumber\x00\x84\x84\x07NSValue\x00\x95\x84\x01*\x84\x9b\x9b\x00\x86\x86\x86',
+  'latin1',
+);

@@ -2,6 +2,8 @@ import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../../domain/address.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import { readAttributedText } from './content/attributed-runs.ts';
+import { RunReader } from './content/parts.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import type { ChatDbHandle } from './database.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
@@ -45,6 +47,8 @@ const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
 /** Two hundred long letters. What a page has beyond them is shown without its text (decision B2): only an attack is as large. */
 export const MAX_LARGE_BYTES = 4_194_304;
+/** A hundred drawings. What a page has beyond them is not decoded: only an attack is as large. */
+const MAX_CONTENT_BYTES = 16_777_216;
 
 /**
  * A cache of chats and handles for one state of the database: discarded when `PRAGMA data_version` changes, so it is
@@ -59,6 +63,7 @@ export class Snapshot {
   readonly #dates = new Map<number | undefined, ListDates>();
 
   #largeBytesLeft = MAX_LARGE_BYTES;
+  #contentBytesLeft = MAX_CONTENT_BYTES;
 
   constructor(database: ChatDbHandle) {
     this.database = database;
@@ -68,6 +73,14 @@ export class Snapshot {
   /** Called at the beginning of each read, which may take `MAX_LARGE_BYTES`. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
+    this.#contentBytesLeft = MAX_CONTENT_BYTES;
+  }
+
+  /** Reports whether a blob of so many bytes may be decoded in this read, and counts it. */
+  takesContent(bytes: number): boolean {
+    if (bytes > this.#contentBytesLeft) return false;
+    this.#contentBytesLeft -= bytes;
+    return true;
   }
 
   /** An attributedBody too large to come with its row; undefined when this read has had its share of them. */
@@ -116,17 +129,19 @@ export class Snapshot {
 
   /**
    * The attachments that a message lists, in stored order. `n` counts the files of link previews too, which are not
-   * listed, so that hiding one moves no other (decision U8).
+   * listed, and those of unsent parts, so that hiding one moves no other (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
-    return this.database
-      .all(this.queries.attachments, rowId)
+    const { at } = ATTACHMENT_COLUMNS;
+    const rows = this.database.all(this.queries.attachments, rowId);
+    const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
+    return rows
       .flatMap((row) => {
-        const path = this.absolutePath(toText(row[ATTACHMENT_COLUMNS.at.filename]));
+        const path = this.absolutePath(toText(row[at.filename]));
         return path === undefined ? [] : [{ path, row }];
       })
       .map(({ path, row }, n) => ({ n, path, row }))
-      .filter(({ path }) => !isLinkPreview(path));
+      .filter(({ path, row }) => !isLinkPreview(path) && left?.has(toText(row[at.guid])) !== false);
   }
 
   /**
@@ -142,6 +157,15 @@ export class Snapshot {
       return join(base, stored.slice(1));
     }
     return isAbsolute(stored) ? stored : join(folder, stored);
+  }
+
+  /** Guids of the attachments that a body names; undefined where it cannot be read. */
+  #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
+    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
+    const text = typeof body === 'object' && body !== null ? readAttributedText(body) : undefined;
+    if (text?.runs === undefined) return undefined;
+    const parts = new RunReader().parts(text);
+    return new Set(parts.flatMap(({ runs = [] }) => runs.map((run) => run.attachment_guid ?? '')));
   }
 
   rowIdOf(guid: string): number | undefined {

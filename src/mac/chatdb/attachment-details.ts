@@ -1,0 +1,184 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import type { ContentColumn, MessagePart, TextRun } from '../../domain/content.ts';
+import {
+  type AttachmentDetails,
+  type AttachmentState,
+  TRANSFER_STATES,
+  type TransferState,
+} from '../../domain/details.ts';
+import type { Row } from '../../runtime/sqlite.ts';
+import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
+import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticker.ts';
+import { transcriptOf } from './content/transcript.ts';
+import { contactOf, locationOf, MAX_CARD_BYTES } from './content/vcard.ts';
+import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.ts';
+import { blobOf } from './row-content.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
+/** `transfer_state` of the first of `TRANSFER_STATES`. */
+const FIRST_STATE = -1;
+
+/** Those of the Message, in the same order (decision B5). */
+export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  return snapshot.listedAttachments(rowId).map(({ n, path, row }, place) => {
+    const bytes = row[at.bytes];
+    const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
+    return {
+      ...(n !== place && { n }),
+      name: toText(row[at.transferName]) || basename(path),
+      mime_type: toText(row[at.mediaType]) || null,
+      bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
+      transfer,
+      state: stateOf(path, transfer),
+      path,
+    };
+  });
+}
+
+/** The attachment with this number; undefined for one that is not listed. */
+export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
+  return attachmentsOf(snapshot, rowId).find(({ n }, place) => (n ?? place) === wanted);
+}
+
+/** Where its file is. Only asked about: opening one that is in iCloud alone would wait for its download. */
+function stateOf(path: string, transfer: TransferState | null): AttachmentState {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
+  } catch {
+    return 'missing';
+  }
+  if (transfer === 'waiting' || transfer === 'archiving') return 'in_cloud';
+  return transfer !== null && ARRIVING.has(transfer) ? 'downloading' : 'missing';
+}
+
+/** What the attachments of a message say beyond their files. */
+interface AttachmentContents {
+  readonly attachments: readonly AttachmentDetails[];
+  /** Words of voice messages that are not in the body. */
+  readonly transcripts: readonly string[];
+  readonly undecoded: readonly ContentColumn[];
+}
+
+/** The attachments of a message with what each is: a sticker, a contact, a place, a voice message. */
+export function attachmentContentsOf(
+  snapshot: Snapshot,
+  rowId: number,
+  parts: readonly MessagePart[] = [],
+): AttachmentContents {
+  const attachments = attachmentsOf(snapshot, rowId);
+  if (attachments.length === 0) return { attachments, transcripts: [], undecoded: [] };
+  const { database } = snapshot;
+  const { attachment: query } = contentQueriesOf(database.schema);
+  const runs = new Map(parts.flatMap((part) => part.runs ?? []).map((run) => [run.attachment_guid, run]));
+  const transcripts: string[] = [];
+  const undecoded = new Set<ContentColumn>();
+  const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
+  const told = attachments.map((attachment, place) => {
+    const row = database.get(query, rows[place] as number);
+    if (row === undefined) return attachment;
+    const reader = new AttachmentContentReader(snapshot, attachment, row, undecoded);
+    const content = reader.read(runs);
+    if (content.transcript !== undefined) transcripts.push(content.transcript);
+    return { ...attachment, ...content };
+  });
+  return { attachments: told, transcripts, undecoded: [...undecoded] };
+}
+
+const { at } = ATTACHMENT_CONTENT_COLUMNS;
+
+/** Reads what one attachment is. */
+class AttachmentContentReader {
+  readonly #snapshot: Snapshot;
+  readonly #attachment: AttachmentDetails;
+  readonly #row: Row;
+  readonly #undecoded: Set<ContentColumn>;
+
+  constructor(snapshot: Snapshot, attachment: AttachmentDetails, row: Row, undecoded: Set<ContentColumn>) {
+    this.#snapshot = snapshot;
+    this.#attachment = attachment;
+    this.#row = row;
+    this.#undecoded = undecoded;
+  }
+
+  read(runs: ReadonlyMap<string | undefined, TextRun>): Partial<AttachmentDetails> {
+    const guid = toText(this.#row[at.guid]);
+    const run = runs.get(guid);
+    const transcript = run?.transcript ?? this.#decode('user_info', at.userInfo, transcriptOf);
+    return {
+      ...(guid !== '' && { guid }),
+      ...(transcript !== undefined && { transcript }),
+      ...(run?.width !== undefined && { width: run.width }),
+      ...(run?.height !== undefined && { height: run.height }),
+      ...(this.#row[at.isSticker] === 1 && { sticker: this.#sticker() }),
+      ...this.#card(),
+    };
+  }
+
+  #sticker(): NonNullable<AttachmentDetails['sticker']> {
+    const attribution = this.#blob(at.attribution);
+    const sticker = this.#decode('sticker_user_info', at.stickerInfo, (userInfo) =>
+      stickerOf({ userInfo, attribution, description: toText(this.#row[at.description]) || undefined }),
+    );
+    const head = sticker?.source === 'user' ? this.#file(STICKER_HEAD_BYTES) : undefined;
+    const effect = head && stickerEffectOf(head);
+    return { ...sticker, ...(effect !== undefined && { effect }) };
+  }
+
+  #card(): Pick<AttachmentDetails, 'contact' | 'location'> {
+    const { mime_type: type, name, bytes } = this.#attachment;
+    const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
+    if (!isLocation && type !== 'text/vcard') return {};
+    const file = (bytes ?? 0) > MAX_CARD_BYTES ? undefined : this.#file(MAX_CARD_BYTES);
+    const text = file?.toString('utf8') ?? '';
+    const contact = isLocation ? undefined : contactOf(text);
+    const location = isLocation ? locationOf(text) : undefined;
+    return { ...(contact && { contact }), ...(location && { location }) };
+  }
+
+  #decode<Value>(column: ContentColumn, place: number, decode: (bytes: Uint8Array) => Value | undefined) {
+    const blob = blobOf(this.#snapshot, this.#row[place]);
+    if (blob === undefined || blob.length === 0) return undefined;
+    const value = blob === 'too_large' ? undefined : decode(blob);
+    if (value === undefined && column !== 'user_info') this.#undecoded.add(column);
+    return value;
+  }
+
+  #blob(place: number): Uint8Array | undefined {
+    const blob = blobOf(this.#snapshot, this.#row[place]);
+    return blob === 'too_large' ? undefined : blob;
+  }
+
+  #file(bytes: number): Buffer | undefined {
+    if (this.#attachment.state !== 'available') return undefined;
+    return beginningOf(this.#snapshot.database.options.path, this.#attachment.path, bytes);
+  }
+}
+
+/** Follows no link and waits for no pipe, whatever was put in the file's place meanwhile. */
+const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * The beginning of a file beneath the Attachments folder beside chat.db; undefined for any other, and for one whose
+ * content is in iCloud: it takes no space, and opening it would wait for its download.
+ */
+function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
+  let file: number | undefined;
+  try {
+    const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
+    const real = realpathSync(path);
+    const { size, blocks, nlink } = statSync(real);
+    // A hard link may lead to chat.db, and closing that would drop SQLite's locks on it (decision B1).
+    if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
+    file = openSync(real, READ_PLAINLY);
+    if (!fstatSync(file).isFile()) return undefined;
+    const buffer = Buffer.alloc(Math.min(bytes, size));
+    return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

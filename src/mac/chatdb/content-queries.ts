@@ -1,0 +1,138 @@
+import { columnList, MAX_SECONDS, POLL_ROW_COLUMNS, TEXT_PARAM } from './columns.ts';
+import { MAX_BLOB_BYTES } from './content/typedstream.ts';
+import { perSchema, type SchemaInfo } from './database.ts';
+import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
+import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
+
+/** What a row says beyond its text. A blob too large to be decoded comes as its length. */
+export const ROW_CONTENT_COLUMNS = columnList({
+  guid: 'value',
+  text: 'value',
+  attributedBody: 'value',
+  summaryInfo: 'value',
+  payload: 'value',
+  balloon: 'value',
+  associatedGuid: 'value',
+  associatedType: 'value',
+  itemType: 'value',
+  groupAction: 'value',
+  groupTitle: 'value',
+  handle: 'value',
+  otherHandle: 'value',
+  shareStatus: 'value',
+  shareDirection: 'value',
+  isFromMe: 'value',
+  effect: 'value',
+  subject: 'value',
+  threadGuid: 'value',
+  threadPart: 'value',
+  scheduleType: 'value',
+  scheduleState: 'value',
+});
+
+/** What an attachment says beyond its file. */
+export const ATTACHMENT_CONTENT_COLUMNS = columnList({
+  guid: 'value',
+  isSticker: 'value',
+  stickerInfo: 'value',
+  attribution: 'value',
+  description: 'value',
+  userInfo: 'value',
+});
+
+interface ContentQueries {
+  /** `ROW_CONTENT_COLUMNS`. Parameter: row id. */
+  readonly row: string;
+  /** `ATTACHMENT_CONTENT_COLUMNS`. Parameter: row id of the attachment. */
+  readonly attachment: string;
+  /**
+   * `POLL_ROW_COLUMNS` of the votes in a poll and the options that were added to it, newest first. Parameters:
+   * `reactionTargets`. undefined without an index for it.
+   */
+  readonly pollRows: string | undefined;
+  /** Row id of the row behind a poll by the same sender, if it replies to the poll. Parameter: row id. */
+  readonly caption: string | undefined;
+}
+
+export const contentQueriesOf = perSchema((schema): ContentQueries => {
+  const of = (name: string): string => (schema.hasColumn('attachment', name) ? `a.${name}` : 'NULL');
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  const names = has('associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
+  const pollParts = {
+    ...messageParts(schema, anyChat(schema)),
+    associatedType: column(schema, 'associated_message_type'),
+    payload: blob(column(schema, 'payload_data')),
+  };
+  const targets = reactionTargets('').map(() => TEXT_PARAM);
+  return {
+    row: `SELECT ${ROW_CONTENT_COLUMNS.select(rowParts(schema))} FROM message m WHERE m.ROWID = ?`,
+    attachment: `SELECT ${ATTACHMENT_CONTENT_COLUMNS.select({
+      guid: of('guid'),
+      isSticker: of('is_sticker'),
+      stickerInfo: blob(of('sticker_user_info')),
+      attribution: blob(of('attribution_info')),
+      description: of('emoji_image_short_description'),
+      userInfo: blob(of('user_info')),
+    })} FROM attachment a WHERE a.ROWID = ?`,
+    pollRows: names
+      ? `SELECT ${POLL_ROW_COLUMNS.select(pollParts)} FROM message m
+         WHERE m.associated_message_guid IN (${targets.join(', ')})
+           AND (m.associated_message_type = ${VOTE_TYPE} OR ${isPollUpdate(schema)})
+         ORDER BY m.ROWID DESC LIMIT ${MAX_POLL_ROWS}`
+      : undefined,
+    caption: has('reply_to_guid') ? captionSql(schema) : undefined,
+  };
+});
+
+/** More rows than a poll of a group ever has: votes before them do not count. */
+const MAX_POLL_ROWS = 2000;
+/** Rows of other conversations may come between a poll and its caption. */
+const CAPTION_ROWS = 50;
+const CAPTION_S = 5;
+
+/** The question of a poll is an ordinary row behind it, by the same sender (V2; imsg, pull request 155). */
+function captionSql(schema: SchemaInfo): string {
+  const thread = column(schema, 'thread_originator_guid');
+  const isCaption = `m.reply_to_guid = p.guid AND ifnull(${thread}, '') = '' AND m.date >= p.date
+    AND m.date <= p.date + CASE WHEN p.date > ${MAX_SECONDS} THEN ${CAPTION_S * 1e9} ELSE ${CAPTION_S} END`;
+  return `SELECT CASE WHEN ${isCaption} THEN m.ROWID END
+    FROM message p CROSS JOIN message m ON m.ROWID > p.ROWID AND m.ROWID <= p.ROWID + ${CAPTION_ROWS}
+    WHERE p.ROWID = ? AND ifnull(m.handle_id, 0) = ifnull(p.handle_id, 0)
+      AND ifnull(m.is_from_me, 0) = ifnull(p.is_from_me, 0)
+    ORDER BY m.ROWID LIMIT 1`;
+}
+
+/** A blob, or its length when it is too large to be decoded: SQLite knows that without reading it. */
+function blob(name: string): string {
+  return name === 'NULL'
+    ? name
+    : `CASE WHEN length(${name}) <= ${MAX_BLOB_BYTES} THEN ${name} ELSE length(${name}) END`;
+}
+
+function rowParts(schema: SchemaInfo) {
+  const of = (name: string): string => column(schema, name);
+  return {
+    guid: 'm.guid',
+    text: 'm.text',
+    attributedBody: blob(schema.hasColumn('message', 'attributedbody') ? 'm.attributedBody' : 'NULL'),
+    summaryInfo: blob(of('message_summary_info')),
+    payload: blob(of('payload_data')),
+    balloon: of('balloon_bundle_id'),
+    associatedGuid: of('associated_message_guid'),
+    associatedType: of('associated_message_type'),
+    itemType: of('item_type'),
+    groupAction: of('group_action_type'),
+    groupTitle: of('group_title'),
+    handle: 'm.handle_id',
+    otherHandle: of('other_handle'),
+    shareStatus: of('share_status'),
+    shareDirection: of('share_direction'),
+    isFromMe: 'm.is_from_me',
+    effect: of('expressive_send_style_id'),
+    subject: of('subject'),
+    threadGuid: of('thread_originator_guid'),
+    threadPart: of('thread_originator_part'),
+    scheduleType: of('schedule_type'),
+    scheduleState: of('schedule_state'),
+  };
+}

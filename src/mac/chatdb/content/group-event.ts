@@ -1,0 +1,82 @@
+import type { GroupEvent, LocationShare, MessageEffect } from '../../../domain/content.ts';
+
+/** By `item_type` and `group_action_type`. */
+const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
+  '1,0': 'added',
+  '1,1': 'removed',
+  '3,0': 'left',
+  '3,1': 'photo_set',
+  '3,2': 'photo_removed',
+  '3,4': 'background_set',
+  '3,6': 'background_removed',
+};
+const RENAMED = 2;
+
+/** What a row of a conversation's history stores. */
+export interface GroupColumns {
+  readonly itemType: number;
+  readonly action: number;
+  readonly title: string;
+  /** Row ids of handles: who did it, and whom it was done to. */
+  readonly by: number;
+  readonly other: number;
+  /** Address of the other one; undefined when its handle is gone. */
+  readonly who: string | undefined;
+}
+
+/** undefined for a row that is no event of a group. */
+export function groupEventOf({ itemType, action, title, by, other, who }: GroupColumns): GroupEvent | undefined {
+  if (itemType < 1 || itemType > 3) return undefined;
+  if (itemType === RENAMED) return title === '' ? { type: 'name_removed' } : { type: 'renamed', name: title };
+  const type = EVENTS[`${itemType},${action}`] ?? 'other';
+  if (type === 'other') return { type, item_type: itemType, group_action_type: action };
+  const isSelf = type === 'added' && other !== 0 && other === by;
+  return { type: isSelf ? 'address_changed' : type, ...(itemType === 1 && who !== undefined && { who }) };
+}
+
+/** `share_status` 0 begins, 1 ends (imessage-exporter); by the person when it names somebody and goes to them. */
+export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
+  const isMine = isFromMe || (other !== 0 && direction === 0);
+  return { action: status === 1 ? 'stopped' : 'started', by_me: isMine };
+}
+
+const BUBBLE = 'com.apple.MobileSMS.expressivesend.';
+const SCREEN = 'com.apple.messages.effect.CK';
+const BUBBLES: Readonly<Record<string, string>> = {
+  impact: 'slam',
+  loud: 'loud',
+  gentle: 'gentle',
+  invisibleink: 'invisible_ink',
+};
+const SCREENS: Readonly<Record<string, string>> = {
+  Confetti: 'confetti',
+  Echo: 'echo',
+  Fireworks: 'fireworks',
+  HappyBirthday: 'balloons',
+  Heart: 'heart',
+  Lasers: 'lasers',
+  ShootingStar: 'shooting_star',
+  Sparkles: 'sparkles',
+  Spotlight: 'spotlight',
+};
+
+/** The effect that `expressive_send_style_id` names. */
+export function effectOf(id: string): MessageEffect | undefined {
+  if (id === '') return undefined;
+  const bubble = id.startsWith(BUBBLE) ? BUBBLES[id.slice(BUBBLE.length)] : undefined;
+  if (bubble !== undefined) return { name: bubble, on: 'bubble', id };
+  const screen = id.startsWith(SCREEN) ? SCREENS[id.slice(SCREEN.length).replace(/Effect$/, '')] : undefined;
+  if (screen !== undefined) return { name: screen, on: 'screen', id };
+  return { name: 'other', on: id.startsWith(BUBBLE) ? 'bubble' : id.startsWith(SCREEN) ? 'screen' : 'unknown', id };
+}
+
+/** `part:start:length`, of which the last two may be missing. */
+export function replyPlaceOf(stored: string): {
+  readonly reply_to_part?: number;
+  readonly reply_to_range?: readonly [number, number];
+} {
+  const [, part, start, length] = /^(\d{1,5})(?::(\d{1,7}):(\d{1,7}))?$/.exec(stored) ?? [];
+  if (part === undefined) return {};
+  const range = [Number(start), Number(start) + Number(length)] as const;
+  return { reply_to_part: Number(part), ...(length !== undefined && { reply_to_range: range }) };
+}

@@ -1,0 +1,128 @@
+import type { Conversation } from '../../domain/conversation.ts';
+import { brief, type ConversationDetails } from '../../domain/details.ts';
+import type { Message } from '../../domain/message.ts';
+import { INT_PARAM } from './columns.ts';
+import type { ChatDbHandle, SchemaInfo } from './database.ts';
+import { toMessage } from './message.ts';
+import { newestMessageRow } from './message-list.ts';
+import { IS_LOWEST_CHAT } from './queries.ts';
+import { isMessage } from './row-kinds.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+/** What the details of one conversation cost, in rows. */
+const DETAILS_COST = 20;
+
+/** What counting one unread message costs, in rows. */
+const UNREAD_COST = 3;
+
+interface UnreadQueries {
+  /** How many there are, up to a limit. Parameter: limit. */
+  readonly count: string;
+  /** Chat and number, of chats with unread messages. */
+  readonly byChat: string;
+}
+
+const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
+
+/** undefined where the database cannot say what is unread, or only by reading every message. */
+export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
+  const { schema } = database;
+  if (!known.has(schema)) known.set(schema, findUnreadQueries(database));
+  return known.get(schema);
+}
+
+/**
+ * Statistics of a whole table let SQLite read all of it rather than the few unread rows that an index names, so the
+ * index is named here: the first of those that fit.
+ */
+function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
+  const { schema } = database;
+  const indexes = [
+    ...schema.indexes('message', 'is_read', 'is_from_me', 'item_type'),
+    ...schema.indexes('message', 'is_read', 'is_from_me'),
+  ];
+  for (const index of indexes) {
+    const queries = unreadQueries(schema, index);
+    try {
+      // A partial index for other rows cannot be used, and SQLite says so.
+      database.get(`EXPLAIN ${queries.count}`, 1);
+      return queries;
+    } catch {}
+  }
+  return undefined;
+}
+
+/** Incoming, not read, no reaction and no system row (decision K3). */
+function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
+  const conditions = [
+    'm.is_read = 0 AND m.is_from_me = 0',
+    ...(has('item_type') ? ['m.item_type = 0'] : []),
+    ...(has('is_finished') ? ['m.is_finished = 1'] : []),
+    ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
+  ].join(' AND ');
+  const isUnread = `${conditions} AND ${isMessage(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
+  return {
+    count: `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${conditions} LIMIT ${INT_PARAM})`,
+    byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID
+      WHERE ${isUnread} AND ${IS_LOWEST_CHAT} GROUP BY j.chat_id`,
+  };
+}
+
+/** Whether the details of so many conversations can be had by reading at most `maxRows`. */
+export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: number): boolean {
+  const { database } = snapshot;
+  const left = Math.floor((maxRows - chats * DETAILS_COST) / UNREAD_COST);
+  if (left < 0) return false;
+  const queries = unreadQueriesOf(database);
+  if (queries === undefined || unreadCounts.has(snapshot)) return true;
+  return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
+}
+
+/** The conversation with its details (decision K3); `newest` is its newest message, if that is known. */
+export function withConversationDetails(
+  snapshot: Snapshot,
+  chat: Chat,
+  conversation: Conversation,
+  newest: Message | undefined,
+): Conversation {
+  const unread = unreadIn(snapshot, chat.rowId);
+  const last = newest ?? newestMessage(snapshot, chat.rowId);
+  const details: ConversationDetails = {
+    ...(unread !== undefined && { unread_count: unread }),
+    is_group: chat.isGroup,
+    service: chat.service,
+    last_message: last
+      ? {
+          id: last.id,
+          sender: last.sender,
+          is_from_me: last.is_from_me,
+          body: brief(last.body),
+          timestamp: last.timestamp,
+        }
+      : null,
+  };
+  return { ...conversation, details };
+}
+
+function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined {
+  const row = newestMessageRow(snapshot, chatId);
+  return row && toMessage(row, snapshot);
+}
+
+/** By chat, for one state of the database. */
+const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
+
+/** undefined where the database cannot say. */
+function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
+  const { database } = snapshot;
+  const queries = unreadQueriesOf(database);
+  if (queries === undefined) return undefined;
+  let counts = unreadCounts.get(snapshot);
+  if (counts === undefined) {
+    counts = new Map(database.all(queries.byChat).map(([chat, count]) => [Number(chat), Number(count)]));
+    unreadCounts.set(snapshot, counts);
+  }
+  return counts.get(chatId) ?? 0;
+}

@@ -1,0 +1,71 @@
+import type { Poll, PollOption } from '../../domain/cards.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reaction } from '../../domain/reaction.ts';
+import { compareInstants, instantAt, POLL_ROW_COLUMNS } from './columns.ts';
+import { readKeyedArchive } from './content/keyed-archive.ts';
+import { type PollPayload, pollPayloadOf } from './content/poll-payload.ts';
+import { contentQueriesOf } from './content-queries.ts';
+import { messageOf, toMessage } from './message.ts';
+import { reactionTargets } from './queries.ts';
+import { blobOf } from './row-content.ts';
+import { VOTE_TYPE } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A poll as it stands: all options that were added, and the present choice of each person (V2). */
+export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload): Poll {
+  const { votes, added } = rowsOf(snapshot, row.guid);
+  const options = added?.options ?? stored.options;
+  const caption = stored.question === undefined ? captionOf(snapshot, row) : undefined;
+  const question = stored.question ?? caption?.body;
+  return {
+    ...(question !== undefined && { question }),
+    ...(caption && { question_guid: caption.guid }),
+    ...(stored.creator !== undefined && { creator: stored.creator }),
+    options: options.map((option: PollOption) => ({
+      ...option,
+      votes: [...votes].filter(([, choices]) => choices.includes(option.id)).map(([sender]) => sender),
+    })),
+  };
+}
+
+interface PollRows {
+  /** Sender to the ids of the options chosen, by the last row of each. */
+  readonly votes: ReadonlyMap<string, readonly string[]>;
+  /** The newest row that added an option. */
+  readonly added: PollPayload | undefined;
+}
+
+function rowsOf(snapshot: Snapshot, guid: string): PollRows {
+  const { database } = snapshot;
+  const { pollRows } = contentQueriesOf(database.schema);
+  const { at } = POLL_ROW_COLUMNS;
+  const rows = pollRows === undefined || guid === '' ? [] : database.all(pollRows, ...reactionTargets(guid));
+  const votes = new Map<string, readonly string[]>();
+  let added: PollPayload | undefined;
+  const inOrder = rows
+    .toReversed()
+    .toSorted((one, other) => compareInstants(instantAt(one, at.date), instantAt(other, at.date)));
+  for (const row of inOrder) {
+    const blob = blobOf(snapshot, row[at.payload]);
+    const payload = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
+    const poll = payload instanceof Map ? pollPayloadOf(payload) : undefined;
+    if (poll === undefined) continue;
+    if (row[at.associatedType] !== VOTE_TYPE) added = poll;
+    else if (poll.choices !== undefined) {
+      const { sender } = toMessage(row, snapshot);
+      // Their place among the votes is that of their last choice.
+      votes.delete(sender);
+      votes.set(sender, poll.choices);
+    }
+  }
+  return { votes, added };
+}
+
+/** The message with the question of a poll that has none itself. */
+function captionOf(snapshot: Snapshot, { id }: Message | Reaction): Message | undefined {
+  const { database } = snapshot;
+  const { caption } = contentQueriesOf(database.schema);
+  const rowId = caption === undefined ? undefined : database.get(caption, Number(id))?.[0];
+  const message = typeof rowId === 'number' ? messageOf(snapshot, rowId) : undefined;
+  return message?.body === '' ? undefined : message;
+}

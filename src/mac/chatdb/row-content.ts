@@ -1,0 +1,80 @@
+import type { MessageContent } from '../../domain/content.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reaction } from '../../domain/reaction.ts';
+import type { Row, SqlValue } from '../../runtime/sqlite.ts';
+import { toText } from './columns.ts';
+import { effectOf, groupEventOf, locationShareOf, replyPlaceOf } from './content/group-event.ts';
+import { type DecodedRow, decodeRow, type StoredBlob } from './content/message-content.ts';
+import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
+import { withoutTarget } from './message.ts';
+import { pollOf } from './polls.ts';
+import { VOTE_TYPE } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const { at } = ROW_CONTENT_COLUMNS;
+const LOCATION_SHARE = 4;
+const SCHEDULED = 2;
+
+/** Reads and decodes what a row says beyond its text; undefined when the row is gone. */
+export function rowContentOf(
+  snapshot: Snapshot,
+  message: Message | Reaction,
+  isUnsent = false,
+): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+  const { database } = snapshot;
+  const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));
+  if (row === undefined) return undefined;
+  const decoded = decodeRow({
+    guid: toText(row[at.guid]),
+    text: toText(row[at.text]),
+    attributedBody: blobOf(snapshot, row[at.attributedBody]),
+    summaryInfo: blobOf(snapshot, row[at.summaryInfo]),
+    payload: blobOf(snapshot, row[at.payload]),
+    balloon: toText(row[at.balloon]),
+    associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
+    isVote: row[at.associatedType] === VOTE_TYPE,
+    isUnsent,
+  });
+  const poll = decoded.poll && pollOf(snapshot, message, decoded.poll);
+  return {
+    kind: decoded.kind,
+    content: { ...decoded.content, ...(poll && { poll }), ...columnContent(snapshot, message, row) },
+  };
+}
+
+/** A blob as it was read: one too large came as its length. */
+export function blobOf(snapshot: Snapshot, value: SqlValue | undefined): StoredBlob {
+  if (typeof value === 'number') return 'too_large';
+  if (typeof value !== 'object' || value === null) return undefined;
+  return snapshot.takesContent(value.length) ? value : 'too_large';
+}
+
+/** What single columns say. */
+function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
+  const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
+  const itemType = number(at.itemType);
+  const other = number(at.otherHandle);
+  const event = groupEventOf({
+    itemType,
+    action: number(at.groupAction),
+    title: toText(row[at.groupTitle]),
+    by: number(at.handle),
+    other,
+    who: other === 0 ? undefined : snapshot.address(other),
+  });
+  const effect = effectOf(toText(row[at.effect]));
+  const subject = toText(row[at.subject]);
+  const state = row[at.scheduleState];
+  return {
+    ...(event && { group_event: event }),
+    ...(itemType === LOCATION_SHARE && {
+      location_share: locationShareOf(number(at.shareStatus), row[at.isFromMe] === 1, other, number(at.shareDirection)),
+    }),
+    ...(effect && { effect }),
+    ...(subject !== '' && { subject }),
+    ...(toText(row[at.threadGuid]) !== '' && replyPlaceOf(toText(row[at.threadPart]))),
+    ...(row[at.scheduleType] === SCHEDULED && {
+      scheduled: { for: timestamp, state: typeof state === 'number' ? state : null },
+    }),
+  };
+}

@@ -1,0 +1,195 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { MessageDetails } from '../../src/domain/details.ts';
+import { includeSet } from '../../src/domain/include.ts';
+import type { Reaction } from '../../src/domain/reaction.ts';
+import { DETAIL_COLUMNS } from '../../src/mac/chatdb/columns.ts';
+import { reactionDetailsOf } from '../../src/mac/chatdb/reaction-details.ts';
+import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import type { SqlValue } from '../../src/runtime/sqlite.ts';
+import { contentMembers } from '../../src/schema/content.ts';
+import { messageDetailsSchema } from '../../src/schema/details.ts';
+import { chatDatabases } from '../support/chat-databases.ts';
+import { appleNs } from '../support/chat-fixture.ts';
+import { type ContentVector, contentVectors, storedValue } from '../support/content-vectors.ts';
+
+const databases = chatDatabases();
+const { fixture, connection } = databases.open(
+  'macos-27',
+  join(databases.folder, 'Library/Messages/chat.db'),
+  'by_kind',
+);
+const reader = new ChatReader(connection);
+const files = join(dirname(fixture.path), 'Attachments');
+mkdirSync(files, { recursive: true });
+
+const SENDERS = { 2: '+15550100', 3: '+15550101', 4: 'cleo@example.org' };
+const handleOf = (address: string): number => Number(Object.entries(SENDERS).find(([, one]) => one === address)?.[0]);
+
+const ATTACHMENT_COLUMNS = [
+  'is_sticker',
+  'sticker_user_info',
+  'emoji_image_short_description',
+  'attribution_info',
+  'user_info',
+  'mime_type',
+];
+
+type Columns = Record<string, SqlValue>;
+
+/** Reads a vector's row as a client does, and takes it out again: many have the same guid. */
+function read<Result>({ columns, related = [] }: ContentVector, use: (rowId: number) => Result): Result {
+  const stored: Columns = Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => [name, exact(storedValue(value))]),
+  );
+  const { file, ...others } = stored;
+  const isOfAttachment = (name: string): boolean => ATTACHMENT_COLUMNS.includes(name);
+  const row = Object.fromEntries(Object.entries(others).filter(([name]) => !isOfAttachment(name)));
+  const attached = Object.fromEntries(Object.entries(others).filter(([name]) => isOfAttachment(name)));
+  // The handle of a message that is deleted goes with it.
+  for (const [id, address] of Object.entries(SENDERS)) {
+    const columns = { ROWID: Number(id), id: address, service: 'iMessage' };
+    if (fixture.number(`SELECT count(*) FROM handle WHERE ROWID = ${id}`) === 0) fixture.insert('handle', columns);
+  }
+  const rowId = fixture.message({ handle_id: 2, ...row });
+  if (file !== undefined || Object.keys(attached).length > 0) {
+    const path = join(files, 'attached');
+    writeFileSync(path, (file ?? '') as Buffer);
+    fixture.attach(rowId, path, attached);
+  }
+  for (const { sender, columns: vote } of related) {
+    const values = Object.entries(vote).map(([name, value]) => [name, exact(storedValue(value))] as const);
+    fixture.message({ handle_id: handleOf(sender), ...Object.fromEntries<SqlValue>(values) });
+  }
+  try {
+    return use(rowId);
+  } finally {
+    fixture.sqlite.exec('DELETE FROM message; DELETE FROM message_attachment_join; DELETE FROM attachment');
+  }
+}
+
+/** Dates have more digits than a number. */
+const exact = (value: ReturnType<typeof storedValue>): SqlValue =>
+  typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(value) : value;
+
+function detailsOf(vector: ContentVector): MessageDetails | undefined {
+  return read(vector, (rowId) => {
+    const details = reader.message(String(rowId), { include: includeSet(['details']) })?.details;
+    if (details !== undefined) messageDetailsSchema.parse(details);
+    return details;
+  });
+}
+
+const isMessage = ({ columns, name }: ContentVector): boolean =>
+  columns.associated_message_type !== 4000 &&
+  !['reaction', 'poll_update'].some(
+    (member) => member in (contentVectors.find((one) => one.name === name)?.expect ?? {}),
+  ) &&
+  // SQLite makes texts of the numbers.
+  name !== 'column names hold numbers';
+
+describe('the details of a row', () => {
+  test.each(contentVectors.filter(isMessage))('$kind: $name', (vector) => {
+    const { reaction: _, part_of_guid, sticker, contact, location, ...expected } = vector.expect;
+    const details = detailsOf(vector);
+    expect(details).toMatchObject(expected);
+    const told = Object.keys(details ?? {}).filter((name) => name in contentMembers);
+    expect(told.filter((name) => !(name in expected))).toEqual([]);
+    const [attachment] = details?.attachments ?? [];
+    for (const [name, value] of Object.entries({ sticker, contact, location })) {
+      expect(attachment?.[name as 'sticker']).toEqual(value);
+    }
+    expect(part_of_guid === undefined || details?.kind === 'link').toBe(true);
+  });
+});
+
+const vectorOf = (name: string): ContentVector => contentVectors.find((one) => one.name === name) as ContentVector;
+
+describe('a row that names another one', () => {
+  test.each(['a vote row', 'a vote row that takes all back', 'the row that adds an option'])('%s', (name) => {
+    const vector = vectorOf(name);
+    const details = read(vector, (rowId) =>
+      connection.read((snapshot) =>
+        reactionDetailsOf(snapshot, {
+          ...REACTION,
+          id: String(rowId),
+          associated_message_type: Number(vector.columns.associated_message_type),
+          message_guid: vector.columns.associated_message_guid as string,
+        }),
+      ),
+    );
+    const kind = 'poll_update' in vector.expect ? 'poll_update' : 'poll_vote';
+    expect(details).toEqual({ kind, [kind]: vector.expect[kind] });
+  });
+
+  test('a tapback says which part it is on', () => {
+    const guid = '00000048-0000-4000-8000-000000000048';
+    const liked: ContentVector = {
+      ...vectorOf('plain text has no parts'),
+      columns: { ...vectorOf('plain text has no parts').columns, guid },
+      related: [
+        { sender: SENDERS[3], columns: vectorOf('like of part 1').columns },
+        { sender: SENDERS[4], columns: vectorOf('negative part is no part').columns },
+      ],
+    };
+    expect(detailsOf(liked)?.reactions.map(({ reaction_type, part }) => [reaction_type, part])).toEqual([
+      ['thumbs_up', 1],
+      ['haha', undefined],
+    ]);
+  });
+});
+
+describe('the question of a poll', () => {
+  const caption = { text: 'Dinner?', reply_to_guid: '00000032-0000-4000-8000-000000000032' };
+  test.each([
+    ['is the next row of the same sender', SENDERS[2], caption, 'Dinner?'],
+    ['is no row of another person', SENDERS[3], caption, undefined],
+    ['is no row that names another one', SENDERS[2], { ...caption, reply_to_guid: 'other' }, undefined],
+    ['is no reply in a thread', SENDERS[2], { ...caption, thread_originator_guid: caption.reply_to_guid }, undefined],
+    [
+      'is no row that comes later',
+      SENDERS[2],
+      { ...caption, date: Number(appleNs('2026-01-01T00:00:06Z')) },
+      undefined,
+    ],
+  ])('%s', (_, sender, columns, question) => {
+    const poll = detailsOf({ ...vectorOf('poll'), related: [{ sender, columns }] })?.poll;
+    expect(poll?.question).toBe(question);
+    expect(poll?.question_guid === undefined).toBe(question === undefined);
+  });
+});
+
+test('a blob of more than 1 MiB is not read, and named', () => {
+  const payload = { hex: Buffer.alloc(1_048_577).toString('hex') };
+  const vector = vectorOf('page');
+  expect(detailsOf({ ...vector, columns: { ...vector.columns, payload_data: payload } })?.undecoded).toEqual([
+    'payload_data',
+  ]);
+});
+
+test.each([
+  'plain text has no parts',
+  'text column alone',
+  'summary of an ordinary row',
+  'long text: four-byte length',
+])('nothing more is read of an ordinary row: %s', (name) => {
+  const hasContent = read(vectorOf(name), (rowId) =>
+    connection.read(({ database, queries }) => database.get(queries.details, rowId)?.[DETAIL_COLUMNS.at.hasContent]),
+  );
+  expect(hasContent).toBe(0);
+});
+
+const REACTION: Reaction = {
+  id: '',
+  guid: '',
+  conversation_id: '',
+  sender: '',
+  is_from_me: false,
+  reaction_type: 'other',
+  emoji: null,
+  message_id: '',
+  message_guid: '',
+  timestamp: '2026-01-01T00:00:00Z',
+  associated_message_type: 0,
+};

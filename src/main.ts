@@ -9,7 +9,7 @@ import { isAppError } from './domain/errors.ts';
 
 const context = processContext(packageVersion());
 
-/** Commands for which to be asked to stop is a good end (decision A3), from their first moment on. */
+/** Commands for which a requested stop is a success (decision A3), from the start. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
 const exitCode = await run(process.argv);
@@ -43,7 +43,7 @@ async function run(argv: readonly string[]): Promise<number> {
     }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    // A command with commands beneath it, given alone: its help was shown.
+    // A command with subcommands, used alone: its help was shown.
     if (error.code === 'commander.help') return EXIT.usage;
     const [sentence, advice] = usageMistake(error, program);
     context.stderr(context.paintError('red', `postern: ${sentence}`), advice);
@@ -52,8 +52,8 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Takes back what dist/main.js does at a signal: a send that was interrupted is not done, and tail has a last word. One
- * that came while the program was being loaded is handled first; it would be lost with its listener.
+ * Removes the signal handling of dist/main.js: an interrupted send is not a success, and tail prints last words.
+ * First lets a signal that arrived during loading take effect; it would be lost with its listener.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => void setImmediate(resolve));

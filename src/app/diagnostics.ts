@@ -18,7 +18,7 @@ import { scriptErrorNumber } from '../runtime/script-error.ts';
 
 const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
-/** A little longer than the 25 s that the scripts give Messages. */
+/** Slightly longer than the 25 s that the scripts give Messages. */
 const SCRIPT_LIMIT_MS = 30_000;
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
 
@@ -32,13 +32,13 @@ export interface DiagnosticsParts {
 }
 
 export interface DiagnosticsRequest {
-  /** How long chat.db is watched. */
+  /** How long to watch chat.db. */
   readonly seconds: number;
-  /** Whether Messages is asked too, which may make macOS ask the person. */
+  /** Also asks Messages, which may make macOS ask the person. */
   readonly asksMessages: boolean;
 }
 
-/** What the service can find out for a report, as the program that has the permissions. One run at a time. */
+/** Collects a report's facts as the program that has the permissions. One run at a time. */
 export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();
@@ -48,7 +48,7 @@ export class DiagnosticsRunner {
     this.#parts = parts;
   }
 
-  /** A second request while one runs gets the answer of the first. */
+  /** A request during a run gets that run's answer. */
   run(request: DiagnosticsRequest): Promise<Diagnostics> {
     this.#running ??= this.#run(request).finally(() => {
       this.#running = undefined;
@@ -56,7 +56,7 @@ export class DiagnosticsRunner {
     return this.#running;
   }
 
-  /** Ends a run early, with what it has found. */
+  /** Ends a run early, with the facts found so far. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running?.catch(() => undefined);
@@ -98,13 +98,13 @@ export class DiagnosticsRunner {
       const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
       return { guids, addresses, shapes, sqlite, changes: await reader.watch(seconds, clock, this.#stop.signal) };
     } catch {
-      return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // the health says why
+      return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // health says why
     } finally {
       reader?.close();
     }
   }
 
-  /** What the script printed. */
+  /** Returns the script's output. */
   async #ask(script: string): Promise<string | ScriptFailure> {
     const { run, osascriptPath } = this.#parts;
     const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
@@ -113,7 +113,7 @@ export class DiagnosticsRunner {
   }
 }
 
-/** osascript prints the two lists of the script as one: all services, then for each whether it is enabled. */
+/** Pairs the script's two lists, which osascript prints as one: all services, then whether each is enabled. */
 function accountsIn(printed: string): readonly AccountDiagnostics[] {
   const words = printed.trim().split(', ').filter(Boolean);
   const half = Math.floor(words.length / 2);

@@ -20,7 +20,7 @@ import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 import { openRowAges } from './row-ages.ts';
 
-/** A first sweep writes four pages a block into state.db-wal, of which SQLite itself takes 4,000 at once. */
+/** A first sweep writes four pages per block into state.db-wal; SQLite itself checkpoints after 4,000 pages. */
 const BLOCKS_A_CHECKPOINT = 900;
 
 interface EventLogParts {
@@ -31,13 +31,13 @@ interface EventLogParts {
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadTargets> | undefined;
   readonly chatLog: ChatLog;
-  /** Stands still while the Mac sleeps: rows that settle have their time then. */
+  /** Stands still while the Mac sleeps, so that settling rows keep their time. */
   readonly awake: AwakeClock;
-  /** Reports whether an incoming message may be the row of a send that is not confirmed yet. */
+  /** Reports whether an incoming message may be the row of an unconfirmed send. */
   readonly isAwaited: (message: Message) => boolean;
 }
 
-/** Creates what makes events of chat.db: new rows are published, changes of others detected, and both read from one feed. */
+/** Connects chat.db with the event log: publishes new rows, detects changes, and offers both as one feed. */
 export function openEventLog(parts: EventLogParts) {
   const { config, host, closers, state, connection, thread, chatLog, awake, isAwaited } = parts;
   const { clock, log } = host;
@@ -61,7 +61,7 @@ export function openEventLog(parts: EventLogParts) {
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
-    // The index of search is kept up to date by changes.
+    // Changes keep the search index up to date.
     mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
     store: changeLog,
     prints,
@@ -84,7 +84,7 @@ export function openEventLog(parts: EventLogParts) {
   return { channel, publisher, detection, feed, messages, ages, noteHealth };
 }
 
-/** In the thread, because it waits for the disk. Where that fails SQLite does it at a later commit. */
+/** Runs in the reader thread, because it waits for the disk. If it fails, SQLite checkpoints at a later commit. */
 async function checkpoint(
   path: string,
   { thread, log }: Pick<EventLogParts, 'thread'> & { readonly log: Log },

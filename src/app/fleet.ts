@@ -31,7 +31,7 @@ interface FleetParts {
   readonly health: () => BackendHealth;
 }
 
-/** Creates what connects this Mac with a fleet; loaded only where the configuration has one. */
+/** Creates the agent that connects this Mac with a fleet. Loaded only if the configuration has one. */
 export function openFleet(parts: FleetParts): FleetAgent {
   const { settings, host, state, connection, idempotency, feed, messages, owner, json, counters, health } = parts;
   const { clock, log, version } = host;
@@ -52,7 +52,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
   });
 }
 
-/** As `POST /messages` checks its body; files are uploaded to a Mac itself, and nothing is sent to try. */
+/** Checks a send as `POST /messages` does. Uploads and dry runs go to a Mac itself. */
 function checkSend(request: unknown): CheckedSend {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;

@@ -6,20 +6,20 @@ import type { RunCommand } from '../runtime/command.ts';
 export interface Host {
   readonly clock: Clock;
   readonly log: Log;
-  /** launchd watches over this process (decisions A3, C6). */
+  /** launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
-  /** As Node names it, or `simulated`. */
+  /** Node's name for it, or `simulated`. */
   readonly platform: string;
   readonly homeFolder: string;
-  /** For what can be made again. */
+  /** For data that can be recreated. */
   readonly cacheFolder: string;
-  /** Programs of this machine, looked up on PATH. */
+  /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
-  /** Of a demo. */
+  /** The simulated people. Demo only. */
   readonly people?: DemoPeople;
-  /** Called once the configuration folder is this process's alone, before anything else is opened. */
+  /** Called once this process holds the configuration folder's lock, before anything else is opened. */
   readonly onLocked?: () => Promise<void>;
-  /** Asks to be stopped and started again (exit code 75). */
+  /** Requests a restart (exit code 75). */
   restart(): void;
 }

@@ -46,12 +46,12 @@ import { listenOnSocket } from './socket.ts';
 /** Decision A7. */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
-/** There are few hubs, and clients wait for them. */
+/** Short, because hubs are few and clients wait for them. */
 const MAX_RECONNECT_MS = 2000;
-/** How long a client that comes from another hub waits until this one has what it has seen. */
+/** How long a client from another hub waits until this one has caught up with that client. */
 const REACH_MS = 3000;
 
-/** Creates every module of a hub and connects them. Rejects as `startApp` does; nothing is left open. */
+/** Creates every module of a hub and connects them. Rejects as `startApp` does and then leaves nothing open. */
 export async function startHub(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
@@ -97,13 +97,13 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       offsetText: (offset) => feed.offsetText(offset),
     });
     const ready = (include: IncludeSet, after?: ClientOffset): Promise<void> | undefined => {
-      // Parts of messages are added by the Mac (decision N2).
+      // The Mac adds includes to its messages itself (decision N2).
       if (include.size > 0) throw problem('not_at_a_hub');
       return copy.isFilled ? reached(after) : whenFilled(after);
     };
     const reached = (after: ClientOffset | undefined): Promise<void> | undefined =>
       after !== undefined && isStreamOffset(after) ? copy.reached(after, REACH_MS) : undefined;
-    // Who listens from now on is not to be sent what the stream kept.
+    // A client that listens from now on must not receive the stream's backlog.
     const whenFilled = async (after: ClientOffset | undefined): Promise<void> => {
       await copy.filled(REACH_MS);
       if (!copy.isFilled) throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
@@ -200,7 +200,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-/** Throws AppError `fleet_missing` where the configuration has none. */
+/** Throws `fleet_missing` if the configuration has no fleet. */
 function fleetOf({ fleet }: Config): FleetSettings {
   if (fleet !== undefined) return fleet;
   throw new AppError(

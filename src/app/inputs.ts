@@ -22,7 +22,7 @@ interface InputParts {
   readonly closers: Cleanup;
 }
 
-/** Opens chat.db; the thread begins with its first use. */
+/** Opens chat.db. The reader thread starts at its first use. */
 export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
@@ -35,7 +35,7 @@ export function openChatDb({ config, host, closers }: InputParts) {
   return { connection, thread };
 }
 
-/** The Address Book, which is opened when somebody asks for names, and the people of both. */
+/** Opens the Address Book, once somebody asks for names, and combines it with chat.db to people. */
 export function openContacts({
   config,
   host,
@@ -47,7 +47,7 @@ export function openContacts({
   const { addressBookPath, callingCode, isEnabled } = config.contacts;
   const book = new AddressBook({
     folder: addressBookPath,
-    // What opens chat.db opens these files too; without that permission macOS would ask the person.
+    // The permission for chat.db also opens these files; without it macOS would ask the person.
     isAllowed: () => connection.access === 'granted',
     callingCode: () => callingCode || callingCodeOf(ownNumber(connection) ?? ''),
     clock,
@@ -58,7 +58,7 @@ export function openContacts({
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
 }
 
-/** The files of messages, converted where that is asked for. */
+/** Opens the files of messages, converted if requested. */
 export function openConversions({
   config,
   host,
@@ -69,7 +69,7 @@ export function openConversions({
   const conversions = new Conversions({
     files: new AttachmentFiles(connection),
     cacheFolder,
-    // On a Mac they are where osascript is.
+    // On a Mac they are beside osascript.
     toolFolder: dirname(config.backend.osascriptPath),
     run,
     clock,

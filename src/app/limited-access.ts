@@ -22,11 +22,11 @@ interface LimitedAccessParts extends Pick<AccessParts, 'owner' | 'json' | 'sende
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
   readonly attachmentRules: AttachmentRules;
-  /** The service's reader without names. */
+  /** The service's reader, without names. */
   readonly messages: MessageReader;
 }
 
-/** Creates what limited keys need besides the service; loaded with the first of them. */
+/** Creates the modules that only limited keys need. Loaded with the first key. */
 export function accessParts(parts: LimitedAccessParts): AccessParts {
   const { config, host, state, connection, idempotency, attachmentRules, messages } = parts;
   const { owner, json, sender, uploads, onKeyChange } = parts;

@@ -1,4 +1,4 @@
-// The thread behind `ReaderThread`: a connection of its own, and everything that may take its time.
+// The thread behind `ReaderThread`: a separate connection, and everything that may take long.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
@@ -27,7 +27,7 @@ const {
 // Two copies of SQLite in one process would drop each other's locks.
 if (sqliteLibrary !== ofMain) throw new Error(`the reader thread would use ${sqliteLibrary} beside ${ofMain}`);
 
-/** The reader writes debug lines only, and the main thread has the log. */
+/** The reader logs only debug lines, and the main thread owns the log. */
 const log: Log = {
   debug: (debug, fields = {}) => post({ debug, fields }),
   info: () => undefined,
@@ -36,7 +36,7 @@ const log: Log = {
   child: () => log,
 };
 const connection = new Connection({ path, home, log, associatedRows });
-/** The objects whose methods the thread can be asked for, by name. */
+/** The objects whose methods can be called in the thread, by name. */
 export interface ThreadTargets {
   readonly lists: ListReader;
   readonly index: IndexReader;
@@ -60,7 +60,7 @@ const targets: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Nam
   index: () => index,
   prints: () => prints,
   files: () => files,
-  // Both are loaded at their first use.
+  // Both are loaded on first use.
   finder: async () => (finder ??= new (await import('../search/query/finder.ts')).Finder(index)),
   writer: async () => (writer ??= new (await import('../search/index/index-writer.ts')).IndexWriter(index)),
 };
@@ -76,7 +76,7 @@ parentPort?.on('message', (call: ThreadCall) => {
 async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
   try {
     const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
-    // The main thread follows a replaced file by polling, this one before it reads.
+    // The main thread detects a replaced file by polling, this one before each read.
     connection.check();
     post({ id, value: target[method]?.(...args) });
   } catch (error) {

@@ -9,17 +9,17 @@ import { rowAgeStore } from '../store/state/row-ages.ts';
 interface RowAgesParts {
   readonly state: Sqlite;
   readonly awake: AwakeClock;
-  /** Everything dated before it is history. */
+  /** Everything dated before the first start is history. */
   readonly isFirstStart: boolean;
   readonly closers: Cleanup;
   readonly log: Log;
 }
 
-/** Creates what knows how old rows were when they came, and keeps the time in which chat.db was watched. */
+/** Determines how old rows were when they arrived, and records when chat.db was watched. */
 export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
   const store = rowAgeStore(state);
   const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
-  /** After a crash the time since the last one counts as an outage. */
+  /** After a crash, the time since the last save counts as an outage. */
   const save = (): void => {
     try {
       store.saveSpans(running.spans);
@@ -38,7 +38,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
   });
   return {
     ages: new RowAges({ store, running, log }),
-    /** Rows that came while chat.db could not be read are not late. */
+    /** Rows that arrived while chat.db was unreadable are not late. */
     noteHealth: (isConnected: boolean): void => {
       if (isConnected) running.begin();
       else running.end();

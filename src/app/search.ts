@@ -19,7 +19,7 @@ interface SearchInputs {
   readonly messages: ChatLog;
 }
 
-/** Opens search, which writes its index in the reader thread where there is one. */
+/** Opens search. Its index is written in the reader thread if there is one. */
 export function openSearchIndex({
   config,
   host,

@@ -20,7 +20,7 @@ import type { Host } from './host.ts';
 interface SenderParts {
   readonly config: Config;
   readonly host: Host;
-  /** Stands still while the Mac sleeps: a running script has its time then. */
+  /** Stands still while the Mac sleeps, so that a running script keeps its time. */
   readonly awake: Clock;
   readonly state: Sqlite;
   readonly connection: Connection;
@@ -36,7 +36,7 @@ export function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRul
   return { roots: send.attachmentRoots, chatDbPath: backend.chatDbPath, configDir: dir };
 }
 
-/** Creates what sends by Messages and finds what was sent in chat.db. */
+/** Connects sending through Messages with the search for the sent rows in chat.db. */
 export function openSender(parts: SenderParts): Sender {
   const { config, host, awake, state, connection, permissions, detector, feed, publisher, idempotency, details } =
     parts;

@@ -48,7 +48,7 @@ import { attachmentRulesOf, openSender } from './sender.ts';
 import { listenOnSocket } from './socket.ts';
 import { Status } from './status.ts';
 
-/** Decision A7: everything within 10 s; a run of osascript is killed after 8, and its answer still goes out. */
+/** Everything stops within 10 s (decision A7): osascript is killed after 8 s, and its answer is still delivered. */
 const REQUESTS_END_WITHIN_MS = 8700;
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
@@ -59,7 +59,7 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-/** Creates every module and connects them. Rejects with the socket's error when it cannot listen; nothing is left open. */
+/** Creates and connects every module. If it cannot listen, rejects with the socket's error and leaves nothing open. */
 export async function startApp(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
@@ -275,11 +275,11 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
     detection.start();
     publisher.start();
-    // Nothing is published or sent before the port is had, and no request comes in before everything runs.
+    // Binds the port before publishing or sending anything. Accepts requests only once everything runs.
     const { host: address, port } = config.server;
     if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
     const url = await http.listen(address, port);
-    // At once, because a client that asks for changes needs to know where the log begins.
+    // At once, because a client that asks for changes needs the start of the log.
     detector.start();
     await listenOnSocket(config, http, log);
     clockWatch.start();
@@ -287,7 +287,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     fleet?.start();
     await access.loaded?.start();
     search.start();
-    // Not before, because V8 would collect in the middle of the start.
+    // Only now, because V8 would collect garbage in the middle of the start.
     preferLittleMemory();
     return { url, close: () => closers.close() };
   } catch (error) {

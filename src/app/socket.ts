@@ -3,7 +3,7 @@ import { socketOf } from '../config/address.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../domain/ports/host.ts';
 
-/** Without the socket (decision O1) the port serves all the same, so whatever is in the way is one warning. */
+/** Listens on the Unix socket (decision O1). The port works without it, so any obstacle is only a warning. */
 export async function listenOnSocket(config: Config, http: HttpServer, log: Log): Promise<void> {
   if (!config.server.socket) return;
   const socket = socketOf(config);

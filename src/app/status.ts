@@ -15,9 +15,9 @@ import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/web
 export interface StatusParts {
   readonly version: string;
   readonly clock: Clock;
-  /** Whether chat.db can be read. */
+  /** Reports whether chat.db is readable. */
   readonly database: { health(): BackendHealth };
-  /** Looks up a column of the table of messages; undefined while chat.db cannot be read. */
+  /** Looks up a column of the message table; undefined while chat.db is unreadable. */
   readonly columns: () => ((name: string) => boolean) | undefined;
   readonly clockWatch: { warning(): string | null };
   readonly messages: MessageLog;
@@ -34,7 +34,7 @@ export interface StatusParts {
   readonly contacts: Contacts;
   readonly search: SearchIndex;
   readonly changes: { status(): ChangeStatus };
-  /** undefined: this Mac is in no fleet. */
+  /** Undefined if this Mac is in no fleet. */
   readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
 }
 
@@ -45,7 +45,7 @@ const AFTER_DISK: PermissionReport = {
   reason: 'not_asked',
 };
 
-/** Health and status of the service (decision H). Asking for them never makes macOS ask the person. */
+/** Health and status of the service (decision H). Never makes macOS ask the person. */
 export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
@@ -71,7 +71,7 @@ export class Status {
     };
   }
 
-  /** Highest row id in chat.db; null while it cannot be read. */
+  /** Highest row id in chat.db; null while it is unreadable. */
   newestRow(): number | null {
     try {
       return this.#parts.messages.newest().offset.rowId;
@@ -126,7 +126,7 @@ export class Status {
     return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
   }
 
-  /** Asks macOS in this process's own name, which may show the person a dialog. */
+  /** Asks macOS on behalf of this process, which may show the person a dialog. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
     const disk = await permissions.fullDiskAccess();

@@ -1,4 +1,4 @@
-/** Spaces, brackets, dots and hyphens are how people write a number. */
+/** Characters that people write into numbers. */
 const PUNCTUATION = /[ ().-]/g;
 
 const NUMBER = /^\+[1-9][0-9]{6,14}$/;
@@ -6,24 +6,24 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
 /**
- * Returns the one spelling of an address by which rights are compared: a complete number, or an e-mail address in lower
- * case. Returns undefined for everything else, so that nothing that merely looks alike ever matches.
+ * Returns the one spelling of an address by which rights are compared: a complete number, or an e-mail address in
+ * lower case. Returns undefined for everything else, so that lookalikes never match.
  */
 export function rightsAddress(text: string): string | undefined {
   const number = text.replaceAll(PUNCTUATION, '');
   if (NUMBER.test(number)) return number;
-  // Only ASCII letters: toLowerCase would make a K of the Kelvin sign.
+  // Only ASCII letters: toLowerCase would turn the Kelvin sign into a K.
   if (!/^[\x21-\x7e]+$/.test(text)) return undefined;
   const email = text.toLowerCase();
   return email.length <= 254 && EMAIL.test(email) ? email : undefined;
 }
 
-/** Two spellings of one member are one: canonical where there is such a form, else as stored. */
+/** A key that is equal for two spellings of one member: the canonical form if there is one, else the stored text. */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;
 }
 
-/** Style and identifier of a chat id, which is the same whatever service it names; undefined for what is no chat id. */
+/** Style and identifier of a chat id, whatever service it names; undefined if it is no chat id. */
 export function chatIdentity(
   id: string,
 ): { readonly service: string; readonly style: string; readonly identifier: string } | undefined {
@@ -37,7 +37,10 @@ const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as con
 
 const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
 
-/** Every guid that an id may mean, itself first and always as many; the style (`-` or `+`) is never changed. */
+/**
+ * Every guid that an id may refer to, the id itself first; always the same number. The style (`-` or `+`) never
+ * changes.
+ */
 export function chatGuidVariants(id: string): readonly string[] {
   const at = id.indexOf(';');
   const isKnown = at >= 0 && KNOWN.has(id.slice(0, at).toLowerCase());

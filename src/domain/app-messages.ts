@@ -1,12 +1,12 @@
 import type { AssociatedRows } from './associated-rows.ts';
 import type { Diagnostics } from './diagnostics.ts';
 
-/** Types of rows that messages of apps have (U5). */
+/** Types of rows with messages of apps (U5). */
 const APP_TYPES = ['2', '3'] as const;
 
 /**
- * Returns two sentences, what chat.db holds and how to show it, where messages of apps are shown as reactions; undefined
- * where there are none among the newest rows, or the owner has decided to show them.
+ * Returns two sentences, what chat.db contains and how to show it, if messages of apps are shown as reactions;
+ * undefined if the newest rows have none, or the owner has decided to show them.
  */
 export function appMessages(
   { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,

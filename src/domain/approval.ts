@@ -1,6 +1,6 @@
 import type { ServiceChoice } from './send-service.ts';
 
-/** Where a held send is. Every state but `held` and `approved` is an end. */
+/** The states of a held send. Every state but `held` and `approved` is final. */
 export const APPROVAL_STATES = [
   'held',
   'approved',
@@ -8,52 +8,55 @@ export const APPROVAL_STATES = [
   /** Handed to Messages; its row has not been seen. */
   'pending',
   'failed',
-  /** Nobody knows whether it went out. */
+  /** It is unknown whether it was sent. */
   'unknown',
   'denied',
   'expired',
   'withdrawn',
-  /** Approved, but not allowed any more when its turn came. */
+  /** Approved, but no longer permitted when its turn came. */
   'void',
 ] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
-/** A file of a held send. It was copied when it was held. */
+/** A file of a held send, copied when the send was held. */
 export interface HeldFile {
   readonly name: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** A send that waits for the owner's decision, or what became of it. Nothing of it changes but its state. */
+/** A send that waits for the owner's decision, or its outcome. Only its state changes. */
 export interface Approval {
   readonly id: string;
   readonly key_id: string;
   readonly state: ApprovalState;
-  /** The address or chat id that it goes to. */
+  /** The recipient's address or chat id. */
   readonly to: string;
-  /** Who reads it. */
+  /** The addresses of everybody who will read it. */
   readonly members: readonly string[];
-  /** null once it ended. */
+  /** Null once it has ended. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
-  /** Absent where the send asks for nothing (decision X3). */
+  /** Absent if the send chooses no service (decision X3). */
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;
-  /** The id of the key that decided, `owner` for the owner's, `tapback` for his tapback. */
+  /** The decider: the id of a key, `owner` for the owner's key, `tapback` for the owner's tapback. */
   readonly decided_by: string | null;
   /** Row id of the message, once it was sent and seen. */
   readonly message_id: string | null;
   /** Code of the problem that ended it. */
   readonly problem: string | null;
-  /** Hash of what is to be decided, for those who may decide. An approval names it, so that nothing else is approved. */
+  /**
+   * Hash of the content to decide on, for those who may decide. An approval repeats it, so that nothing else is
+   * approved.
+   */
   readonly shown?: string | undefined;
 }
 
-/** True when nothing will happen to it any more. */
+/** Reports whether the state is final. */
 export function hasEnded({ state }: Pick<Approval, 'state'>): boolean {
   return state !== 'held' && state !== 'approved';
 }

@@ -16,11 +16,11 @@ import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
 
 /**
- * Who asks, and what is there for them. The owner has the service's own ports; a limited key has the same ports,
- * narrowed to what it may use, so that a handler never checks a right itself.
+ * The caller of a request and what exists for it. The owner has the service's own ports; a limited key has the same
+ * ports narrowed to what it may use, so that a handler never checks a right itself.
  */
 export interface Caller extends SearchNames {
-  /** undefined: the owner, whose key is in config.toml. */
+  /** Undefined for the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
   readonly people: People;
@@ -32,54 +32,54 @@ export interface Caller extends SearchNames {
   readonly search: SearchIndex;
   readonly approvals: Approvals;
   status(): StatusReport | Promise<StatusReport>;
-  /** Writes an event as JSON with what is to be included, as far as this caller may see it. */
+  /** Serialises an event with the requested includes, as far as this caller may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet) => string;
-  /** Of a limited key: whether it may write to this address or conversation. */
+  /** For a limited key: its right to write to this address or conversation. */
   readonly canSend?: (recipient: string) => SendRight;
-  /** Of a limited key: how many WebSockets and streams it keeps open. */
+  /** For a limited key: counts its open WebSockets and streams. */
   readonly streams?: StreamCount;
-  /** Of a limited key: notes in the audit log that a route refused it. */
+  /** For a limited key: notes in the audit log that a route refused it. */
   readonly onRefused?: (code: string) => void;
-  /** Of a limited key: throws when it was revoked or has expired since it was let in. */
+  /** For a limited key: throws if the key was revoked or has expired since the request was admitted. */
   readonly assertAlive?: () => void;
-  /** Of a limited key: calls `run` once when it is revoked or has expired, at once if that is so already. */
+  /** For a limited key: calls `run` once the key is revoked or expires; at once if it already has. */
   readonly onEnd?: (run: () => void) => Cancel;
 }
 
-/** The WebSockets and streams that one limited key keeps open. */
+/** Counts the open WebSockets and streams of one limited key. */
 export interface StreamCount {
-  /** Counts one, until what it gives is called once. Throws `too_many_streams`. */
+  /** Reserves a slot. Call the result to release it. Throws `too_many_streams`. */
   open(): Cancel;
 }
 
-/** What a limited key may see of the events that it is shown. */
+/** Narrows the events shown to a limited key. */
 export interface EventView {
-  /** In place of all names. */
+  /** Replaces the lookup of all names. */
   readonly names: NameLookup;
-  /** Without what is of a conversation that is not there for it. */
+  /** Removes everything about conversations that do not exist for the key. */
   readonly details: (details: MessageDetails) => MessageDetails;
 }
 
 /** Finds the caller behind a key. */
 export interface Callers {
   readonly owner: Caller;
-  /** The caller with this limited key; undefined when it is unknown, wrong, expired or revoked. */
+  /** Returns the caller with this limited key; undefined if the key is unknown, wrong, expired or revoked. */
   find(key: string): Caller | undefined;
 }
 
 /**
- * The rule of a route. `open`: without a key; `key`: every key; `owner`: the owner alone; otherwise the owner, and a
- * limited key with one of these scopes.
+ * A route's rule. `open`: no key needed; `key`: any key; `owner`: only the owner; a list: the owner, and limited keys
+ * with one of these scopes.
  */
 export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
 
-/** Whether the rule lets this caller in. */
+/** Reports whether the rule admits this caller. */
 export function isAllowed({ key }: Pick<Caller, 'key'>, access: Access): boolean {
   if (key === undefined || access === 'open' || access === 'key') return true;
   return access !== 'owner' && access.some((scope) => key.scopes.includes(scope));
 }
 
-/** Throws `scope_missing` unless the rule lets this caller in. */
+/** Throws `scope_missing` unless the rule admits this caller. */
 export function assertAllowed(caller: Caller, access: Access): void {
   if (isAllowed(caller, access)) return;
   caller.onRefused?.('scope_missing');

@@ -1,4 +1,4 @@
-/** Why something cannot be done. Clients must expect others. */
+/** Reasons why something is unavailable. Clients must expect others. */
 export const CAPABILITY_REASONS = [
   /** Messages has no AppleScript command for it. */
   'not_scriptable',
@@ -8,26 +8,26 @@ export const CAPABILITY_REASONS = [
   'switched_off',
   /** macOS does not allow it; `permissions` says which permission is missing. */
   'not_permitted',
-  /** The Messages database cannot be read at the moment. */
+  /** The Messages database is unreadable at the moment. */
   'chat_db_unavailable',
-  /** Only the Postern of one Mac does this. */
+  /** Only a single Mac's Postern does this. */
   'not_at_a_hub',
 ] as const;
 export type CapabilityReason = (typeof CAPABILITY_REASONS)[number];
 
 export interface Capability {
   readonly available: boolean;
-  /** Absent when it is available. */
+  /** Absent if it is available. */
   readonly reason?: CapabilityReason | undefined;
 }
 
-/** What this service, its Mac and its macOS can do, by name. Clients must expect other names. */
+/** The abilities of this service, its Mac and its macOS, by name. Clients must expect other names. */
 export type Capabilities = Readonly<Record<string, Capability>>;
 
-/** Members of a send that not every service knows: a client asks before it uses one (decision X1). */
+/** Members of a send that some services do not know. A client checks before it uses one (decision X1). */
 const SEND_MEMBERS = ['format', 'service', 'fallback'] as const;
 
-/** docs/not-possible.md says more. */
+/** See docs/not-possible.md. */
 const NOT_SCRIPTABLE = [
   'react',
   'reply',
@@ -40,7 +40,7 @@ const NOT_SCRIPTABLE = [
   'delete',
 ] as const;
 
-/** Columns of `message` by what is read of them. */
+/** Columns of `message`, by the ability that needs them. */
 const COLUMNS = {
   read_replies: 'thread_originator_guid',
   read_edits: 'date_edited',
@@ -50,14 +50,14 @@ const COLUMNS = {
 } as const;
 
 export interface CapabilityFacts {
-  /** undefined while chat.db cannot be read. */
+  /** Undefined while chat.db is unreadable. */
   readonly hasColumn: ((name: string) => boolean) | undefined;
   readonly maySend: boolean;
   readonly isSearchOn: boolean;
   readonly areContactsOn: boolean;
 }
 
-/** Returns the capabilities of the Postern of one Mac. */
+/** Returns the capabilities of a single Mac's Postern. */
 export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn }: CapabilityFacts): Capabilities {
   return {
     ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),

@@ -1,6 +1,6 @@
 export const LINK_TYPES = ['page', 'music', 'app_store', 'place', 'document'] as const;
 
-/** The preview of a link, as Messages stored it. Nothing is fetched. */
+/** The preview of a link as Messages stored it. Postern fetches nothing. */
 export interface LinkPreview {
   readonly type: (typeof LINK_TYPES)[number];
   readonly url?: string | undefined;
@@ -20,12 +20,12 @@ export interface LinkPreview {
   readonly document?: Texts<'app' | 'bundle_id' | 'created_at'> | undefined;
 }
 
-/** Texts of which any may be missing. */
+/** Optional texts. */
 export type Texts<Name extends string> = { readonly [name in Name]?: string | undefined };
 
 export const APP_TYPES = ['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'] as const;
 
-/** A card of an app. Its texts are the app's own, in the language of the phone that sent it. */
+/** A card of an app. Its texts are the app's, in the language of the sender's phone. */
 export interface AppCard
   extends Texts<
     | 'team_id'
@@ -48,7 +48,7 @@ export interface AppCard
 
 export const BUSINESS_TYPES = ['quick_reply', 'list_picker', 'form_request', 'form_response'] as const;
 
-/** A question of a business, or the answer to one. */
+/** A question from a business, or the answer to one. */
 export interface BusinessCard extends Texts<'title' | 'subtitle' | 'summary' | 'selected'> {
   readonly type: (typeof BUSINESS_TYPES)[number];
   readonly options?: readonly string[] | undefined;
@@ -69,29 +69,29 @@ export interface PollOption {
   readonly creator?: string | undefined;
 }
 
-/** A poll with the present choice of each person (decision V2). */
+/** A poll with each person's current choice (decision V2). */
 export interface Poll {
   readonly question?: string | undefined;
-  /** The message that has the question, where the poll itself has none. */
+  /** The message with the question, if the poll itself has none. */
   readonly question_guid?: string | undefined;
   readonly creator?: string | undefined;
   readonly options: readonly (PollOption & { readonly votes: readonly string[] })[];
 }
 
-/** One person's whole choice in a poll; nothing in it when all was taken back. */
+/** One person's whole choice in a poll; empty if everything was taken back. */
 export interface PollVote {
   readonly poll_guid: string;
   /** Ids of options. */
   readonly choices: readonly string[];
 }
 
-/** An option that was added to a poll, with those that were there. */
+/** An option added to a poll, with the options that existed before. */
 export interface PollUpdate {
   readonly poll_guid: string;
   readonly options: readonly PollOption[];
 }
 
-/** A handwritten message. Its strokes are packed and not read. */
+/** A handwritten message. Its packed strokes are not decoded. */
 export interface Handwriting {
   readonly id?: string | undefined;
   readonly drawn_at?: string | undefined;
@@ -122,7 +122,7 @@ export interface DigitalTouch {
   readonly bpm?: number | undefined;
   readonly duration_s?: number | undefined;
   readonly broken_at_s?: number | undefined;
-  /** Strokes drawn on the photo, and the drawings that were put on it. */
+  /** Strokes drawn on the photo, and drawings placed on it. */
   readonly drawing_strokes?: number | undefined;
   readonly overlays?: number | undefined;
 }

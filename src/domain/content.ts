@@ -20,14 +20,14 @@ export interface DetectedData {
   readonly country_code?: string | undefined;
 }
 
-/** A stretch of a part that says more than its text. UTF-16 offsets into the part's own text, the end behind the last. */
+/** A range of a part with more than plain text. UTF-16 offsets into the part's text; the end is exclusive. */
 export interface TextRun {
   readonly start: number;
   readonly end: number;
   readonly styles?: readonly (typeof TEXT_STYLES)[number][] | undefined;
-  /** `other:N` for one that this version does not know. */
+  /** `other:N` for an animation that this version does not know. */
   readonly animation?: string | undefined;
-  /** Address of the person who is mentioned. */
+  /** Address of the mentioned person. */
   readonly mention?: string | undefined;
   readonly link?: string | undefined;
   /** A one-time code. */
@@ -37,13 +37,13 @@ export interface TextRun {
   readonly name?: string | undefined;
   readonly width?: number | undefined;
   readonly height?: number | undefined;
-  /** A picture within the text: a genmoji, a memoji, a sticker. */
+  /** A picture inside the text: a genmoji, a memoji or a sticker. */
   readonly inline?: true | undefined;
   /** Words of a voice message. */
   readonly transcript?: string | undefined;
 }
 
-/** One bubble of a message. Reactions and replies name its number. */
+/** One bubble of a message. Reactions and replies refer to its number. */
 export interface MessagePart {
   readonly part: number;
   /** U+FFFC stands for each attachment. */
@@ -52,12 +52,12 @@ export interface MessagePart {
   readonly unsent?: true | undefined;
 }
 
-/** The texts of a part that was edited, oldest first. */
+/** The texts of an edited part, oldest first. */
 export interface PartEdits {
   readonly part: number;
   readonly history: readonly {
     readonly at?: string | undefined;
-    /** null where it cannot be read. */
+    /** Null if it cannot be decoded. */
     readonly text: string | null;
     readonly runs?: readonly TextRun[] | undefined;
   }[];
@@ -71,9 +71,9 @@ export interface Translation {
   readonly source_language?: string | undefined;
 }
 
-/** How a message was sent to look; `id` is Apple's. */
+/** The effect of a message; `id` is Apple's. */
 export interface MessageEffect {
-  /** `other` for one that this version does not know. */
+  /** `other` for an effect that this version does not know. */
   readonly name: string;
   readonly on: 'bubble' | 'screen' | 'unknown';
   readonly id: string;
@@ -93,14 +93,14 @@ export const GROUP_EVENTS = [
   'other',
 ] as const;
 
-/** What somebody did to a conversation. */
+/** A change that somebody made to a conversation. */
 export interface GroupEvent {
   readonly type: (typeof GROUP_EVENTS)[number];
-  /** Address of the person it was done to; left out where it is not known any more. */
+  /** Address of the affected person; absent if no longer known. */
   readonly who?: string | undefined;
   /** The new name. */
   readonly name?: string | undefined;
-  /** As stored, of one that this version does not know. */
+  /** As stored, if this version does not know the type. */
   readonly item_type?: number | undefined;
   readonly group_action_type?: number | undefined;
 }
@@ -116,7 +116,7 @@ export interface PhoneSchedule {
   readonly state: number | null;
 }
 
-/** Columns that content is decoded from, in the order in which `undecoded` names them. */
+/** Columns with encoded content, in the order of `undecoded`. */
 export const CONTENT_COLUMNS = [
   'attributedBody',
   'message_summary_info',
@@ -127,17 +127,17 @@ export const CONTENT_COLUMNS = [
 ] as const;
 export type ContentColumn = (typeof CONTENT_COLUMNS)[number];
 
-/** What a row says beyond its text (decision V1). A member is left out where the row has no such thing. */
+/** The content of a row besides its text (decision V1). Members without content are absent. */
 export interface MessageContent {
-  /** Left out for one plain part, and for a message that was unsent. */
+  /** Absent for one plain part, and for an unsent message. */
   readonly parts?: readonly MessagePart[] | undefined;
-  /** Addresses of the people who are mentioned, each once. */
+  /** Addresses of the mentioned people, without duplicates. */
   readonly mentions?: readonly string[] | undefined;
   readonly edits?: readonly PartEdits[] | undefined;
-  /** Numbers of the parts that were unsent. */
+  /** Numbers of the unsent parts. */
   readonly unsent_parts?: readonly number[] | undefined;
   readonly translations?: readonly Translation[] | undefined;
-  /** Words of the voice messages in it, one a line. */
+  /** Words of its voice messages, one per line. */
   readonly transcript?: string | undefined;
   readonly link?: LinkPreview | undefined;
   readonly app?: AppCard | undefined;
@@ -154,6 +154,6 @@ export interface MessageContent {
   readonly reply_to_range?: readonly [number, number] | undefined;
   readonly subject?: string | undefined;
   readonly scheduled?: PhoneSchedule | undefined;
-  /** Columns that were there and could not be read. */
+  /** Columns that exist but cannot be decoded. */
   readonly undecoded?: readonly ContentColumn[] | undefined;
 }

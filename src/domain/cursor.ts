@@ -1,27 +1,27 @@
 import type { Offset } from './offset.ts';
 
-/** How far the log has been published, and enough to tell whether it is still the same log (decision C5). */
+/** How far the log has been published, with enough to tell whether it is still the same log (decision C5). */
 export interface Cursor {
   readonly offset: Offset;
-  /** guid of the last published row when it was published; null when there was none. */
+  /** guid of the last published row at that time; null if there was none. */
   readonly guid: string | null;
   /** Inode of chat.db, as text: it may exceed 2^53. */
   readonly inode: string;
 }
 
-/** What the database says of itself now. */
+/** The database's current identity. */
 export interface LogIdentity {
   readonly inode: string;
-  /** guid of the row at the cursor, null when it is gone. */
+  /** guid of the row at the cursor; null if the row is gone. */
   readonly guidAtCursor: string | null;
-  /** The highest row id the table ever gave (sqlite_sequence), or max(ROWID) where that is missing. */
+  /** The highest row id ever used (sqlite_sequence), or max(ROWID) if that is missing. */
   readonly highestRowId: number;
 }
 
 /**
- * True when the database is another one (decision C5): the row at the cursor has another guid, the highest row id
- * is below the cursor, or the file is another one and the row is gone. A missing row alone is no sign, because
- * Messages deletes rows of reactions routinely.
+ * Reports whether the database was replaced (decision C5): the row at the cursor has another guid, the highest row id
+ * is below the cursor, or the file is another one and the row is gone. A missing row alone proves nothing, because
+ * Messages routinely deletes rows of reactions.
  */
 export function isReplaced(cursor: Cursor, now: LogIdentity): boolean {
   if (now.highestRowId < cursor.offset.rowId) return true;

@@ -3,7 +3,7 @@ import type { MessageContent } from './content.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
-/** What a message is; `other` is what this version does not know. */
+/** The kind of a message; `other` is unknown to this version. */
 export const MESSAGE_KINDS = [
   'message',
   'link',
@@ -21,7 +21,7 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** Where macOS 27 filed a message; `other` is what this version does not know. */
+/** How macOS 27 filed a message; `other` is unknown to this version. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
@@ -29,11 +29,11 @@ export interface MessageFiling {
   readonly action: FilterAction;
   /** `filter_action` as stored. */
   readonly code: number;
-  /** `filter_sub_action` as stored; its values are not known. */
+  /** `filter_sub_action` as stored; its values are undocumented. */
   readonly sub_code: number | null;
 }
 
-/** How far the transfer of an attachment is. */
+/** The transfer states of an attachment. */
 export const TRANSFER_STATES = [
   'archiving',
   'waiting',
@@ -47,17 +47,17 @@ export const TRANSFER_STATES = [
 ] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];
 
-/** Where the file of an attachment is (decision K4). */
+/** The states of an attachment's file (decision K4). */
 export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missing'] as const;
 export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
 
 export interface AttachmentDetails {
-  /** Its number in `GET /messages/{id}/attachments/{n}`, where that is not its place in the list (decision U8). */
+  /** Its number in `GET /messages/{id}/attachments/{n}`, if that differs from its index in the list (decision U8). */
   readonly n?: number | undefined;
   readonly name: string;
   readonly mime_type: string | null;
   readonly bytes: number | null;
-  /** null for a state that this version does not know. */
+  /** Null for a state that this version does not know. */
   readonly transfer: TransferState | null;
   readonly state: AttachmentState;
   readonly path: string;
@@ -73,7 +73,7 @@ export interface AttachmentDetails {
   readonly height?: number | undefined;
 }
 
-/** The message that a reply is to (decision K5). */
+/** The message that a reply refers to (decision K5). */
 export interface RepliedMessage {
   readonly id: string;
   readonly guid: string;
@@ -92,20 +92,20 @@ export interface LastMessage {
   readonly timestamp: string;
 }
 
-/** What `include=details` adds to a Conversation (decision K3). */
+/** The `details` of a Conversation with `include=details` (decision K3). */
 export interface ConversationDetails {
-  /** Incoming messages that were not read; left out where the database cannot say. */
+  /** Unread incoming messages; absent if the database does not record it. */
   readonly unread_count?: number | undefined;
   readonly is_group: boolean;
-  /** As stored (`iMessage`, `SMS`, `RCS`), null when the conversation names none. */
+  /** As stored (`iMessage`, `SMS`, `RCS`); null if the conversation names none. */
   readonly service: string | null;
-  /** null when there is none. */
+  /** Null if there is none. */
   readonly last_message: LastMessage | null;
 }
 
 const BRIEF_CHARACTERS = 200;
 
-/** The beginning of a text; no character is cut in two. */
+/** The beginning of a text. Splits no character. */
 export function brief(text: string): string {
   if (text.length <= BRIEF_CHARACTERS) return text;
   return Array.from(text.slice(0, 2 * BRIEF_CHARACTERS))
@@ -113,7 +113,7 @@ export function brief(text: string): string {
     .join('');
 }
 
-/** Where an own message was sent (decision I5). */
+/** The origin of an own message: this gateway or elsewhere (decision I5). */
 export type Origin =
   | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
   | { readonly by: 'elsewhere' };
@@ -124,29 +124,32 @@ export interface MessageDetails extends MessageContent {
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
-  /** null for no reply, and when that message is not in the database. */
+  /** Null if it is no reply, or that message is not in the database. */
   readonly reply_to: RepliedMessage | null;
   readonly edited_at: string | null;
   readonly retracted_at: string | null;
   readonly delivered_at: string | null;
   readonly read_at: string | null;
-  /** Number that Messages gave a failure, null when there was none. */
+  /** Messages' number for a failure; null if there was none. */
   readonly error: number | null;
-  /** Those of the Message, in the same order. */
+  /** The Message's attachments, in the same order. */
   readonly attachments: readonly AttachmentDetails[];
-  /** Those that were not taken back, oldest first. */
+  /** Current reactions, oldest first. */
   readonly reactions: readonly Reaction[];
-  /** Of an own message, where it is known. */
+  /** For an own message, if known. */
   readonly origin?: Origin | undefined;
-  /** The row's service, where the send asked for one (decision X3). */
+  /** The row's service, if the send chose one (decision X3). */
   readonly service_used?: string | null | undefined;
-  /** Why it was sent by that service. */
+  /** The reason for that service. */
   readonly service_reason?: ServiceReason | undefined;
-  /** Of the link of a message that is two rows: the row with its text. */
+  /** For the link of a message that is two rows: the row with its text. */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** An incoming row that repeats an own message in a conversation with oneself. */
   readonly mirror?: true | undefined;
-  /** It came more than 30 minutes after it was written, with this service running and the Mac awake (decision U4). */
+  /**
+   * It arrived more than 30 minutes after it was written, while this service was running and the Mac awake (decision
+   * U4).
+   */
   readonly late?: true | undefined;
   /** Where macOS filed it; left out where it did not (decision V5). */
   readonly filter?: MessageFiling | undefined;

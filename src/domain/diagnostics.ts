@@ -1,6 +1,8 @@
 import type { HostClass } from './local-network.ts';
 
-/** What a chat guid begins with: service or `any`, and the style (`-` one person, `+` a group). `other` is none of them. */
+/**
+ * The prefix of a chat guid: service or `any`, and the style (`-` one person, `+` a group). `other` is none of them.
+ */
 export const GUID_PREFIXES = [
   'any;-;',
   'any;+;',
@@ -17,7 +19,10 @@ export type PrefixCounts = Readonly<Partial<Record<GuidPrefix, number>>>;
 
 export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
 
-/** Why Messages said nothing: `not_asked` because macOS might have asked the person, else the number of the AppleScript error. */
+/**
+ * The reason why Messages gave no answer: `not_asked` because macOS might have asked the person, else the AppleScript
+ * error number.
+ */
 export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
 
 export interface AccountDiagnostics {
@@ -25,56 +30,59 @@ export interface AccountDiagnostics {
   readonly enabled: boolean;
 }
 
-/** Messages' own list of chats beside the one in chat.db. */
+/** Messages' own list of chats compared with chat.db. */
 export interface LiveChatDiagnostics {
   readonly live: number;
   readonly prefixes: PrefixCounts;
-  /** Live ids that are a chat guid in chat.db letter by letter. */
+  /** Live ids that equal a chat guid in chat.db exactly. */
   readonly same_guid: number;
-  /** Live ids whose style and identifier some chat in chat.db has, under whatever prefix. */
+  /** Live ids whose style and identifier match a chat in chat.db, with any prefix. */
   readonly same_identifier: number;
 }
 
-/** One row that appeared while chat.db was watched. No value of it, only which columns have one. */
+/** A row that appeared while chat.db was watched: which columns have a value, but no values. */
 export interface NewRow {
   readonly row_id: number;
   readonly is_from_me: boolean;
-  /** Milliseconds from the beginning of the watch until the row could be read. */
+  /** Milliseconds from the start of the watch until the row was readable. */
   readonly seen_ms: number;
-  /** Milliseconds from then until it belonged to a chat; null when it did not while it was watched. */
+  /** Milliseconds from then until it belonged to a chat; null if it did not during the watch. */
   readonly join_delay_ms: number | null;
   /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
   readonly columns: readonly string[];
   readonly error: number;
-  /** Seconds from its date to its first sight; null for a row dated later. Left out by older services. */
+  /** Seconds from its date to its first sight; null for a future date. Older services omit it. */
   readonly age_s?: number | null | undefined;
-  /** Whether `is_from_me` and the handle were other values at the end of the watch than at first sight. */
+  /** True if `is_from_me` and the handle changed between first sight and the end of the watch. */
   readonly flipped?: boolean | undefined;
   readonly had_handle?: boolean | undefined;
-  /** Where the files of its attachments are, at the end of the watch. */
+  /** Places of its attachments' files at the end of the watch. */
   readonly attachments: readonly AttachmentPlace[];
 }
 
-/** `staged`: the copy that Postern made for sending; `messages`: another place in Messages' own folder. */
+/** `staged`: the copy that Postern made for sending; `messages`: elsewhere in Messages' own folder. */
 export const ATTACHMENT_PLACES = ['staged', 'messages', 'elsewhere', 'none'] as const;
 export type AttachmentPlace = (typeof ATTACHMENT_PLACES)[number];
 
-/** How changes of chat.db were noticed over some seconds. */
+/** How changes of chat.db were noticed during a watch. */
 export interface ChangeDiagnostics {
   readonly seconds: number;
-  /** How often `PRAGMA data_version` was another one. */
+  /** How often `PRAGMA data_version` changed. */
   readonly data_version_changes: number;
-  /** Events of a watch on the -wal by kind; null when it could not be watched. */
+  /** Events of a watch on the -wal by kind; null if it could not be watched. */
   readonly wal_events: { readonly change: number; readonly rename: number } | null;
-  /** For each event that a commit followed: milliseconds until the commit could be read. */
+  /** For each event that a commit followed: milliseconds until the commit was readable. */
   readonly event_to_row_ms: readonly number[];
   readonly rows: readonly NewRow[];
 }
 
-/** How many rows have each value; null where the database has no such column. Keys are numbers or words of closed sets. */
+/**
+ * The number of rows with each value; null if the database has no such column. Keys are numbers or words of closed
+ * sets.
+ */
 type Histogram = Readonly<Record<string, number>> | null;
 
-/** How the newest 20,000 rows of chat.db are shaped: counts alone, null where the database cannot say. */
+/** The shapes of the newest 20,000 rows of chat.db: only counts, null if the database does not record it. */
 export interface DataShapes {
   readonly rows: number;
   readonly item_types: Histogram;
@@ -86,15 +94,15 @@ export interface DataShapes {
   readonly edited_without_body: number | null;
   readonly without_parts: number | null;
   readonly text_null: number | null;
-  /** Without a conversation a minute after their date. */
+  /** Rows still without a conversation a minute after their date. */
   readonly unjoined: number | null;
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;
   readonly link_rows_with_reply: number | null;
-  /** Dated more than an hour before the row before. */
+  /** Rows dated more than an hour before their predecessor. */
   readonly backfilled: number;
   readonly columns: number;
-  /** Columns of the tables that are read which no macOS up to 27 is known to have. Left out by older services. */
+  /** Columns in the tables read by Postern that no macOS up to 27 is known to have. Older services omit it. */
   readonly unknown_columns?: number | undefined;
 }
 
@@ -105,14 +113,14 @@ export interface SqliteDiagnostics {
   readonly compile_options: readonly string[];
 }
 
-/** Gaps in a one-second timer since the service started: sleep of the Mac, or the process was stopped. */
+/** Gaps in a one-second timer since the service started: the Mac slept, or the process was stopped. */
 export interface SleepGaps {
   readonly count: number;
   /** Seconds; 0 without a gap. */
   readonly longest_s: number;
 }
 
-/** `no_answer`: our own limit of time ended the attempt; `http`: the answer is not HTTP. */
+/** `no_answer`: our own time limit ended the attempt; `http`: the answer is not HTTP. */
 export const DELIVERY_ERRORS = [
   'EACCES',
   'EADDRNOTAVAIL',
@@ -140,19 +148,19 @@ export const DELIVERY_ERRORS = [
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export type DeliveryErrorCounts = Readonly<Record<HostClass, Readonly<Partial<Record<DeliveryError, number>>>>>;
 
-/** Answer of `POST /api/v1/diagnostics`: what only the program with the permissions can find out. */
+/** Answer of `POST /api/v1/diagnostics`: facts that only the program with the permissions can find out. */
 export interface Diagnostics {
   readonly accounts: readonly AccountDiagnostics[] | ScriptFailure;
   readonly live_chats: LiveChatDiagnostics | ScriptFailure;
-  /** Chat guids in chat.db by prefix; null when it cannot be read. */
+  /** Chat guids in chat.db by prefix; null if it is unreadable. */
   readonly stored_prefixes: PrefixCounts | null;
   readonly changes: ChangeDiagnostics | null;
-  /** Left out by older services; null when chat.db cannot be read. */
+  /** Null if chat.db is unreadable. Older services omit it. */
   readonly data_shapes?: DataShapes | null | undefined;
   readonly sqlite?: SqliteDiagnostics | null | undefined;
-  /** Left out by older services. */
+  /** Older services omit it. */
   readonly sleep_gaps?: SleepGaps | undefined;
-  /** Failed attempts of webhooks since the service started. Left out by older services. */
+  /** Failed attempts of webhooks since the service started. Older services omit it. */
   readonly delivery_errors?: DeliveryErrorCounts | undefined;
   /** Addresses under which this Mac has sent or received, most recent first. */
   readonly own_addresses: readonly string[];

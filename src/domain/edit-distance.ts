@@ -1,4 +1,4 @@
-/** How many letters must be changed, added, taken away or swapped with the next one. */
+/** The number of letters to change, add, remove or swap with their neighbour. */
 export function editDistance(one: string, other: string): number {
   let before: readonly number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

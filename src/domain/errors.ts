@@ -1,13 +1,13 @@
-/** One mistake in what was sent. `pointer` is a JSON pointer into the body, or `?name` for a query parameter. */
+/** One mistake in a request. `pointer` is a JSON pointer into the body, or `?name` for a query parameter. */
 export interface Mistake {
   readonly pointer: string;
   readonly message: string;
 }
 
 export interface AppErrorOptions {
-  /** HTTP status; 500 if it is absent. */
+  /** HTTP status; 500 if absent. */
   readonly status?: number;
-  /** What the reader can do about it, one sentence. */
+  /** Advice in one sentence. */
   readonly hint?: string;
   readonly mistakes?: readonly Mistake[];
   /** Members added to the problem document (RFC 9457 extension members). */
@@ -19,11 +19,11 @@ export interface AppErrorOptions {
 
 /**
  * A failure with a meaning, for a client of the API or for the person at the command line. `code` is stable and
- * snake_case; `message` is a sentence that never holds a key, a message body or a full address.
+ * snake_case; `message` is a sentence that never contains a key, a message body or a full address.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
-  /** HTTP status, when a client is told. */
+  /** HTTP status of the answer to a client. */
   readonly status: number;
   readonly code: string;
   readonly hint: string | undefined;
@@ -42,7 +42,7 @@ export class AppError extends Error {
   }
 }
 
-/** True for an AppError of any realm: `instanceof` fails across realms, such as a test runner's. */
+/** Reports whether `error` is an AppError of any realm: `instanceof` fails across realms, such as a test runner's. */
 export function isAppError(error: unknown): error is AppError {
   return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'AppError';
 }
@@ -53,7 +53,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Reports whether chat.db could not be read, which passes by itself. */
+/** Reports whether chat.db was unreadable, which passes by itself. */
 export function isChatDbAway(error: unknown): boolean {
   return isAppError(error) && error.code === 'chat_db_unavailable';
 }

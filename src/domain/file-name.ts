@@ -2,12 +2,12 @@ import { trimmedEnd } from './trimmed-end.ts';
 
 const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
-/** Units of a name that are looked at. */
+/** Only this many units of a name are examined. */
 const MAX_UNITS = 1000;
-/** What other systems take for a separator, and what changes the direction of the text around it. */
+/** Separators of other systems, and characters that change the direction of the text around them. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The name under which an upload is kept and sent: one segment of a path, whatever the client wrote. */
+/** Returns the name under which an upload is kept and sent: a single path segment, whatever the client wrote. */
 export function safeFileName(given: string): string {
   const last = given.split(/[/\\]/).at(-1) ?? '';
   const visible = shortEnough(last)
@@ -19,12 +19,12 @@ export function safeFileName(given: string): string {
   return plain === '' ? 'file' : shortened(plain);
 }
 
-/** Both ends of a name that is far too long: its beginning and its extension. */
+/** The beginning and the extension of a name that is far too long. */
 function shortEnough(name: string): string {
   return name.length > MAX_UNITS ? name.slice(0, MAX_UNITS / 2) + name.slice(-MAX_UNITS / 2) : name;
 }
 
-/** Keeps the extension, which tells programs what the file is. */
+/** Keeps the extension, by which programs recognize the type. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');

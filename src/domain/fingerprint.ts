@@ -1,19 +1,19 @@
 import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
- * A row of chat.db as one whole number below 2^53. From the highest bit: what attachments and a deletion add, seven
- * flags, what Messages adds to a message by and by, and a number mixed from its content. Two prints of a row that differ
- * say what happened to it (decisions I4, U1).
+ * A row of chat.db as one whole number below 2^53. From the highest bit: attachments and deletion, seven flags, later
+ * additions by Messages, and a checksum of the content. Two different prints of a row show what happened to it
+ * (decisions I4, U1).
  */
 export type Print = number;
 
-/** Prints of consecutive rows, as they are stored. */
+/** Prints of consecutive rows, in the stored form. */
 export type PrintArray = Float64Array;
 
-/** Counts the ways prints have been made: stored prints of another way are taken again silently (decision U1). */
+/** Version of the way prints are computed. Stored prints of another version are replaced silently (decision U1). */
 export const PRINTS_VERSION = 2;
 
-/** The row has not been looked at, or is gone. */
+/** The row has not been examined, or is gone. */
 export const NO_PRINT: Print = 0;
 
 export const CONTENT_BITS = 16;
@@ -26,10 +26,10 @@ const ATTACHMENT_BITS = 6;
 const TRANSCRIPTS_AT = ATTACHMENTS_AT + ATTACHMENT_BITS;
 export const TRANSCRIPT_BITS = 9;
 
-/** Of every reaction: it never gives an update or a removal. */
+/** The print of every reaction: a reaction never causes an update or a removal. */
 export const REACTION_PRINT: Print = 2 ** ATTACHMENTS_AT - 1;
 
-/** What each flag stands for, and its value. */
+/** The flags and their values. */
 export const FLAGS = {
   own: 2 ** FLAGS_AT,
   sent: 2 ** (FLAGS_AT + 1),
@@ -41,18 +41,18 @@ export const FLAGS = {
   deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-/** The lowest bit of what is added by and by, after the content. */
+/** The lowest bit of the later additions, above the content. */
 export const ADDED = 2 ** CONTENT_BITS;
 
-/** What a row may be given by and by, besides an edit: one of these, as a number above the added bits. */
+/** Later additions to a row other than an edit: one of these numbers, above the added bits. */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 const KIND_NAMES = [undefined, 'preview', 'transcript', 'poll'] as const;
 
-/** What a row's attachments and its deletion add to its print. */
+/** The contribution of a row's attachments and deletion to its print. */
 export interface Additions {
-  /** Any number that another state of the attachments changes, best by little. */
+  /** A number that changes with the state of the attachments, preferably by little. */
   readonly attachments: number;
-  /** The same of their transcripts, 0 without any. */
+  /** Such a number for their transcripts; 0 if there are none. */
   readonly transcripts?: number;
   readonly isDeleted: boolean;
 }
@@ -62,7 +62,7 @@ export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }
 
-/** What attachments and a deletion add to the print of a row. */
+/** The contribution of attachments and a deletion to a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +
@@ -71,7 +71,7 @@ export function additionOf({ attachments, transcripts = 0, isDeleted }: Addition
   );
 }
 
-/** Returns what happened to a row between two prints, in the order of `CHANGE_NAMES`; nothing for a reaction. */
+/** Returns what happened to a row between two prints, in the order of `CHANGE_NAMES`; empty for a reaction. */
 export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   if (old === now || old === REACTION_PRINT || now === REACTION_PRINT) return [];
   const names = new Set<ChangeName>();
@@ -79,9 +79,9 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
     const is = hasFlag(now, bit);
     if (hasFlag(old, bit) === is) continue;
     if (name === 'deleted') names.add(is ? 'deleted' : 'restored');
-    // A row that was another person's and is one's own now, or the other way round, was sent by somebody else (U1).
+    // A row that became own, or the other person's, has another sender now (U1).
     else if (name === 'own') names.add('sent');
-    // A flag that was taken back is named too: the message is no longer read, or no longer failed.
+    // A cleared flag is named too: the message is no longer read, or no longer failed.
     else names.add(name as Exclude<keyof typeof FLAGS, 'own' | 'deleted'>);
   }
   const differs = (from: number, bits: number): boolean => part(old, from, bits) !== part(now, from, bits);
@@ -89,7 +89,7 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   if (differs(TRANSCRIPTS_AT, TRANSCRIPT_BITS)) names.add('transcript');
   const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS)] ?? KIND_NAMES[part(old, KIND_AT, KIND_BITS)];
   if (kind !== undefined && differs(CONTENT_BITS, ADDED_BITS + KIND_BITS)) names.add(kind);
-  // Undo Send sets the date of an edit, and takes the text away.
+  // Undo Send sets the edit date and removes the text.
   if (names.has('unsent')) names.delete('edited');
   else if (differs(0, CONTENT_BITS)) names.add('edited');
   return CHANGE_NAMES.filter((name) => names.has(name));

@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of a fleet (docs/fleet.md): only a hub answers them, but for the first. */
+/** Problems of a fleet (docs/fleet.md). All but the first are only answered by a hub. */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {
     status: 400,

@@ -1,8 +1,8 @@
 const MARKS = /\p{M}/gu;
 
-/** Text without case, accents and surrounding spaces, to compare by. */
+/** Text without case, accents and surrounding spaces, for comparisons. */
 export function folded(text: string): string {
-  // Normalizing sorts the marks of a letter, which takes the square of their number.
+  // Normalizing sorts a letter's marks, which is quadratic in their number.
   const bare = text.replace(MARKS, '');
   return bare.normalize('NFD').replace(MARKS, '').toLowerCase().trim();
 }

@@ -1,8 +1,8 @@
-/** What a client may ask to have added to each Message and Conversation (decisions H, K1). */
+/** Optional additions to each Message and Conversation (decisions H, K1). */
 export const INCLUDES = ['details', 'contacts'] as const;
 export type Include = (typeof INCLUDES)[number];
 
-/** A combination of includes. Equal combinations are the same object, so that caches can be kept by it. */
+/** A combination of includes. Equal combinations are the same object, so that it can be a cache key. */
 export type IncludeSet = ReadonlySet<Include>;
 
 const known = new Map<string, IncludeSet>();

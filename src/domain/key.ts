@@ -1,15 +1,15 @@
-/** What a limited key may be used for. Everything else is the owner's alone. */
+/** The scopes of a limited key. Everything else is reserved for the owner. */
 export const SCOPES = ['read', 'events', 'send', 'webhooks', 'approve'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Whether the owner decides each send: always, only where the owner has never written, or never. */
+/** When the owner approves sends: always, only the first to a new recipient, or never. */
 export const APPROVAL_MODES = ['always', 'new', 'never'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
 /** A person by a canonical address, or a group by its id with the members it had when the owner listed it. */
 export type ListEntry = { readonly address: string } | { readonly group: string; readonly members: readonly string[] };
 
-/** Whom a key may read or write to. An empty list is nobody; everybody is written out. */
+/** The people a key may read or write to. An empty list means nobody; everybody is explicit. */
 export type AccessList = '*' | readonly ListEntry[];
 
 /** How much a key may send. */
@@ -20,7 +20,7 @@ export interface Caps {
   readonly new_contacts_per_day: number;
 }
 
-/** What the owner may change of a key. */
+/** The settings of a key that the owner may change. */
 export interface KeySettings {
   readonly read: AccessList;
   readonly send: AccessList;
@@ -28,56 +28,56 @@ export interface KeySettings {
   readonly caps: Caps;
   /** Every send is a dry run. */
   readonly dry_run: boolean;
-  /** ISO 8601 UTC; null: never. */
+  /** ISO 8601 UTC; null means never. */
   readonly expires_at: string | null;
 }
 
-/** A key beside the owner's, without its secret. */
+/** A limited key without its secret. */
 export interface Key extends KeySettings {
   /** Eight hexadecimal digits, also part of the key itself. */
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly created_at: string;
-  /** Written at most once a minute. */
+  /** Updated at most once a minute. */
   readonly last_used_at: string | null;
 }
 
-/** Whether a key may write somewhere: at once, after the owner's decision, or not at all. */
+/** A key's right to write somewhere: at once, after approval, or not at all. */
 export type SendRight = 'yes' | 'held' | 'no';
 
-/** A group that is closed for sending because somebody joined it after the owner listed it. */
+/** A group closed for sending, because somebody joined after the owner listed it. */
 export interface ClosedGroup {
   readonly conversation_id: string;
   readonly joined: readonly string[];
 }
 
-/** What is left of a key's caps now. */
+/** The unused part of a key's caps. */
 export type Remaining = Caps;
 
 /** A key as the API shows it. */
 export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly read: '*' | readonly string[];
   readonly send: '*' | readonly string[];
-  /** null: the owner's key has none. */
+  /** Null for the owner's key, which has none. */
   readonly caps: Caps | null;
   readonly remaining: Remaining | null;
   readonly closed: readonly ClosedGroup[];
 }
 
-/** What a key may do with somebody. */
+/** A key's rights towards one recipient. */
 export interface KeyCheck {
   readonly to: string;
-  /** Who would read it; empty when that is not certain. */
+  /** Everybody who would read it; empty if that is uncertain. */
   readonly members: readonly string[];
-  /** Whether it may read the conversation. */
+  /** True if it may read the conversation. */
   readonly read: boolean;
   readonly send: 'allowed' | 'held' | 'refused';
   /** Code of the refusal. */
   readonly reason: 'scope_missing' | 'recipient_not_allowed' | null;
 }
 
-/** What each preset fills in where the owner says nothing. */
+/** The settings that each preset provides unless the owner overrides them. */
 export const PRESETS = {
   reader: { scopes: ['read', 'events'], approval: 'always' },
   assistant: { scopes: ['read', 'events', 'send'], approval: 'always' },

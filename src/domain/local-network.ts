@@ -1,28 +1,34 @@
-/** What to do where macOS may keep Postern from a machine in the local network. */
+/** Advice if macOS may be keeping Postern from a machine in the local network. */
 export const LOCAL_NETWORK =
   'On macOS 15 and newer, switch on Postern in System Settings under Privacy & Security > Local Network.';
 
 /**
- * How a connection ends while macOS does not allow the local network (Apple TN3179): unreachable for an address, and
- * unknown for a name under `.local`, whose lookup is not allowed either.
+ * Connection errors while macOS denies the local network (Apple TN3179): unreachable for an address, and unknown for
+ * a name under `.local`, whose lookup is denied too.
  */
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 
-/** `LOCAL_NETWORK` for a failure that may come from that permission, else undefined. `failure` is a code or holds one. */
+/**
+ * Returns `LOCAL_NETWORK` for a failure that may come from that permission, else undefined. `failure` is or contains
+ * an error code.
+ */
 export function localNetworkAdvice(failure: string, urls: readonly string[]): string | undefined {
   return REFUSALS.test(failure) && urls.some(isOnLocalNetwork) ? LOCAL_NETWORK : undefined;
 }
 
-/** Where a host is, by its spelling alone. */
+/** The location of a host, judged only by its spelling. */
 export const HOST_CLASSES = ['loopback', 'private', 'other'] as const;
 export type HostClass = (typeof HOST_CLASSES)[number];
 
-/** True for what macOS guards as the local network: private and link-local addresses, `.local` and bare names. Loopback is free. */
+/**
+ * Reports whether macOS guards the host as local network: private and link-local addresses, `.local` and bare names.
+ * Loopback is free.
+ */
 export function isOnLocalNetwork(url: string): boolean {
   return hostClassOf(url) === 'private';
 }
 
-/** Returns `other` for what is no URL, and for a name whose address only a lookup tells. */
+/** Returns `other` for invalid URLs, and for names that only a lookup could classify. */
 export function hostClassOf(url: string): HostClass {
   const host = hostOf(url);
   if (host === '') return 'other';
@@ -38,7 +44,7 @@ export function hostClassOf(url: string): HostClass {
 
 function hostOf(url: string): string {
   try {
-    // Schemes that no browser knows, such as nats:, keep the case of a host.
+    // Schemes unknown to browsers, such as nats:, keep the case of a host.
     return new URL(url).hostname.toLowerCase();
   } catch {
     return '';

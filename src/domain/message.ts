@@ -4,9 +4,9 @@ import type { Names } from './names.ts';
 /** Delivery status (decision B7). Incoming messages are `delivered` or `read`. */
 export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed';
 
-/** A message, in exactly the contract's shape and field order: it is serialised unchanged. */
+/** A message, in exactly the contract's shape and field order. Serialised unchanged. */
 export interface Message {
-  /** Row id in chat.db, as a string; "" for a provisional answer to a send (decision D6). */
+  /** Row id in chat.db as a string; "" in a provisional answer to a send (decision D6). */
   readonly id: string;
   readonly guid: string;
   /** Chat guid exactly as stored; "" when the row belongs to no chat (decision B4). */
@@ -19,10 +19,10 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
-  /** Of a hub alone: the Mac it is on (decision N1). */
+  /** Only at a hub: the message's Mac (decision N1). */
   readonly mac?: string | undefined;
-  /** Only when it was asked for (decision H). */
+  /** Only if requested (decision H). */
   readonly details?: MessageDetails | undefined;
-  /** Only when they were asked for (decision K1). */
+  /** Only if requested (decision K1). */
   readonly names?: Names | undefined;
 }

@@ -3,14 +3,14 @@ import type { Message } from './message.ts';
 import type { NameLookup } from './ports/contacts.ts';
 import type { Reaction } from './reaction.ts';
 
-/** Address to name, for the addresses of one item that are known (decision K1). */
+/** Names by address, for the known addresses of one item (decision K1). */
 export type Names = Readonly<Record<string, string>>;
 
-/** The names found in one load of the Address Book: the same few are shown again and again. */
+/** The names found in one load of the Address Book, cached because the same few appear again and again. */
 class FoundNames {
-  /** Of a conversation: each has an array of its own, until chat.db changes. */
+  /** Per conversation: each keeps its array until chat.db changes. */
   readonly byParticipants = new WeakMap<readonly string[], Names>();
-  /** Of a message, by conversation and then by sender. */
+  /** Per message, by conversation and then by sender. */
   readonly #byParties = new Map<string, Map<string, Names>>();
   #count = 0;
 
@@ -33,7 +33,7 @@ const found = new WeakMap<NameLookup, FoundNames>();
 const MAX_REMEMBERED = 10_000;
 
 export function messageWithNames(message: Message, lookup: NameLookup): Message {
-  // Each member by itself: a spread takes longer than reading the row did.
+  // Member by member: a spread takes longer than reading the row did.
   const { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details } = message;
   if (details === undefined) {
     const names = namesOfParties(message, lookup);
@@ -86,7 +86,7 @@ function namesOf(addresses: readonly string[], lookup: NameLookup, ...others: re
   const names: Record<string, string> = {};
   const add = (address = ''): void => {
     const name = address === '' ? undefined : lookup.nameOf(address);
-    // Nobody's address is a word that means something to JavaScript.
+    // An address can be any text, so this one could change the prototype.
     if (name !== undefined && address !== '__proto__') names[address] = name;
   };
   for (const address of addresses) add(address);

@@ -1,8 +1,8 @@
 import { trimmedEnd } from './trimmed-end.ts';
 
 /**
- * A position in the event log: everything up to this row and up to this change has been seen (decision I1).
- * Pass it on as a value; only `events/` and the stores look at its parts.
+ * A position in the event log: everything up to this row and this change has been seen (decision I1). Treat it as
+ * opaque; only `events/` and the stores look inside.
  */
 export interface Offset {
   /** Row id in chat.db; 0 before the first row. */
@@ -16,12 +16,12 @@ export function rowOffset(rowId: number): Offset {
   return { rowId, change: 0 };
 }
 
-/** True when `offset` has seen something that `other` has not. */
+/** Reports whether `offset` includes something that `other` does not. */
 export function isAfter(offset: Offset, other: Offset): boolean {
   return offset.rowId > other.rowId || offset.change > other.change;
 }
 
-/** The position that has seen what either has. */
+/** The position that includes both. */
 export function latest(one: Offset, other: Offset): Offset {
   if (!isAfter(other, one)) return one;
   if (!isAfter(one, other)) return other;
@@ -29,14 +29,17 @@ export function latest(one: Offset, other: Offset): Offset {
 }
 
 /**
- * An offset as a client hands it in (decision I1): the id of a row, or a text of `encodeOffset` or of
- * `encodeStreamOffset` taken apart. Only `EventFeed.resolve` makes an `Offset` of it.
+ * An offset from a client (decision I1): a row id, or the decoded text of `encodeOffset` or `encodeStreamOffset`.
+ * Only `EventFeed.resolve` turns it into an `Offset`.
  */
 export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number }) | StreamOffset;
 
-/** An offset of a hub (decision N1). A stream that is created again reuses its sequences, so the offset also names stream and message. */
+/**
+ * An offset of a hub (decision N1). A recreated stream reuses its sequences, so the offset also names stream and
+ * message.
+ */
 export interface StreamOffset {
-  /** When the stream was made. */
+  /** When the stream was created. */
   readonly stream: string;
   readonly sequence: number;
   readonly messageId: string;
@@ -47,20 +50,20 @@ export interface StreamOffset {
 const STREAM_FORMAT = /^2\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
-/** The text that a client with changes keeps: generation of the change log, row id and change number. */
+/** The text form for a client with changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
-  // Digits and dots alone give neither + nor / in base64.
+  // Digits and dots alone produce neither + nor / in base64.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
-/** The text that a client of a hub keeps. */
+/** The text form for a client of a hub. */
 export function encodeStreamOffset({ stream, sequence, messageId, atMs }: StreamOffset): string {
   return urlSafe(btoa(`2|${stream}|${sequence}|${messageId}|${atMs}`));
 }
 
-/** undefined for what is neither a row id nor a text that one of the two above made. */
+/** Returns undefined unless the text is a row id or the result of one of the two functions above. */
 export function decodeOffset(text: string): ClientOffset | undefined {
-  // Beyond 2^53 there are no rows.
+  // Row ids never exceed 2^53.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
   if (!/^[\w-]{8,240}$/.test(text)) return undefined;
   let plain: string;
@@ -72,7 +75,7 @@ export function decodeOffset(text: string): ClientOffset | undefined {
   if (plain.startsWith('2|')) return decodeStreamOffset(plain, text);
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
-  // One text for each offset: what decodes to the same and is spelled otherwise is not ours.
+  // Each offset has exactly one text: a different spelling that decodes to it is not ours.
   return Object.values(offset).every(Number.isSafeInteger) && encodeOffset(offset, offset.generation) === text
     ? offset
     : undefined;

@@ -14,7 +14,7 @@ const UNKNOWN_OUTCOME = {
   hint: 'Check in Messages before sending it again.',
 } as const;
 
-/** Every problem that the API answers (decision E2), by name: thrown from here and documented from here. */
+/** Every problem that the API answers (decision E2), by name. Thrown and documented from here. */
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...UPLOAD_PROBLEMS,
@@ -258,7 +258,7 @@ export const PROBLEMS = {
 
 export type ProblemName = keyof typeof PROBLEMS;
 
-/** Every problem with this code: one code may have several causes, each with a sentence of its own. */
+/** The names of all problems with this code: one code may have several causes, each with its own sentence. */
 export function namesOf(code: string): readonly ProblemName[] {
   const entries = Object.entries(PROBLEMS) as [ProblemName, ProblemText][];
   return entries.filter(([name, text]) => (text.code ?? name) === code).map(([name]) => name);
@@ -269,7 +269,7 @@ type Values<Name extends ProblemName> = Readonly<
   Record<Placeholder<(typeof PROBLEMS)[Name]['detail']>, string | number>
 >;
 
-/** The error for a problem of the catalogue. `values` fills the placeholders of its sentence. */
+/** Creates the error for a problem of the catalogue. `values` fill its placeholders. */
 export function problem<Name extends ProblemName>(
   name: Name,
   ...[values, options]: Placeholder<(typeof PROBLEMS)[Name]['detail']> extends never
@@ -282,7 +282,7 @@ export function problem<Name extends ProblemName>(
   return new AppError(code, filled, { ...(hint !== undefined && { hint }), ...options, status, mistakes });
 }
 
-/** The problem that names every mistake of a request. */
+/** Creates the problem that names every mistake of a request. */
 export function invalidRequest(mistakes: readonly Mistake[]): AppError {
   const [first, ...others] = mistakes;
   const isOne = first !== undefined && others.length === 0;

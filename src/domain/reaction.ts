@@ -14,8 +14,7 @@ export type ReactionType =
   | 'other';
 
 /**
- * What rows are besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option that was added to
- * one.
+ * Kinds of rows besides tapbacks and stickers (U5): a message of an app, a vote in a poll, or an option added to one.
  */
 export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
@@ -34,7 +33,7 @@ export interface Reaction {
   readonly reaction_type: ReactionType;
   /** The character of an emoji reaction (2006/3006), else null. */
   readonly emoji: string | null;
-  /** Row id of the message reacted to, "" when it is not in the database. */
+  /** Row id of the message reacted to; "" if it is not in the database. */
   readonly message_id: string;
   /** Its guid, without the `p:N/` or `bp:` prefix. */
   readonly message_guid: string;
@@ -44,8 +43,8 @@ export interface Reaction {
   readonly part?: number | undefined;
   /** Of a hub alone: the Mac it is on (decision N1). */
   readonly mac?: string | undefined;
-  /** Only in events with details, of a row that is no tapback and no sticker. */
+  /** Only in events with details, for a row that is neither tapback nor sticker. */
   readonly details?: ReactionDetails | undefined;
-  /** Only in events, and only when they were asked for. */
+  /** Only in events, and only if requested. */
   readonly names?: Names | undefined;
 }

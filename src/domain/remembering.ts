@@ -1,7 +1,10 @@
 const MAX_REMEMBERED = 4000;
 const MAX_UNITS = 60;
 
-/** Returns `answer` with a memory of its newest answers to texts of at most 60 units; it must depend on its text alone. */
+/**
+ * Returns `answer` with a cache of its newest results for texts of at most 60 units. The result must depend only on
+ * the text.
+ */
 export function remembering(answer: (text: string) => string): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {

@@ -3,39 +3,39 @@ import type { Message } from './message.ts';
 /** The longest search, in characters. */
 export const MAX_SEARCH_CHARACTERS = 500;
 
-/** One thing that a message must contain, in the person's own spelling. */
+/** One requirement on a message, in the person's own spelling. */
 export interface SearchTerm {
-  /** A word as a whole, words in exactly this order, or how a word begins. */
+  /** A whole word, words in exactly this order, or the beginning of a word. */
   readonly kind: 'word' | 'phrase' | 'prefix';
   readonly text: string;
 }
 
-/** Who wrote a message: the person of this Mac, or one of these addresses in any spelling of a handle. */
+/** The sender of a message: the person of this Mac, or one of these addresses in any spelling of a handle. */
 export type SearchSender = { readonly isMe: true } | { readonly isMe: false; readonly addresses: readonly string[] };
 
-/** A question to the index (decision J2). All of it must hold; an empty list demands nothing. */
+/** A query to the index (decision J2). All of it must hold; an empty list demands nothing. */
 export interface SearchQuery {
   readonly terms: readonly SearchTerm[];
   /** Words that the message must not contain. */
   readonly excluded: readonly string[];
-  /** By one of them. */
+  /** Any one of them. */
   readonly senders: readonly SearchSender[];
-  /** For each list: in one of its conversations. Ids as stored in chat.db, as `Conversation.id` has them. */
+  /** For each list: in one of its conversations. Ids as stored in chat.db, like `Conversation.id`. */
   readonly conversations: readonly (readonly string[])[];
   readonly hasAttachment: boolean;
-  /** From this instant on, Unix milliseconds. */
+  /** From this instant (inclusive), Unix milliseconds. */
   readonly fromMs?: number | undefined;
-  /** Strictly before this instant, Unix milliseconds. */
+  /** Before this instant (exclusive), Unix milliseconds. */
   readonly beforeMs?: number | undefined;
 }
 
-/** UTF-16 offsets into `body`; the second is behind the last unit. */
+/** UTF-16 offsets into `body`; the end is exclusive. */
 export type Highlight = readonly [start: number, end: number];
 
 export interface SearchHit {
-  /** As chat.db has it now. */
+  /** Its current state in chat.db. */
   readonly message: Message;
-  /** What was found in the body, in order and not overlapping; none for a hit by the name of a file. */
+  /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
 }
 
@@ -44,11 +44,11 @@ export interface SearchStatus {
   readonly isEnabled: boolean;
   /** False while older messages are still being added. */
   readonly isComplete: boolean;
-  /** Messages from this instant on can be found (`YYYY-MM-DDTHH:MM:SSZ`); absent when complete, and before the first. */
+  /** Messages from this instant on can be found (`YYYY-MM-DDTHH:MM:SSZ`); absent if complete, and before the first. */
   readonly indexedFrom?: string | undefined;
   readonly indexedRows: number;
-  /** How many rows chat.db may have to index; reactions are among them, and are not indexed. */
+  /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
   readonly totalRows: number;
-  /** Why the index is not kept up to date now, for a person. */
+  /** The reason why the index is not being updated, for a person. */
   readonly problem?: string | undefined;
 }

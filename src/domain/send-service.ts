@@ -1,4 +1,4 @@
-/** What a send may ask for (decision X3). */
+/** The services that a send may choose (decision X3). */
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
@@ -6,7 +6,7 @@ export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 export interface SendPreferences {
   /** Which service it goes by. Absent: as decision T1 tries them. */
   readonly service?: ServiceChoice | undefined;
-  /** SMS where nothing was sent by another service, or the row has an error. */
+  /** Uses SMS if nothing was sent by another service, or the row has an error. */
   readonly fallback?: 'sms' | undefined;
 }
 
@@ -15,7 +15,7 @@ export function sendOptions({ service, fallback }: SendPreferences): SendPrefere
   return { ...(service !== undefined && { service }), ...(fallback !== undefined && { fallback }) };
 }
 
-/** What tells two sends to `to` apart. Uploads count by their content, because who repeats a send uploads them again. */
+/** Distinguishes sends to `to`. Uploads count by content, because a repeated send uploads them again. */
 export function comparableSend(to: string, { body, attachments, uploads = [], ...rest }: ComparableSend): string {
   const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
   const options = Object.entries(sendOptions(rest));
@@ -32,15 +32,15 @@ interface ComparableSend extends SendPreferences {
   readonly uploads?: readonly { readonly name: string; readonly sha256: string }[];
 }
 
-/** Why a send went by its service: the conversation there is, earlier messages, the request, or nothing better. */
+/** The reason for a send's service: the existing conversation, earlier messages, the request, or the default. */
 export const SERVICE_REASONS = ['conversation', 'history', 'asked', 'default'] as const;
 export type ServiceReason = (typeof SERVICE_REASONS)[number];
 
-/** A service as Messages spells it. */
+/** The services as Messages spells them. */
 export const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Returns the service of any spelling, undefined for one that Messages cannot send by. */
+/** Returns the service for any spelling; undefined if Messages cannot send by it. */
 export function serviceNamed(name: string | null | undefined): Service | undefined {
   return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
 }

@@ -1,6 +1,6 @@
 /** An address that signs the console in. */
 export interface SignInCode {
   readonly url: string;
-  /** When the code in it ends. */
+  /** When its code expires. */
   readonly expires_at: string;
 }

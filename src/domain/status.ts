@@ -5,15 +5,15 @@ import type { PermissionReport } from './ports/permissions.ts';
 import type { BackendHealth } from './ports/reading.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
 
-/** How one webhook is doing; of its url the origin alone (decision A6). */
+/** The state of one webhook, with only the origin of its URL (decision A6). */
 export interface WebhookSummary extends WebhookHealth {
   readonly id: string;
-  /** Absent where it has none. */
+  /** Absent if it has none. */
   readonly name?: string | undefined;
   readonly origin: string;
-  /** What became of its last event; null when there was none yet. */
+  /** Outcome of its last event; null if there was none yet. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;
-  /** Of the delivery that is being held, or else of the last one. */
+  /** Error of the held delivery, or else of the last one. */
   readonly last_error: string | null;
 }
 
@@ -35,84 +35,84 @@ export function webhookSummary(
   };
 }
 
-/** How the index of search is doing. */
+/** The state of the search index. */
 export interface SearchReport {
   readonly state: 'building' | 'complete' | 'failing';
   readonly indexed_rows: number;
-  /** How many rows there may be to index: reactions are among them, and are left out. */
+  /** Upper bound of the rows to index: it includes reactions, which are not indexed. */
   readonly total_rows: number;
-  /** Messages from this instant on can be found; null when complete, and before the first. */
+  /** Messages from this instant on can be found; null if complete, and before the first. */
   readonly indexed_from: string | null;
-  /** Why it is not kept up to date; null when it is. */
+  /** The reason why it is not being updated; null if it is. */
   readonly problem: string | null;
 }
 
-/** How the detection of changes is doing. */
+/** The state of change detection. */
 export interface ChangesReport {
-  /** `starting`: changes of old messages are not seen before each has been looked at once. */
+  /** `starting`: changes of old messages are not seen until each has been examined once. */
   readonly state: 'starting' | 'on';
   /** Changes kept for readers that resume. */
   readonly logged: number;
-  /** When all messages had last been compared; null before the first time. */
+  /** Time of the last complete comparison; null before the first. */
   readonly swept_at: string | null;
 }
 
 /** A Mac as a hub sees it. */
 export interface FleetMac {
   readonly id: string;
-  /** `unreadable`: it is there, and what it says cannot be read, as with another content key. */
+  /** `unreadable`: the Mac is present, but its answers cannot be read, for example because of another content key. */
   readonly state: 'present' | 'away' | 'unreadable';
   readonly version: string | null;
-  /** Numbers and addresses of its person: `from` of a send may be one of them. */
+  /** Its person's numbers and addresses: `from` of a send may be one of them. */
   readonly addresses: readonly string[];
-  /** Whole seconds since it was heard of. */
+  /** Whole seconds since its last sign of life. */
   readonly seen_s: number;
-  /** What it says of its own database. */
+  /** The Mac's report on its own database. */
   readonly backend: BackendHealth | null;
   readonly newest_row: number | null;
-  /** How many rows it has that this hub does not have yet. */
+  /** How many of its rows this hub does not have yet. */
   readonly behind: number | null;
 }
 
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
-  /** Present in a demo: its people do as they are told. */
+  /** Present in a demo, whose people can be controlled. */
   readonly demo?: true | undefined;
-  /** Where it listens; said over the Unix socket alone. */
+  /** Its address; only over the Unix socket. */
   readonly url?: string | undefined;
   /** Whole seconds since the start. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;
-  /** Highest row id in chat.db; null while it cannot be read. */
+  /** Highest row id in chat.db; null while it is unreadable. */
   readonly newest_row: number | null;
-  /** The last published event; `age_s` is null when it was published before this start. */
+  /** The last published event; `age_s` is null if it was published before this start. */
   readonly newest_event: {
     readonly row_id: number;
     readonly age_s: number | null;
-    /** At a hub, in place of the row id. */
+    /** At a hub, instead of the row id. */
     readonly offset?: string | undefined;
   };
   /** At a hub alone: the Macs of the fleet, by id. */
   readonly macs?: readonly FleetMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
-  /** Sends that wait for the owner's decision; only the owner is told, once there are limited keys. */
+  /** Sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
   readonly held_sends?: number | undefined;
-  /** As last known: asking for the status never makes macOS ask the person. */
+  /** The last known state: asking for the status never makes macOS ask the person. */
   readonly permissions: readonly PermissionReport[];
-  /** What can be asked of it. Services of earlier versions do not say. */
+  /** The service's abilities. Earlier versions omit them. */
   readonly capabilities?: Capabilities | undefined;
-  /** Names of people. Absent until they are asked for. */
+  /** Names of people. Absent until somebody asks for names. */
   readonly contacts?: ContactsHealth | undefined;
   /** Absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;
   /** Absent while search is switched off. */
   readonly search?: SearchReport | undefined;
-  /** Absent where the configuration has no fleet. */
+  /** Absent if the configuration has no fleet. */
   readonly fleet?: FleetReport | undefined;
 }
 
-/** Answer of `POST /api/v1/permissions/check`: the same, asked again in the agent's own name. */
+/** Answer of `POST /api/v1/permissions/check`: the permissions, asked again in the agent's own name. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }

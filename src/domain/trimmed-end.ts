@@ -1,4 +1,4 @@
-/** The text without the characters at its end that `one` matches. Takes linear time, where `/…+$/` takes quadratic. */
+/** The text without trailing characters that `one` matches. Takes linear time, where `/…+$/` takes quadratic time. */
 export function trimmedEnd(text: string, one: RegExp): string {
   let end = text.length;
   while (end > 0 && one.test(text.charAt(end - 1))) end -= 1;

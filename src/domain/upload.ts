@@ -1,10 +1,10 @@
-/** A file that a client put here, to send it. */
+/** A file that a client uploaded in order to send it. */
 export interface Upload {
   readonly id: string;
-  /** What the receiver sees. */
+  /** The name that the receiver sees. */
   readonly name: string;
   readonly mime_type: string;
   readonly bytes: number;
-  /** When it is removed, if it was not sent. */
+  /** When it is removed if it is not sent. */
   readonly expires_at: string;
 }

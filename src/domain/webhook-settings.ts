@@ -10,12 +10,12 @@ import {
   withoutPassword,
 } from './webhook.ts';
 
-/** How long the secret before a rotation signs too (decision P5). */
+/** How long the previous secret also signs after a rotation (decision P5). */
 const ROTATION_MS = 24 * 60 * 60 * 1000;
 /** Decision P2. */
 export const MAX_HEADERS = 10;
 
-/** A webhook as it is kept first, with the position it starts after. */
+/** A new webhook in its stored form, with the position it starts after. */
 export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset, nowMs: number): StoredWebhook {
   const { keyId = null, ...settings } = webhook;
   return {
@@ -31,8 +31,8 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
 }
 
 /**
- * The webhook with these changes; what was not given stays, and so does the password of an address that is given as it
- * is shown. Throws `invalid_request` with too many headers.
+ * The webhook with these changes. Missing settings stay, and so does the password of a URL that is sent back masked.
+ * Throws `invalid_request` for too many headers.
  */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
   const { headers, url, ...others } = changes;
@@ -45,7 +45,7 @@ export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, 
   };
 }
 
-/** Without the secret and the values of headers (decision P1). */
+/** The settings without the secret and the values of headers (decision P1). */
 export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSettings {
   const { name, enabled, on_failure, filter, include, secret, previousSecret: previous, headers } = webhook;
   const isRotating = previous !== null && previous.untilMs > nowMs;
@@ -61,7 +61,7 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
   };
 }
 
-/** Names of headers are the same in any case. */
+/** Names of headers ignore case. */
 function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
   if (changes === undefined) return headers;
   if (changes === null) return {};
@@ -77,7 +77,7 @@ function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookCha
 
 function previousSecret({ secret, previousSecret }: StoredWebhook, given: string | null | undefined, nowMs: number) {
   if (given === undefined || given === secret) return previousSecret;
-  // Nobody can check a signature that is not sent any more, or was not sent before.
+  // A signature that is not sent, or was not sent before, needs no previous secret.
   if (given === null || secret === null) return null;
   return { secret, untilMs: nowMs + ROTATION_MS };
 }

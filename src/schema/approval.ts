@@ -33,13 +33,13 @@ export const approvalSchema = shapeOf<Approval>()(
     .meta({ id: 'Approval' }),
 );
 
-/** The 202 of a send that waits for a decision. */
+/** The 202 for a send that waits for approval. */
 export const heldSendSchema = z.object({ approval: approvalSchema }).meta({ id: 'HeldSend' });
 
-/** Every 202 of a send: handed over without its row, or held. */
+/** Every 202 for a send: handed over without its row, or held. */
 export const acceptedSendSchema = z.union([messageSchema, heldSendSchema]).meta({ id: 'AcceptedSend' });
 
-/** The 200 of a dry run. */
+/** The 200 for a dry run. */
 export const dryRunSchema = shapeOf<DryRun>()(
   z
     .object({
@@ -54,7 +54,7 @@ export const dryRunSchema = shapeOf<DryRun>()(
 /** Parameters of `GET /approvals/{id}`. */
 export const approvalQuery = z.object({ wait });
 
-/** Parameters of `GET /approvals`. With `wait` an empty list is answered only when time is up. */
+/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only when the time is up. */
 export const approvalsQuery = z.object({
   state: z
     .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })

@@ -6,10 +6,10 @@ interface Written {
   readonly json: string;
 }
 
-/** By the names in them, which are the same object until the Address Book or chat.db changes. */
+/** Cached by the names object, which stays the same until the Address Book or chat.db changes. */
 const written = new WeakMap<Names, Written>();
 
-/** The JSON of a list of conversations. Those with names are serialised once, as the names may be many. */
+/** The JSON of a list of conversations. Those with names are serialised once, because the names may be many. */
 export function conversationsJson(conversations: readonly Conversation[]): string {
   const areKept = conversations.every(({ names, details }) => names !== undefined && details === undefined);
   return areKept ? `[${conversations.map(conversationJson).join()}]` : JSON.stringify(conversations);

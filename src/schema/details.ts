@@ -17,7 +17,7 @@ const instant = z.iso.datetime({ precision: 0 }).nullable();
 
 const briefBody = z.string().meta({ description: 'At most 200 characters.' });
 
-/** `details` of a Conversation, when they were asked for (decision K3). */
+/** `details` of a Conversation, if requested (decision K3). */
 export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
   z
     .object({
@@ -51,7 +51,7 @@ const origin = z
     description: 'Of an own message: whether this service sent it. Absent where that is not known.',
   });
 
-/** `details` of a Message, when they were asked for (decision H). */
+/** `details` of a Message, if requested (decision H). */
 export const messageDetailsSchema = shapeOf<MessageDetails>()(
   z
     .object({

@@ -11,7 +11,7 @@ import { shapeOf } from './shape.ts';
 const prefixes = z.partialRecord(z.enum(GUID_PREFIXES), z.int()).readonly();
 const failure = z.object({ error: z.union([z.enum(['not_asked', 'no_answer']), z.int()]) });
 const milliseconds = z.number().min(0);
-/** Closed sets and numbers alone, so that a report made of it cannot hold anything of the person's. */
+/** Only closed sets and numbers, so that a report cannot contain personal data. */
 const columnName = z.string().regex(/^\w{1,60}$/);
 
 const newRow = z.object({

@@ -8,32 +8,32 @@ import type { Offset } from '../domain/offset.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 
-/** The JSON of an event with what a client asked to have included. */
+/** Serialises an event with the includes that a client requested. */
 export type EventJson = (
   entry: LogEntry,
   include: IncludeSet,
-  /** Of a limited key. */
+  /** For a limited key. */
   view?: EventView,
 ) => string;
 
-/** Where the parts come from that can be included. */
+/** The sources of the includes. */
 export interface EventParts {
-  /** undefined when the row is gone. */
+  /** Undefined if the row is gone. */
   readonly details: (message: Message) => MessageDetails | undefined;
-  /** undefined for a tapback or a sticker. */
+  /** Undefined for a tapback or a sticker. */
   readonly reactionDetails?: (reaction: Reaction) => ReactionDetails | undefined;
   readonly names: () => NameLookup;
-  /** As the feed writes it. */
+  /** In the feed's form. */
   readonly offsetText: (offset: Offset, generation: number) => string;
 }
 
 interface Serialized {
-  /** The names that were used, if any. */
+  /** The names used, if any. */
   readonly names: NameLookup | undefined;
   readonly texts: WeakMap<LogEntry['event'], string>;
 }
 
-/** Serialises each event once for each combination of includes, however many webhooks and sockets are sent it. */
+/** Serialises each event once per combination of includes, however many webhooks and sockets receive it. */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();
 
@@ -60,12 +60,12 @@ export function eventSerializer(parts: EventParts): EventJson {
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
-    // The last member of the envelope, for readers with changes (decision I2).
+    // The envelope's last member, for readers with changes (decision I2).
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }
 
-/** The event with what one limited key may see. */
+/** The event as one limited key may see it. */
 function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView, parts: EventParts): object {
   const names = include.has('contacts') ? view.names : undefined;
   const ofView = (message: Message): MessageDetails | undefined => {

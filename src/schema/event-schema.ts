@@ -4,7 +4,7 @@ import { messageSchema } from './message-schema.ts';
 import { reactionSchema } from './reaction.ts';
 import { shapeOf } from './shape.ts';
 
-/** The contract's event envelope, as webhooks and WebSocket clients get it. */
+/** The contract's event envelope for webhooks and WebSocket clients. */
 export const eventSchema = shapeOf<Event>()(
   z
     .discriminatedUnion('type', [
@@ -23,7 +23,7 @@ const removedSchema = shapeOf<RemovedMessage>()(
   }),
 );
 
-/** What happened to rows that were there before (decision I3). */
+/** Changes to earlier rows (decision I3). */
 export const changeEventSchema = shapeOf<ChangeEvent>()(
   z
     .discriminatedUnion('type', [
@@ -43,7 +43,7 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
     .meta({ id: 'ChangeEvent' }),
 );
 
-/** An event as those who ask for changes get it, and those who do not. */
+/** An event in the form with changes, or in the form without. */
 export const anyEventSchema = z
   .intersection(
     z.union([eventSchema, changeEventSchema]),

@@ -5,7 +5,7 @@ import { junkParameter, limit, maxAgeParameter, wait } from './query.ts';
 
 const AFTER_REQUIRED = 'The parameter after is required: a row id, 0 for everything.';
 
-/** What is answered to a `Last-Event-ID` that is none of the service's. */
+/** The mistake for a `Last-Event-ID` that is not one of the service's. */
 export const LAST_EVENT_ID_MISTAKE = {
   pointer: 'Last-Event-ID',
   message: 'The Last-Event-ID must be the id of an event: a row id, or an offset that the service gave.',
@@ -25,11 +25,11 @@ export const eventsQuery = z
   .refine((query) => query.after !== undefined || query.changes, {
     path: ['after'],
     error: AFTER_REQUIRED,
-    // Also when something else is wrong: every mistake is named at once.
+    // Also checked if something else is wrong: every mistake is named at once.
     when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
   });
 
-/** Parameters of the WebSocket beside its key, and of `GET /events` as a stream (decisions G3, H, I2, Q1). */
+/** Parameters of the WebSocket besides its key, and of `GET /events` as a stream (decisions G3, H, I2, Q1). */
 export const streamQuery = z.object({
   after: afterParameter.optional(),
   changes: changesParameter,

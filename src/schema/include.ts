@@ -25,7 +25,7 @@ export const includedPart = z.enum(INCLUDES, {
   error: ({ input }) => `Only ${PARTS} can be included, not ${JSON.stringify(input)?.slice(0, 40)}.`,
 });
 
-/** What is answered to a part that there is not. */
+/** The mistake for an unknown include. */
 export const INCLUDE_MISTAKE = { pointer: '?include', message: mistakeIn('all') };
 
 function mistakeIn(name: string): string {

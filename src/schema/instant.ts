@@ -3,20 +3,20 @@ const NS_PER_MS = 1_000_000n;
 
 const ISO_8601 =
   /^(?<day>\d{4}-\d{2}-\d{2})(?:T(?<minute>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?))?$/i;
-/** The same without its separators: 20260131T093000Z. A date alone would be a number like any other. */
+/** ISO 8601 without separators: 20260131T093000Z. A date alone would be indistinguishable from a number. */
 const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2}(?:[.,]\d+)?)?(Z|[+-].*)$/i;
 
 /**
- * Decision B10: an ISO 8601 instant with `Z` or an offset and any number of decimals, or a plain date, which is
- * midnight UTC. Gives nanoseconds since the Unix epoch (finer decimals are cut), undefined for anything else,
- * for days and times there are not, and for a time without a zone, which is no instant.
+ * Parses an ISO 8601 instant with `Z` or an offset and any number of decimals, or a plain date, which means midnight
+ * UTC (decision B10). Returns nanoseconds since the Unix epoch (finer decimals are cut). Returns undefined for
+ * anything else, for impossible days and times, and for a time without a zone, which is no instant.
  */
 export function parseInstant(text: string): bigint | undefined {
   const parts = ISO_8601.exec(withSeparators(text))?.groups;
   if (parts === undefined) return undefined;
   const { day, fraction = '', sign, hours = '0', minutes = '0' } = parts;
   let { minute = '00:00', second = '00' } = parts;
-  // The end of a day, and a leap second, are instants that no clock here shows: they are the next second's beginning.
+  // 24:00 and a leap second are instants that no clock here shows. They equal the start of the next second.
   let later = 0n;
   if (`${minute}:${second}` === '24:00:00') [minute, later] = ['00:00', 86_400n];
   else if (second === '60') [second, later] = ['59', 1n];

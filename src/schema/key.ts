@@ -54,7 +54,7 @@ export const keyCheckQuery = z.object({
     .meta({ description: 'An address or a conversation id.' }),
 });
 
-/** The answer that shows the key itself, once. */
+/** The only answer that contains the key itself. */
 export const newKeySchema = shapeOf<KeyRecord & { readonly key: string }>()(
   z
     .object({ ...keySchema.shape, key: z.string().meta({ description: 'The key. It is never shown again.' }) })

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { conversationSchema } from './conversation-schema.ts';
 import { messageSchema } from './message-schema.ts';
 
-// What a hub takes from a Mac: it may run another version of Postern, or be none at all.
+// Answers that a hub accepts from a Mac, which may run another version of Postern, or be no Mac at all.
 
 export const messageAnswer = messageSchema.nullable();
 export const messagesAnswer = z.object({ items: z.array(messageSchema), next: z.string().optional() });
@@ -21,7 +21,7 @@ export const attachmentAnswer = z
 
 export const attachmentMistakesAnswer = z.array(z.object({ pointer: z.string(), message: z.string() }));
 
-/** Events that the stream lacks, each as JSON that is read as those of the stream are. */
+/** Events that the stream lacks, each as JSON that is parsed like the stream's. */
 export const eventsAnswer = z
   .array(
     z.object({

@@ -2,14 +2,14 @@ import MarkdownIt, { type Token } from 'markdown-it';
 import { invalidRequest } from '../domain/problems.ts';
 import { MAX_BODY } from './message.ts';
 
-/** Marks that would change the meaning when they are left out stay: struck text, for example. */
+/** Marks whose removal would change the meaning stay, for example around struck text. */
 const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false });
 parser.disable('strikethrough');
-// A link is shown as it was written.
+// Shows a link as it was written.
 parser.normalizeLink = (url) => url;
 parser.normalizeLinkText = (url) => url;
 
-/** What a line within a list item or a quotation begins with. */
+/** The start of a line inside a list item or a quotation. */
 interface Container {
   readonly first: string;
   readonly rest: string;
@@ -20,9 +20,9 @@ interface Container {
 }
 
 /**
- * Renders Markdown as the plain text that is sent (decision X2). Marks go, lists and quotations keep theirs, a link
- * becomes `text (url)`, a row of a table becomes a line, and code keeps every byte. Throws `invalid_request` when the
- * text has more than 20,000 characters.
+ * Renders Markdown as the plain text to send (decision X2). Removes marks, keeps those of lists and quotations,
+ * writes a link as `text (url)` and a table row as a line, and keeps every byte of code. Throws `invalid_request` if
+ * the text has more than 20,000 characters.
  */
 export function plainText(markdown: string): string {
   const page = new Page();
@@ -53,7 +53,7 @@ export function plainText(markdown: string): string {
         page.close();
         break;
       case 'list_item_close':
-        // An empty item has its marker.
+        // An empty item still has its marker.
         page.writeMarker();
         page.close();
         break;
@@ -86,7 +86,7 @@ export function plainText(markdown: string): string {
   return page.text;
 }
 
-/** The lines that were written, with what their containers put before them. */
+/** The finished lines, each with the prefixes of its containers. */
 class Page {
   readonly #lines: string[] = [];
   readonly #containers: Container[] = [{ first: '', rest: '', isTight: false, hasLine: false, hasBlock: false }];
@@ -104,7 +104,7 @@ class Page {
     this.#containers.pop();
   }
 
-  /** A blank line before every block but the first of its container, unless the list is a tight one. */
+  /** Writes a blank line before every block except the first of its container, unless the list is tight. */
   beginBlock(): void {
     const container = this.#containers.at(-1);
     if (container === undefined) return;
@@ -139,7 +139,7 @@ class Page {
   }
 }
 
-/** Reports whether the paragraphs of a list's items stand without blank lines. */
+/** Reports whether the paragraphs of a list's items have no blank lines between them. */
 function isTight(tokens: readonly Token[], at: number): boolean {
   const level = tokens[at]?.level ?? 0;
   for (let index = at + 1; index < tokens.length; index += 1) {
@@ -175,7 +175,7 @@ function inlineText({ children }: Token): string {
         break;
       }
       default:
-        // Marks of emphasis have no content.
+        // Emphasis marks have no content.
         text += token.content;
     }
     if (text.length > 2 * MAX_BODY) throw tooLong();

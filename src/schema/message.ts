@@ -23,19 +23,19 @@ export const singleMessageQuery = z.object({ include: includeParameter });
 export const MAX_ATTACHMENTS = 10;
 export const MAX_BODY = 20_000;
 
-/** One item of `attachments`: what can be said of a path without looking at the disk. */
+/** One item of `attachments`: the checks on a path that do not need the disk. */
 export const attachmentPath = text('An attachment').refine(
   (path) => path.startsWith('/'),
   'An attachment must be an absolute path.',
 );
 
-/** How the body of a send is written (decision X2). */
+/** The format of a send's body (decision X2). */
 const FORMATS = ['plain', 'markdown'] as const;
 
 const SEND_MEMBERS = {
   recipient: text('The recipient', 512)
     .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
-    // NUL has its own sentence.
+    // NUL has a separate sentence.
     .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
   body: text('The body', MAX_BODY).meta({ description: 'May be empty when attachments are sent.' }),
@@ -67,7 +67,7 @@ const NOTHING = 'There is nothing to send: the body is empty and there are no at
 const NOTHING_TO_SEND = {
   path: ['body'],
   error: NOTHING,
-  // Also when something else is wrong: every mistake is named at once.
+  // Also checked if something else is wrong: every mistake is named at once.
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
@@ -77,7 +77,7 @@ const NO_FALLBACK = {
   when: ({ value }: { readonly value: unknown }) => isSendLike(value),
 };
 
-/** Body of `POST /messages` (decision D7). What only the disk can tell about attachments, the sender checks. */
+/** Body of `POST /messages` (decision D7). The sender checks attachments on disk. */
 export const sendBody = z
   .object(SEND_MEMBERS, NO_OBJECT)
   .refine(hasContent, NOTHING_TO_SEND)
@@ -86,12 +86,12 @@ export const sendBody = z
 /** Members that a hub refuses with `not_at_a_hub`, because an older Mac would ignore them (decision X1). */
 export const MAC_ONLY = ['format', 'service', 'fallback'] as const;
 
-/** What `POST /messages` asks for, once its body was checked. */
+/** The body of `POST /messages` after its check. */
 export type Send = z.output<typeof hubSendBody>;
 
 /**
- * Returns the send with its body as it goes out: Markdown is rendered here, before anybody approves, hashes or sends it
- * (decision X2). Throws `invalid_request` when nothing is left to send.
+ * Returns the send with its final body: Markdown is rendered here, before anybody approves, hashes or sends it
+ * (decision X2). Throws `invalid_request` if nothing is left to send.
  */
 export async function rendered<Asked extends Send>({ format, ...send }: Asked): Promise<Omit<Asked, 'format'>> {
   if (format !== 'markdown') return send;
@@ -101,7 +101,7 @@ export async function rendered<Asked extends Send>({ format, ...send }: Asked): 
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
 
-/** The same at a hub (decision N1), and in the documentation. */
+/** The body at a hub (decision N1), and in the documentation. */
 export const hubSendBody = z
   .object(
     {

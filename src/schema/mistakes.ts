@@ -2,12 +2,12 @@ import type * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 import { unknownMembers } from './strict.ts';
 
-/** What a check of something from outside says: the value as the program uses it, or every mistake in it. */
+/** The result of checking outside input: the value as the program uses it, or every mistake in it. */
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** Checks a body; the pointers are JSON pointers (RFC 6901) into it. */
+/** Checks a body. The pointers are JSON pointers (RFC 6901) into it. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<z.output<Schema>> {
   const result = schema.safeParse(body);
   const unknown = unknownMembers(schema, body);

@@ -3,10 +3,10 @@ import { type ClientOffset, decodeOffset } from '../domain/offset.ts';
 
 const MEANING = 'Row id, 0 for everything; or an `offset` that the service gave.';
 
-/** The offset that a client goes on from, in a query (decision I1). */
+/** The offset that a client continues from, in a query (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
 
-/** The same in a body, where a row id is a number. */
+/** The offset in a body, where a row id is a number. */
 export const afterMember = z
   .union([z.number().meta({ type: 'integer', minimum: 0 }), z.string()], { error: mistake('"after"') })
   .transform(clientOffset('"after"'))
@@ -31,7 +31,7 @@ function clientOffset(what: string) {
   };
 }
 
-/** What is said of a bad `after` in a replay. */
+/** The mistake for an invalid `after` in a replay. */
 export const AFTER_MISTAKE = `${mistake('"after"').slice(0, -1)}, or "latest".`;
 
 function mistake(what: string): string {

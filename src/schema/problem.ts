@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { AppError, Mistake } from '../domain/errors.ts';
 
-/** Every answer of 400 and above (decision E1, RFC 9457). */
+/** The body of every answer of 400 and above (decision E1, RFC 9457). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -9,16 +9,17 @@ export interface Problem {
   readonly detail: string;
   /** Stable and snake_case. */
   readonly code: string;
-  /** The same as `detail`. */
+  /** Equals `detail`. */
   readonly error: string;
-  /** Every mistake, when the input was bad. */
+  /** Every mistake, if the input was invalid. */
   readonly errors?: readonly Mistake[] | undefined;
-  /** What the reader can do about it. */
+  /** Advice for the reader. */
   readonly hint?: string | undefined;
 }
 
 /**
- * What a client is told of a failure. Bad input names its mistakes, even when there is one and it concerns the whole.
+ * Returns the problem document for an error. Invalid input names its mistakes, even a single one about the whole
+ * input.
  */
 export function problemDocument({ status, code, message, hint, mistakes, extra }: AppError): Problem {
   const errors = status === 400 && mistakes.length === 0 ? [{ pointer: '', message }] : mistakes;

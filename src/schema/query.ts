@@ -5,8 +5,8 @@ import { parseInstant } from './instant.ts';
 import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
 /**
- * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11): people paste addresses as they
- * are written. Throws `invalid_request` naming every parameter with malformed percent-encoding or a NUL.
+ * Decodes a raw query string. A raw `+` is a plus in every parameter (decision B11), because people paste addresses
+ * as they are written. Throws `invalid_request` with every parameter that has malformed percent-encoding or a NUL.
  */
 export function parseQuery(raw: string, isStrict = false): URLSearchParams {
   const query = isStrict ? new StrictQuery() : new URLSearchParams();
@@ -37,8 +37,8 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * The known parameters, as the program uses them; unknown ones are ignored (decision B9), unless the query is strict. Throws naming every mistake,
- * those in `others` first.
+ * Returns the known parameters as the program uses them. Ignores unknown ones (decision B9), unless the query is
+ * strict. Throws with every mistake, those in `others` first.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -61,7 +61,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   ]);
 }
 
-/** Decision B9: more than `maximum` is treated as `maximum`, unless the query is strict. */
+/** A limit above `maximum` is lowered to it, unless the query is strict (decision B9). */
 export function limit(fallback: number, maximum: number) {
   const schema = wholeNumber('limit', 1)
     .transform((value) => Math.min(value, maximum))
@@ -81,7 +81,7 @@ export const offset = wholeNumber('offset', 0)
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    // What is past 2^53 means the same as 2^53 here: more than there is.
+    // A number beyond 2^53 means more than there is, like 2^53 itself.
     if (value >= minimum) return Math.min(value, Number.MAX_SAFE_INTEGER);
     context.issues.push({
       code: 'custom',
@@ -106,7 +106,7 @@ export const since = z
 
 const MAX_WAIT_S = 50;
 
-/** How long an answer may wait until there is something to say (decisions L3, Q1). */
+/** How long an answer may be delayed until there is something to report (decisions L3, Q1). */
 export const wait = z
   .string()
   .refine((value) => /^\d{1,9}$/.test(value), 'The parameter wait must be a whole number of seconds, at most 50.')
@@ -114,18 +114,18 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: 'Seconds to wait for something new, at most 50.' });
 
-/** Decision U4: rows of less than a minute are young for everybody. */
+/** Rows below a minute count as young for everybody (decision U4). */
 const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 
-/** The age above which rows are skipped, as a filter of a webhook has it (decision U4). */
+/** The age above which rows are skipped, in a webhook's filter (decision U4). */
 export const maxAge = z.int({ error: `The max_age_s must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
   error: `The max_age_s must be ${AGE_RANGE}.`,
 });
 
 export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter max_age_s must be ${AGE_RANGE}.` };
 
-/** As a parameter of `GET /events` and streams (decision U4). */
+/** The age as a parameter of `GET /events` and streams (decision U4). */
 export const maxAgeParameter = z
   .string()
   .refine((value) => /^\d{1,15}$/.test(value) && Number(value) >= LEAST_AGE_S, MAX_AGE_MISTAKE.message)

@@ -1,30 +1,27 @@
 import type { Access } from '../domain/caller.ts';
 
-/** What every path of the contract begins with. */
+/** Prefix of every path of the contract. */
 export const API = '/api/v1';
 
 /** One method on one path of the contract. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Beneath `API`, or from the root with `isOutside`; `{name}` matches one segment. */
+  /** Below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
   /**
-   * Where the key is looked for: in `X-API-Key`, in the query parameter `api_key`, or nowhere. With `code` a one-time
-   * code in the body takes its place, and only the console of the service itself may send it.
+   * The place of the key: `X-API-Key`, the query parameter `api_key`, or none. With `code` a one-time code in the
+   * body replaces it, and only the service's own console may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
   /**
-   * Who may use it. Every route states its rule; what is read, sent or delivered under a limited key is narrowed by
-   * the ports of `exchange.caller`, which handlers use instead of ports of their own.
+   * The callers that may use it. Every route states its rule. For a limited key the ports of `exchange.caller` narrow
+   * everything read, sent or delivered; handlers use those ports and no others.
    */
   readonly access: Access;
 }
 
-/**
- * The table of endpoints, by operation: the contract's, and those of decision H. HEAD works where GET does (decision
- * E7).
- */
+/** The endpoints by operation: the contract's and those of decision H. HEAD works like GET (decision E7). */
 export const ROUTES = {
   getHealth: { method: 'GET', path: '/health', key: 'none', access: 'open' },
   sendMessage: { method: 'POST', path: '/messages', key: 'header', access: ['send'] },
@@ -75,7 +72,7 @@ export const ROUTES = {
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
-/** What only a demo has besides: its people do as they are told. No document of the API names it. */
+/** Additional routes of a demo, which control its people. No document of the API mentions them. */
 export const DEMO_ROUTES = {
   sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
   reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
@@ -84,7 +81,7 @@ export const DEMO_ROUTES = {
 /** The name of an operation in the table. */
 export type RouteId = keyof typeof ROUTES;
 
-/** What only the Postern of one Mac does (decision N2): a hub answers 501 `not_at_a_hub`. */
+/** Operations that only a single Mac's Postern has (decision N2). A hub answers 501 `not_at_a_hub`. */
 export const NOT_AT_A_HUB: ReadonlySet<RouteId> = new Set<RouteId>([
   'uploadAttachment',
   'searchMessages',
@@ -113,7 +110,7 @@ export const NOT_AT_A_HUB: ReadonlySet<RouteId> = new Set<RouteId>([
   'callMcp',
 ]);
 
-/** The whole path, from the root. */
+/** The whole path from the root. */
 export function pathOf(route: Route): string {
   return route.isOutside === true ? route.path : API + route.path;
 }

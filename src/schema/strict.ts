@@ -1,40 +1,40 @@
 import * as z from 'zod';
 import type { Mistake } from '../domain/errors.ts';
 
-// `Prefer: handling=strict` (decision S1): what is not known is a mistake, where it is ignored otherwise.
+// `Prefer: handling=strict` (decision S1): unknown members and parameters, ignored otherwise, are mistakes.
 
 const MAX_MISTAKES = 100;
 const MAX_NAME = 60;
 
-/** The query of a request that asked for strictness. */
+/** The query of a strict request. */
 export class StrictQuery extends URLSearchParams {}
 
-/** Bodies of requests that asked for strictness. */
+/** Bodies of strict requests. */
 const strictBodies = new WeakSet<object>();
 
-/** The greatest value of each parameter that is otherwise lowered to it. */
+/** The maximum of each parameter that is otherwise lowered to it. */
 const maxima = new WeakMap<z.ZodType, number>();
 
-/** Notes what a parameter is lowered to. */
+/** Records the value that a parameter is lowered to. */
 export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: number): Schema {
   maxima.set(schema, maximum);
   return schema;
 }
 
-/** True when a `Prefer` header (RFC 7240) asks for it; of a preference that is given twice the first counts. */
+/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. The first of repeated preferences counts. */
 export function asksForStrict(header: string | undefined): boolean {
   if (header === undefined) return false;
   const handling = header.split(',').find((part) => /^\s*handling\s*=/i.test(part));
   return handling !== undefined && /^\s*handling\s*=\s*(?:strict|"strict")\s*(?:;|$)/i.test(handling);
 }
 
-/** The body, in which `checkBody` takes unknown members for mistakes from now on. */
+/** Marks the body, so that `checkBody` treats unknown members as mistakes. */
 export function strictBody(body: unknown): unknown {
   if (typeof body === 'object' && body !== null) strictBodies.add(body);
   return body;
 }
 
-/** What is wrong with a query only because its request asked for strictness. */
+/** Mistakes in a query that are mistakes only because its request is strict. */
 export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLSearchParams): readonly Mistake[] {
   if (!(query instanceof StrictQuery)) return [];
   const shape: z.ZodRawShape = schema?.shape ?? {};
@@ -53,7 +53,7 @@ export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLS
   ].slice(0, MAX_MISTAKES);
 }
 
-/** Members of the body that nothing reads; none when its request did not ask for strictness. */
+/** Members of the body that nothing reads; none if its request is not strict. */
 export function unknownMembers(schema: z.ZodType, body: unknown): readonly Mistake[] {
   if (typeof body !== 'object' || body === null || !strictBodies.has(body)) return [];
   return [...unknownIn(schema, body, '')].slice(0, MAX_MISTAKES);

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 /**
- * A required string without NUL and without half a surrogate pair: neither survives the way to Messages or into
- * a database. Lengths are counted in Unicode characters (code points), as JSON Schema counts them, so that one
- * emoji is one character.
+ * A required string without NUL and without half a surrogate pair: neither survives the way to Messages or into a
+ * database. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one
+ * character.
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
@@ -13,7 +13,7 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
   return schema
     .refine((value) => isAtMost(value, maxCharacters), {
-      // Said when it is needed: numbers in words of a country are slow to come by the first time.
+      // Lazy: formatting the first number in a locale is slow.
       error: () => `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
     })
     .meta({ maxLength: maxCharacters });
@@ -23,7 +23,7 @@ function isAtMost(value: string, characters: number): boolean {
   return value.length <= characters || (value.length <= 2 * characters && [...value].length <= characters);
 }
 
-/** An array of at most `max` items; one that is longer is refused before its items are looked at. */
+/** An array of at most `max` items. A longer one is refused before its items are checked. */
 export function list<Item extends z.ZodType>(what: string, item: Item, max: number) {
   return z
     .array(item, {

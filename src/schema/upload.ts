@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Upload } from '../domain/upload.ts';
 import { shapeOf } from './shape.ts';
 
-/** A file that a client put here, to send it (decision R1). */
+/** A file that a client uploaded in order to send it (decision R1). */
 export const uploadSchema = shapeOf<Upload>()(
   z
     .object({

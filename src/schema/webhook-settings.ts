@@ -6,7 +6,7 @@ import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
 const MAX_LISTED = 200;
-/** What every delivery brings by itself, and what belongs to the connection. */
+/** Headers that every delivery sets itself, and those that belong to the connection. */
 const OURS =
   /^(?:x-webhook-.*|webhook-.*|content-.*|proxy-.*|accept|accept-encoding|connection|date|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
@@ -27,7 +27,7 @@ export const onFailure = z
       '`drop`: given up after the third failure. `hold`: attempted until it succeeds, after 10 s and ever longer up to 5 min.',
   });
 
-/** Headers of one's own (decision P2). Values never appear in a message. */
+/** Additional headers (decision P2). Values never appear in a message. */
 export function ownHeaders<Value extends z.ZodType>(value: Value) {
   return z
     .record(z.string(), value, { error: 'The headers must be a JSON object of names and values.' })

@@ -6,7 +6,7 @@ import { AFTER_MISTAKE, afterMember } from './offset.ts';
 import { list, text } from './text.ts';
 import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName } from './webhook-settings.ts';
 
-/** What a webhook may subscribe to. */
+/** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
 const url = text('The url', 2048)

@@ -4,64 +4,64 @@ import type { Caller } from '../caller.ts';
 import type { Key, KeyCheck, KeyRecord, KeySettings, Preset, Scope } from '../key.ts';
 import type { SelfChats } from './self-chat.ts';
 
-/** A chat as access checks need it. */
+/** A chat with the facts that access checks need. */
 export interface ChatMembers {
   /** Exactly as stored. */
   readonly guid: string;
   readonly isGroup: boolean;
-  /** Addresses as stored, without the owner's own; empty when they are not known. */
+  /** Addresses as stored, without the owner's own; empty if unknown. */
   readonly members: readonly string[];
-  /** No list of a key opens it. */
+  /** Set if no key's list can open it. */
   readonly isClosed?: true;
 }
 
-/** Who is in which chat of chat.db. Every method throws AppError `chat_db_unavailable` while it cannot be read. */
+/** The chats of chat.db and their members. Every method throws `chat_db_unavailable` while it is unreadable. */
 export interface ChatDirectory {
-  /** Another value after each commit to chat.db: what was found before may be wrong then. */
+  /** Changes with each commit to chat.db, after which earlier results may be wrong. */
   version(): unknown;
-  /** Chats that a recipient means, best first, as a send finds them. */
+  /** Chats that a recipient may refer to, best first, in the order of a send. */
   meant(recipient: string): readonly ChatMembers[];
   /** The chat with exactly this guid. */
   chat(guid: string): ChatMembers | undefined;
-  /** Every chat, group or not, that somebody with this address is in. */
+  /** Every chat with this member, one-to-one or group. */
   withMember(address: string): readonly ChatMembers[];
-  /** The conversation of a row; undefined when the row is gone. */
+  /** The conversation of a row; undefined if the row is gone. */
   conversationOf(rowId: number): string | undefined;
-  /** True when the owner ever sent anything to this chat. */
+  /** Reports whether the owner ever sent anything to this chat. */
   hasOwnMessage(guid: string): boolean;
 }
 
-/** A key as it is kept: hashes of its secrets, and when it was revoked. */
+/** A key as stored: hashes of its secrets, and when it was revoked. */
 export interface StoredKey extends Key {
   readonly hash: string;
-  /** The secret before a rotation, valid for a while. */
+  /** The secret before a rotation, still valid for a while. */
   readonly previous: { readonly hash: string; readonly untilMs: number } | null;
 }
 
 export interface KeyStore {
-  /** Those that were not revoked, oldest first. */
+  /** Keys that are not revoked, oldest first. */
   list(): readonly StoredKey[];
   add(key: StoredKey): void;
   update(key: StoredKey): void;
   noteUse(id: string, at: string): void;
-  /** It is not listed any more; its row stays for the audit log. */
+  /** Removes the key from the list. Its row stays for the audit log. */
   revoke(id: string, at: string): void;
-  /** The secret of this installation with this name, made at the first call. */
+  /** This installation's secret with this name, created at the first call. */
   secret(name: string, make: () => string): string;
-  /** True once there was a key, revoked ones included. */
+  /** Reports whether there was ever a key, revoked ones included. */
   hasAny(): boolean;
 }
 
-/** A held send as it is kept. */
+/** A held send as stored. */
 export interface StoredApproval extends Approval {
   readonly shown: string;
-  /** Which ask it answers, so that the same ask is not held twice. */
+  /** Identifies the request, so that the same request is not held twice. */
   readonly ask: string;
-  /** True when an Idempotency-Key names the ask, which is then known for 30 days. */
+  /** True if an Idempotency-Key identifies the request, which is then remembered for 30 days. */
   readonly hasKey: boolean;
   /** Keyed hash of recipient, text and files. */
   readonly requestHash: string;
-  /** Stays when the text is erased. */
+  /** Kept when the text is erased. */
   readonly textHmac: string;
   readonly createdMs: number;
   readonly expiresMs: number;
@@ -72,17 +72,17 @@ export interface ApprovalStore {
   get(id: string): StoredApproval | undefined;
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
-  /** The newest one for an ask made at or after `sinceMs`. */
+  /** The newest approval of a request made at or after `sinceMs`. */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;
-  /** Ids of those held whose time is over. */
+  /** Ids of held sends that have expired. */
   due(nowMs: number): readonly string[];
-  /** When the next one expires. */
+  /** When the next held send expires. */
   nextExpiryMs(): number | undefined;
   /**
-   * Decides a held one durably, in one statement: false when another decision came first, when it has expired, or when
-   * `shown` is another one. Every end erases the text.
+   * Decides a held send durably, in one statement. Returns false if another decision came first, if it has expired,
+   * or if `shown` differs. Every final state erases the text.
    */
   decide(
     id: string,
@@ -90,11 +90,11 @@ export interface ApprovalStore {
     decision: { readonly at: string; readonly by: string | null; readonly nowMs: number; readonly shown?: string },
   ): boolean;
   /**
-   * Forgets what expired, or would have, more than 30 days ago; and beyond 10,000 the oldest that ended, except those
-   * with an Idempotency-Key.
+   * Deletes approvals that expired, or would have, more than 30 days ago; and beyond 10,000 the oldest finished ones,
+   * except those with an Idempotency-Key.
    */
   prune(nowMs: number): void;
-  /** How an approved one ended. */
+  /** Records the outcome of an approved send. */
   finish(
     id: string,
     state: ApprovalState,
@@ -102,26 +102,26 @@ export interface ApprovalStore {
   ): void;
 }
 
-/** What is noted in the audit log. */
+/** A note for the audit log. */
 export interface AuditNote {
   readonly keyId: string;
   readonly action: AuditAction;
   readonly target?: string | null;
   readonly outcome: string;
   readonly textHmac?: string;
-  /** Of a send that was let through: whether the owner had written there before, and which ask it was. */
+  /** For a send that was let through: whether the recipient was new, and which request it was. */
   readonly isNew?: boolean;
   readonly ask?: string;
 }
 
 export interface AuditQuery {
   readonly keyId?: string | undefined;
-  /** Absent: the newest. */
+  /** If absent, the newest. */
   readonly after?: number | undefined;
   readonly limit: number;
 }
 
-/** Sends in a time, and when the oldest of them counts no more. */
+/** Sends in a period, and when the oldest of them stops counting. */
 export interface SendCount {
   readonly count: number;
   readonly freeAtMs: number;
@@ -130,27 +130,27 @@ export interface SendCount {
 export interface SendCounts {
   readonly minute: SendCount;
   readonly day: SendCount;
-  /** People other than the one that is asked about. */
+  /** People other than the one in question. */
   readonly newContacts: SendCount;
-  /** Of all limited keys together. */
+  /** All limited keys together. */
   readonly dayOfAll: SendCount;
 }
 
 export interface AuditStore {
-  /** Gives the number of the line. */
+  /** Returns the number of the line. */
   add(note: AuditNote, atMs: number): number;
-  /** Counts more of the same on each of these lines. */
+  /** Adds further occurrences to each of these lines. */
   count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
-  /** What a key was let send before, for another send to `target`. */
+  /** A key's earlier sends, for the decision on another send to `target`. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
-  /** When the line of an ask was written, at or after `sinceMs`. */
+  /** When a request's line was written, at or after `sinceMs`. */
   ask(ask: string, sinceMs: number): number | undefined;
-  /** Removes what is older or more than is kept. */
+  /** Removes lines beyond the limits of age and number. */
   trim(nowMs: number): void;
 }
 
-/** A key to be made. */
+/** The settings of a new key. */
 export interface NewKey {
   readonly name: string;
   readonly preset?: Preset | undefined;
@@ -158,7 +158,7 @@ export interface NewKey {
   readonly settings: KeyChanges;
 }
 
-/** As a client names them: lists of addresses and chat ids. */
+/** In the form that clients use: lists of addresses and chat ids. */
 export type KeyChanges = Partial<
   Omit<KeySettings, 'read' | 'send' | 'caps'> & {
     readonly read: '*' | readonly string[];
@@ -167,27 +167,30 @@ export type KeyChanges = Partial<
   }
 >;
 
-/** The keys beside the owner's. Unknown ids throw `key_not_found`; entries of lists that mean nobody `invalid_request`. */
+/** The limited keys. Unknown ids throw `key_not_found`; list entries that match nobody throw `invalid_request`. */
 export interface Keys {
   list(): readonly KeyRecord[];
   get(id: string): KeyRecord;
-  /** Of the key that asks. */
+  /** The key of this caller. */
   mine(caller: Caller): KeyRecord;
-  /** `key` is the only place where the secret is ever given. */
+  /** `key` is the only place where the secret ever appears. */
   add(key: NewKey): KeyRecord & { readonly key: string };
   change(id: string, changes: KeyChanges): KeyRecord;
-  /** What the key may do with somebody. Nothing is sent. */
+  /** Reports the key's rights towards this recipient. Sends nothing. */
   check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };
   revoke(id: string): void;
 }
 
-/** The held sends that a caller may see or decide. Those of others do not exist for it. */
+/** The held sends that a caller may see or decide. Others do not exist for it. */
 export interface Approvals {
   list(query: { readonly state?: ApprovalState | undefined; readonly waitMs: number }): Promise<readonly Approval[]>;
-  /** Waits until it ended, or `waitMs`. */
+  /** Waits until it has ended, at most `waitMs`. */
   get(id: string, waitMs: number): Promise<Approval>;
-  /** Throws `approval_changed` when `shown` is not what would be sent, `already_decided` when somebody was faster. */
+  /**
+   * Throws `approval_changed` if `shown` differs from what would be sent, and `already_decided` if somebody was
+   * faster.
+   */
   approve(id: string, shown: string): Promise<Approval>;
   deny(id: string): Promise<Approval>;
   withdraw(id: string): Promise<void>;
@@ -197,7 +200,7 @@ export interface AuditLog {
   list(query: AuditQuery): readonly AuditEntry[];
 }
 
-/** What only the owner's routes use. It is loaded when it is first needed. */
+/** Used only by the owner's routes. Loaded on first use. */
 export interface AccessService {
   readonly keys: Keys;
   readonly audit: AuditLog;

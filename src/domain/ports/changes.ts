@@ -3,7 +3,7 @@ import type { ChangeName } from '../event.ts';
 import type { Print, PrintArray } from '../fingerprint.ts';
 import type { Offset } from '../offset.ts';
 
-/** One change as it is stored: what happened to which row, and no text of it. */
+/** A change as stored: what happened to which row, without text. */
 export type Change =
   | { readonly kind: 'updated'; readonly rowId: number; readonly changes: readonly ChangeName[] }
   | { readonly kind: 'removed'; readonly rowId: number; readonly guid: string; readonly conversationId: string }
@@ -11,77 +11,77 @@ export type Change =
   | { readonly kind: 'many'; readonly firstRowId: number; readonly lastRowId: number; readonly count: number };
 
 export type LoggedChange = Change & {
-  /** Given in order, never twice, also when the log was begun again. */
+  /** Ascending and never reused, even after the log was restarted. */
   readonly seq: number;
 };
 
 /** The stored changes, in order. */
 export interface ChangeLog {
-  /** Counts the times the log was begun again: first start, off and on again, chat.db replaced. */
+  /** Counts how often the log was restarted: first start, off and on again, chat.db replaced. */
   generation(): number;
-  /** The number of the newest change there ever was, 0 before the first. */
+  /** The number of the newest change ever; 0 before the first. */
   newest(): number;
-  /** The changes after this number are kept; those up to it are forgotten. */
+  /** Changes after this number are kept; earlier ones are deleted. */
   floor(): number;
   /** At most `limit` changes after `after` and up to `upTo`. */
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
-/** Whether changes are detected, as it is kept over restarts. */
+/** The switch of change detection. Survives restarts. */
 export interface DetectionState {
   readonly isOn: boolean;
-  /** Unix milliseconds of the last time that somebody was known to ask. */
+  /** Unix milliseconds of the last time somebody asked for changes. */
   readonly askedAtMs: number;
-  /** Unix milliseconds when every row had last been looked at, null before the first time. */
+  /** Unix milliseconds of the last complete sweep; null before the first. */
   readonly sweptAtMs: number | null;
 }
 
-/** Rows whose prints are kept together. */
+/** Number of rows whose prints are stored together. */
 export const BLOCK_ROWS = 1024;
 
-/** The change log with the prints that it goes with. Every writing method is one transaction. */
+/** The change log together with its prints. Every writing method is one transaction. */
 export interface ChangeStore extends ChangeLog {
   state(): DetectionState;
-  /** Begins with an empty log, these prints and another generation. */
+  /** Starts with an empty log, these prints and a new generation. */
   begin(nowMs: number, prints: ReadonlyMap<number, Print>): void;
-  /** Ends; log and prints are given up. */
+  /** Ends detection and deletes log and prints. */
   end(): void;
   noteAsked(nowMs: number): void;
   noteSwept(nowMs: number): void;
-  /** The prints of a block, by `rowId % BLOCK_ROWS`; undefined when it has none. */
+  /** The prints of a block, by `rowId % BLOCK_ROWS`; undefined if there are none. */
   prints(block: number): PrintArray | undefined;
-  /** The first block from `block` on that has prints. */
+  /** The first block with prints, starting at `block`. */
   nextBlock(block: number): number | undefined;
-  /** Stores changes together with the prints that show them. */
+  /** Stores changes together with the prints that reveal them. */
   record(changes: readonly Change[], prints: ReadonlyMap<number, Print>, nowMs: number): void;
 }
 
-/** What chat.db holds of some rows, at one commit. */
+/** Prints of some rows of chat.db at one commit. */
 export interface PrintsRead {
-  /** Of the database that was read: it may have been replaced since the cursor was stored. */
+  /** Identity of the database that was read: it may have been replaced since the cursor was stored. */
   readonly identity: LogIdentity;
-  /** By row id; a row without a number is not there. */
+  /** By row id. A row without a print does not exist. */
   readonly prints: ReadonlyMap<number, Print>;
 }
 
-/** Reads prints from chat.db; `at` is the cursor that the identity is asked for. Throws `chat_db_unavailable`. */
+/** Reads prints from chat.db. `at` is the cursor whose identity is returned. Throws `chat_db_unavailable`. */
 export interface PrintReader {
-  /** The newest `count` rows up to `upTo`, and the lowest row id that this covers. */
+  /** The newest `count` rows up to `upTo`, and the lowest row id among them. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
-  /** The same for those ranges alone in which a row's print is another than the known one, or a row is gone. */
+  /** Like `newest`, but only for ranges in which a row is gone or its print differs from the known one. */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
-  /** These rows. */
+  /** Prints of these rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
-  /** Every row of the range, and the first row behind it. */
+  /** Every row of the range, and the first row after it. */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Rows in the sets that chat.db has an index of: a row that leaves or joins one has changed. Bounded; the same array
-   * as before while a set is as it was.
+   * Rows in the sets that chat.db indexes: a row that leaves or joins one has changed. Bounded. Returns the same
+   * array for a set that has not changed.
    */
   watched(): readonly (readonly number[])[];
-  /** Moves with every row that is deleted, where the database counts them. */
+  /** Changes with every deleted row, if the database counts deletions. */
   deletions(): number;
-  /** guid and conversation of the rows of a range, to be told when they are gone. */
+  /** guid and conversation of the rows of a range, needed to report their removal. */
   origins(from: number, to: number): readonly RowOrigin[];
 }
 
@@ -92,7 +92,7 @@ export interface DifferingPrints extends PrintsRead {
 }
 
 export interface KnownPrints {
-  /** `NO_PRINT` of a row that is not known. */
+  /** `NO_PRINT` for an unknown row. */
   of(rowId: number): Print;
 }
 
@@ -105,24 +105,24 @@ export interface RowOrigin {
   readonly conversationId: string;
 }
 
-/** The same where it may take longer: in the background. */
+/** A PrintReader for long reads in the background. */
 export interface BackgroundPrintReader {
   range(at: Offset, from: number, to: number): Promise<ReturnType<PrintReader['range']>>;
   origins(from: number, to: number): Promise<readonly RowOrigin[]>;
 }
 
-/** What status and metrics show of the detection of changes. */
+/** The status of change detection, for status and metrics. */
 export interface ChangeStatus {
-  /** `starting`: changes of old rows are not seen yet, because not every row has been looked at once. */
+  /** `starting`: changes of old rows are not seen yet, because the first sweep is incomplete. */
   readonly state: 'off' | 'starting' | 'on';
   /** Changes kept for readers that resume. */
   readonly logged: number;
-  /** When every row had last been looked at, Unix milliseconds; null before the first time. */
+  /** Unix milliseconds of the last complete sweep; null before the first. */
   readonly sweptAtMs: number | null;
 }
 
-/** Who asks for changes begins their detection (decision I2). */
+/** Starts change detection when somebody asks for changes (decision I2). */
 export interface ChangeControl {
-  /** Throws 404 `changes_disabled` where the configuration has them off. */
+  /** Throws `changes_disabled` if the configuration disables changes. */
   noteAsked(): void;
 }

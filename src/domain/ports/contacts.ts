@@ -1,34 +1,40 @@
 /** A person or an organization of the Address Book. */
 export interface Contact {
   readonly name: string;
-  /** Complete numbers as `+15550100`, others as they are written, e-mail addresses in lower case. */
+  /** Complete numbers as `+15550100`, others as written, e-mail addresses in lower case. */
   readonly addresses: readonly string[];
   readonly nickname: string | null;
   readonly organization: string | null;
 }
 
-/** Names by address, as they were loaded. */
+/** Names by address, as loaded. */
 export interface NameLookup {
-  /** undefined for an address that nobody has, or that people of different names have. */
+  /** Undefined if nobody has the address, or people with different names have it. */
   nameOf(address: string): string | undefined;
 }
 
-/** Why there are no names, or not all. */
+/** The reason why names are missing or incomplete. */
 export interface ContactsHealth {
   readonly state: 'off' | 'not_loaded' | 'loaded' | 'failed';
-  /** null when everything that is there was read. */
+  /** Null if everything was read. */
   readonly message: string | null;
 }
 
-/** The people of the Address Book. Without one, nobody is known. */
+/** The people in the Address Book. Without one, nobody is known. */
 export interface Contacts {
-  /** Loads at its first call. undefined when names can be had at once, else it resolves when they can; never rejects. */
+  /**
+   * Starts loading at the first call. Returns undefined if names are available, else a promise that resolves once
+   * they are; never rejects.
+   */
   ready(): Promise<void> | undefined;
-  /** What is known now; another object after each load. */
+  /** The currently known names. A new object after each load. */
   readonly names: NameLookup;
-  /** Those whose name, nickname, organization or address holds each word of `text`, by name. */
+  /** People whose name, nickname, organization or address contains each word of `text`, sorted by name. */
   search(text: string, limit: number): Promise<readonly Contact[]>;
-  /** Those of exactly this name or nickname, case and accents aside; a name is unambiguous when there is one. */
+  /**
+   * People with exactly this name or nickname, ignoring case and accents. One result means that the name is
+   * unambiguous.
+   */
   named(name: string): Promise<readonly Contact[]>;
   /** One form for all spellings of an address: equal results are the same address. */
   canonical(address: string): string;

@@ -1,6 +1,6 @@
-/** The people of a demo, who write and react as they are told. Throws `invalid_request` for what they cannot do. */
+/** Controls a demo's people, who write and react. Throws `invalid_request` for what they cannot do. */
 export interface DemoPeople {
-  /** Without a conversation they write to the owner alone. */
+  /** Without a conversation they write only to the owner. */
   say(message: {
     readonly from: string;
     readonly text: string;
@@ -9,13 +9,13 @@ export interface DemoPeople {
   react(reaction: {
     readonly from: string;
     readonly messageId: string;
-    /** As `postern demo react` takes it. */
+    /** In the form that `postern demo react` accepts. */
     readonly reaction: string;
     readonly isTakenBack: boolean;
   }): Promise<TheirRow>;
 }
 
-/** What they wrote, by its row id. */
+/** The row id of what they wrote. */
 export interface TheirRow {
   readonly id: string;
 }

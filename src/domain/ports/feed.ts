@@ -5,79 +5,79 @@ import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 import type { Change } from './changes.ts';
 
-/** chat.db as a log. Every method throws `chat_db_unavailable` while it cannot be read. */
+/** chat.db as a log. Every method throws `chat_db_unavailable` while it is unreadable. */
 export interface MessageLog {
   /**
-   * Entries after `after` and up to `upTo`, in order, at most `limit`, and fewer where bodies are large: only an empty
-   * answer means that there are no more. Rows deleted since are left out.
+   * Entries after `after` and up to `upTo`, in order, at most `limit`, fewer if bodies are large. Only an empty
+   * result means that there are no more. Deleted rows are omitted.
    */
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
   /**
-   * The rows after `after` that nobody has published yet, in order, as many as with `entries`; with `hasPrints` each
-   * with its print, read at the same commit.
+   * Unpublished rows after `after`, in order, as many as with `entries`. With `hasPrints` each has its print, read at
+   * the same commit.
    */
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
-  /** The newest row: where a first start begins. */
+  /** The newest row, where a first start begins. */
   newest(): Cursor;
   /** Facts for `isReplaced`. */
   identity(at: Offset): LogIdentity;
 }
 
-/** What a reader took from the feed. */
+/** The result of taking from the feed. */
 export interface FeedBatch {
-  /** In the order of the log. None may mean that a limited key may see none of them, and that there are more. */
+  /** In log order. May be empty although there are more: a limited key may be allowed none of them. */
   readonly entries: readonly LogEntry[];
-  /** Once `entries` are done, everything up to here is: rows between them were deleted from chat.db. */
+  /** Once `entries` are done, everything up to here is: rows in between were deleted from chat.db. */
   readonly upTo: Offset;
-  /** Events lost since the last take because this reader was too slow (decision C7); always 0 for a resumed reader. */
+  /** Events lost since the last take because this reader was too slow (decision C7). Always 0 for a resumed reader. */
   readonly missed: number;
 }
 
 /** A position in the log that moves forward as entries are taken. Taking never waits. */
 export interface FeedReader {
   /**
-   * The next entries, at most `limit`; none when caught up. A resumed reader throws `chat_db_unavailable`
-   * while chat.db cannot be read.
+   * The next entries, at most `limit`; none if caught up. A resumed reader throws `chat_db_unavailable` while chat.db
+   * is unreadable.
    */
   take(limit: number): FeedBatch;
-  /** True when nothing published is left to take. */
+  /** Reports whether everything published has been taken. */
   isCaughtUp(): boolean;
-  /** Changes when the log was replaced (decision C5): offsets from before mean nothing any more. */
+  /** Changes when the log was replaced (decision C5): earlier offsets are then meaningless. */
   generation(): number;
   close(): void;
 }
 
 export interface FeedOptions {
   /**
-   * Changes of existing rows too (decision I2). While detection is off a reader with changes gets rows alone: only
-   * `resolve` begins it or refuses.
+   * Includes changes of existing rows (decision I2). While detection is off, a reader with changes gets only rows:
+   * only `resolve` starts detection or refuses.
    */
   readonly changes?: boolean;
 }
 
 export interface ResumeOptions extends FeedOptions {
-  /** The publisher waits a moment (decision C7) for this reader while it is caught up. */
+  /** Makes the publisher wait briefly (decision C7) for this reader while it is caught up. */
   readonly backpressure?: boolean;
 }
 
-/** What became of an entry: done, with what is to be recorded about it, or interrupted and to be handled again. */
+/** The result of handling an entry: done, with an outcome to record, or interrupted and to be handled again. */
 export type Handled<Outcome> =
   | { readonly isDone: true; readonly record?: Outcome | undefined }
   | { readonly isDone: false };
 
-/** What a consumer does with the log, and where it keeps how far it is. */
+/** A consumer's work on the log, and the storage of its position. */
 export interface ConsumerTask<Outcome> {
-  /** As in the log and in the state database. */
+  /** The consumer's name in the log and in the state database. */
   readonly name: string;
-  /** The stored position to begin after; asked again when the log was replaced (decision C5). */
+  /** The stored position to start after. Read again after the log was replaced (decision C5). */
   storedOffset(): Offset;
-  /** What is to be done before the next entry; undefined when there is nothing. It rejects as `handle` does. */
+  /** Work to do before the next entry; undefined if there is none. Rejects like `handle`. */
   readonly first?: () => Promise<void> | undefined;
-  /** Handles one entry; the next one waits. A rejection is logged, and the entry is handled again after a second. */
+  /** Handles one entry; the next one waits. A rejection is logged, and the entry is retried after a second. */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
-  /** What is to be recorded about rows that were deleted from chat.db before they were handled (decision F4). */
+  /** The outcome to record for rows that were deleted from chat.db before they were handled (decision F4). */
   gone(firstRowId: number, lastRowId: number): Outcome;
-  /** Everything up to `offset` is done. Called in order, and with an earlier offset only after `seek`. */
+  /** Stores that everything up to `offset` is done. Called in order; an earlier offset only follows `seek`. */
   progress(offset: Offset, record?: Outcome): void;
 }
 
@@ -85,79 +85,86 @@ export interface ConsumerTask<Outcome> {
 export interface EventConsumer {
   /** Everything up to here is done. */
   readonly offset: Offset;
-  /** Resolves when nothing is handled any more, after `stop`. */
+  /** Resolves once nothing is being handled any more, after `stop`. */
   readonly ended: Promise<void>;
-  /** Begins to handle entries; until then it only keeps its place. */
+  /** Starts handling entries. Before that it only keeps its position. */
   start(): void;
-  /** Ends after the entry that is being handled. */
+  /** Ends after the current entry. */
   stop(): void;
   /**
-   * Goes on from `offset`, which is stored already. An entry that is being handled does not move the offset any more.
-   * `options` take the place of those before.
+   * Continues from `offset`, which is already stored. The current entry no longer moves the offset. `options` replace
+   * the previous ones.
    */
   seek(offset: Offset, options?: ResumeOptions): void;
-  /** Asks the task again what is to be done first. */
+  /** Makes the consumer ask the task for its `first` work again. */
   wake(): void;
 }
 
 /** One page of the log. */
 export interface FeedPage {
   readonly entries: readonly LogEntry[];
-  /** Where the next page begins. With changes it may be ahead of the last entry, and there may be no entry at all. */
+  /** The start of the next page. With changes it may be ahead of the last entry, even if there are no entries. */
   readonly upTo: Offset;
 }
 
 /** A page as its reader may see it. */
 export interface SeenPage extends FeedPage {
-  /** How many entries were read, of which a limited key may see few. */
+  /** How many entries were read. A limited key may see few of them. */
   readonly looked: number;
 }
 
 /**
- * The published events, as a stream that anyone may join. `onMore` is called when there may be more to take. The feed of
- * a limited key has only what the key may read at the moment of reading.
+ * The published events as a stream that anyone may join. `onMore` is called when there may be more to take. A limited
+ * key's feed contains only what the key may read at the moment of reading.
  */
 export interface EventFeed {
   /** Position of the newest published event. */
   lastPublished(options?: FeedOptions): Offset;
-  /** Of the change log: another one when it was begun again. */
+  /** Generation of the change log. Changes when the log is restarted. */
   changeGeneration(): number;
   /**
-   * The text that a client keeps to go on behind this position; with the generation of the change log for a client
-   * with changes. `resolve` understands it.
+   * The text with which a client continues after this position; with the change log's generation for a client with
+   * changes. `resolve` understands it.
    */
   offsetText(offset: Offset, generation: number | undefined): string;
   /**
-   * The position that a client's offset means, or without one the newest. With `changes` it notes that somebody asks
-   * for them, and a row id alone means: the rows after it, and changes from now on. Throws 410 `after_unknown` above
-   * the highest row id there ever was (decision G3), 410 `offset_expired` for an offset of another generation or older
-   * than the oldest kept change, 404 `changes_disabled` where the configuration has them off, 503 while chat.db is away.
+   * Resolves a client's offset to a position; without one, to the newest. With `changes` it notes the interest in
+   * them, and a bare row id means: the rows after it, and changes from now on. Throws 410 `after_unknown` above the
+   * highest row id ever used (decision G3), 410 `offset_expired` for an offset of another generation or before the
+   * oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503 while chat.db is
+   * unavailable.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
-  /** Reports whether an entry may be shown now: what was read a while ago may have been taken from the key's list. */
+  /** Reports whether an entry may be shown now: the key's list may have shrunk since it was read. */
   admits(entry: LogEntry): boolean;
-  /** Reports whether a reader wants an entry; undefined when it wants all. Throws 501 at a hub, which cannot tell. */
+  /**
+   * Returns a filter for the entries that a reader wants; undefined if it wants all. Throws 501 at a hub, which
+   * cannot tell.
+   */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
-  /** From now on; a reader that falls behind by more than the capacity loses the oldest (decisions C7, G2). */
+  /**
+   * A reader from now on. If it falls behind by more than the capacity, it loses the oldest entries (decisions C7,
+   * G2).
+   */
   live(onMore: () => void, options?: FeedOptions): FeedReader;
-  /** Everything after `offset`, never skipped: read from chat.db until caught up, then live (decisions F4, G3). */
+  /** A reader of everything after `offset` without gaps: from chat.db until caught up, then live (decisions F4, G3). */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
-  /** The same as `resume`, with a task that handles the entries and stores how far it is. */
+  /** Resumes with a task that handles the entries and stores its position. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
-  /** One page for `GET /events` (decision G4), after a position that `resolve` gave, or `upTo` of the page before. */
+  /** One page for `GET /events` (decision G4), after a position from `resolve` or `upTo` of the previous page. */
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage;
 }
 
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * With the first prints of the rows that it says are published, and the changes that those rows are of earlier ones: all
-   * of it is stored, or nothing (decision I4).
+   * Stores the cursor with the first prints of the rows it publishes, and the changes to earlier rows that those rows
+   * imply: all or nothing (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**
-   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), every consumer and the change
-   * log with it, in one transaction. `prints` are those of the newest rows.
+   * Starts over at `cursor` (first start, or the log was replaced: decisions C4, C5), with every consumer and the
+   * change log, in one transaction. `prints` are those of the newest rows.
    */
   restart(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
 }

@@ -1,13 +1,13 @@
 import type { Offset } from '../offset.ts';
 
-/** What an agent of a fleet keeps: who it is, and how far the stream has acknowledged the events of this Mac. */
+/** The state of a fleet's agent: its identity, and how far the stream has acknowledged this Mac's events. */
 export interface FleetStore {
-  /** The id that was made for this Mac, for a configuration that names none. */
+  /** The generated id of this Mac, for a configuration that names none. */
   ownMac(): string;
-  /** Another one after chat.db was replaced. */
+  /** Changes after chat.db was replaced. */
   epoch(): string;
   setEpoch(epoch: string): void;
-  /** When the stream was created that `position` is about; undefined before the first. */
+  /** Creation time of the stream that `position` refers to; undefined before the first. */
   stream(): string | undefined;
   setStream(created: string): void;
   /** Everything up to here was acknowledged, or need not be; undefined before the first connection. */
@@ -15,15 +15,17 @@ export interface FleetStore {
   setPosition(offset: Offset): void;
 }
 
-/** How an agent is doing, for the status of the service. */
+/** An agent's report for the service's status. */
 export interface FleetReport {
   readonly mac: string;
   /** `refused`: another Mac uses the same id. */
   readonly state: 'connected' | 'away' | 'refused';
   /** Row id of the newest event that the stream has acknowledged; null before the first connection. */
   readonly published_row: number | null;
-  /** Published events that the stream has not acknowledged, at most: rows in between may be none. */
+  /**
+   * Upper bound of the published events that the stream has not acknowledged: some rows in between may have no event.
+   */
   readonly behind: number;
-  /** What is wrong; null when nothing is. */
+  /** The trouble; null if there is none. */
   readonly problem: string | null;
 }

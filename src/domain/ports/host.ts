@@ -1,16 +1,16 @@
-/** Stops what it was given for; calling it twice is fine. */
+/** Cancels what returned it. Calling it twice is fine. */
 export type Cancel = () => void;
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Milliseconds that never step back. */
+  /** Milliseconds that never go backwards. */
   monotonic(): number;
   /** Calls `run` once after `ms` milliseconds. */
   after(ms: number, run: () => void): Cancel;
 }
 
-/** One line a call; fields never hold a key or a body (decision A6). */
+/** Writes one line per call. Fields never contain a key or a body (decision A6). */
 export interface Log {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -16,18 +16,18 @@ export interface McpAnswer {
   readonly status: number;
   /** Its Content-Type; undefined without a body. */
   readonly type: string | undefined;
-  /** The whole body, when there is one that is not a stream. */
+  /** The whole body, unless it is a stream. */
   readonly text?: string;
-  /** A body that goes on until everything is said. */
+  /** A body that is streamed until complete. */
   readonly stream?: AsyncIterable<Uint8Array>;
-  /** Called once the client has taken the answer or is gone. Until then it counts as in flight. */
+  /** Called once the client has taken the answer or is gone. Until then the answer counts as in flight. */
   readonly release: () => void;
 }
 
-/** The tools, resources and prompts of a caller, for one request at a time. */
+/** A caller's tools, resources and prompts, one request at a time. */
 export interface McpService {
-  /** Throws `too_many_answers` while too much of earlier answers is in flight. */
+  /** Throws `too_many_answers` while too many bytes of earlier answers are in flight. */
   answer(request: McpRequest): Promise<McpAnswer>;
-  /** Ends what waits: tools answer with what they have. */
+  /** Ends waiting requests: tools answer with what they have. */
   close(): Promise<void>;
 }

@@ -3,19 +3,19 @@ import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes.ts';
 import type { FleetReport } from './fleet.ts';
 
-/** Clients that are sent every event. */
+/** Clients that receive every event. */
 interface StreamCounts {
   /** Connected now. */
   readonly clients: number;
-  /** Events that slow ones lost since the start. */
+  /** Events that slow clients lost since the start. */
   readonly missed: number;
 }
 
-/** What `/metrics` shows besides counts (decision H). */
+/** The values of `/metrics` besides counts (decision H). */
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;
-  /** null at a hub, where row ids are of many Macs. */
+  /** Null at a hub, whose row ids belong to many Macs. */
   readonly newestEvent: number | null;
   /** Since the start. */
   readonly published: number;
@@ -24,9 +24,9 @@ export interface Metrics {
   readonly heldWebhooks: number;
   readonly search: SearchStatus;
   readonly changes: ChangeStatus;
-  /** undefined: this Mac is in no fleet. */
+  /** Undefined if this Mac is in no fleet. */
   readonly fleet: FleetReport | undefined;
-  /** At a hub alone. */
+  /** Only at a hub. */
   readonly hub?: HubMetrics;
 }
 
@@ -34,7 +34,7 @@ export interface HubMetrics {
   readonly macs: readonly FleetMac[];
   /** Messages in the stream that are no events. */
   readonly rejected: number;
-  /** Rows that the stream lacked and their Macs gave, and how often something was not to be had. */
+  /** Rows that the stream lacked and their Macs supplied, and how often something was unavailable. */
   readonly filled: number;
   readonly missing: number;
 }

@@ -12,7 +12,7 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Opaque cursor of the next page, absent on the last one. */
   readonly next?: string;
-  /** At a hub alone: the Macs whose items are not among these, because they are away. */
+  /** Only at a hub: the unreachable Macs, whose items are missing. */
   readonly missing?: readonly string[];
 }
 
@@ -20,9 +20,9 @@ export interface MessageQuery {
   readonly conversationId?: string | undefined;
   /** Only messages of the conversations with exactly these ids. */
   readonly conversationIds?: readonly string[] | undefined;
-  /** Strictly after this instant, nanoseconds since the Unix epoch. */
+  /** After this instant (exclusive), in nanoseconds since the Unix epoch. */
   readonly sinceNs?: bigint | undefined;
-  /** Strictly before this one. */
+  /** Before this instant (exclusive). */
   readonly beforeNs?: bigint | undefined;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
@@ -38,15 +38,15 @@ export interface ConversationQuery {
   readonly include?: IncludeSet;
 }
 
-/** What else a read is to give (decisions H, K1). */
+/** Additions to a read (decisions H, K1). */
 export interface ReadOptions {
   readonly include?: IncludeSet;
 }
 
-/** Reads for clients. Every method throws `chat_db_unavailable` while chat.db cannot be read (decision C6). */
+/** Reads for clients. Every method throws `chat_db_unavailable` while chat.db is unreadable (decision C6). */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
-  /** undefined for an id that no message has, and for a reaction (decision B8). */
+  /** Undefined if no message has the id, and for a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
   /** Accepts every variant of the chat guid (decision B4). */
@@ -56,12 +56,12 @@ export interface MessageReader {
 /** An open file of a message. Its holder reads it once or closes it. */
 export interface AttachmentFile {
   readonly name: string;
-  /** As Messages stored it: anything. */
+  /** As stored by Messages: any text. */
   readonly mimeType: string | null;
   readonly bytes: number;
-  /** Another one when the file is another or was changed. */
+  /** Changes when the file is replaced or modified. */
   readonly version: string;
-  /** From byte `start` to byte `end`, both included; closes the file at its end. */
+  /** Yields bytes `start` to `end`, both inclusive; closes the file at the end. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
@@ -71,8 +71,8 @@ export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefi
 
 export interface AttachmentReader {
   /**
-   * The n-th file of a message, counted from 0; undefined when it is not on this machine (decision H). With a form it is
-   * converted, or throws why it is not.
+   * Opens a message's n-th file, counted from 0; undefined if it is not on this machine (decision H). With a form it
+   * is converted; throws if that fails.
    */
   open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined>;
 }

@@ -14,51 +14,53 @@ export interface SearchPage {
 export interface SearchIndex {
   status(): SearchStatus;
   /**
-   * Newest first. Each hit is read from chat.db again and matches as it is now. Rejects with AppError
+   * Newest first. Reads each hit from chat.db again, so that it matches the current text. Rejects with AppError
    * `search_disabled`, `search_unavailable` (with the reason), `invalid_cursor` or `chat_db_unavailable`.
    */
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
 
-/** What a person may call a conversation, or somebody who wrote. */
+/** Looks up conversations and senders by the names that people use. */
 export interface ChatNames {
-  /** Ids of the conversations that an id in any variant, an address, or the identifier of a group means, best first. */
+  /**
+   * Ids of the conversations that an id in any variant, an address or a group's identifier may refer to, best first.
+   */
   conversations(idOrAddress: string): readonly string[];
-  /** Ids of those with this display name, whatever its case and accents. */
+  /** Ids of the conversations with this display name, ignoring case and accents. */
   named(name: string): readonly string[];
-  /** Whether a message can have come from there: short codes and names of companies are addresses too. */
+  /** Reports whether the text can be a sender: short codes and company names are addresses too. */
   isAddress(text: string): boolean;
 }
 
-/** Who and what can be named in a search. */
+/** Everything that can be named in a search. */
 export interface SearchNames {
   readonly contacts: Contacts;
   readonly chats: ChatNames;
 }
 
-/** A message that lists show, found without its text. */
+/** A message shown in lists, without its text. */
 export interface ListedRow {
   readonly rowId: number;
   /** Seconds from 2001-01-01T00:00:00Z to its date. */
   readonly second: number;
-  /** About as many bytes of text as it has. */
+  /** Approximate size of its text in bytes. */
   readonly bytes: number;
 }
 
 export interface ListedRows {
   /** Newest first by date. */
   readonly rows: readonly ListedRow[];
-  /** Where the next ones begin; absent at the end. */
+  /** The start of the next page; absent at the end. */
   readonly next?: string;
 }
 
-/** chat.db as the index reads it. Everything fails with AppError `chat_db_unavailable` while it cannot be read. */
+/** chat.db as the index reads it. Everything fails with AppError `chat_db_unavailable` while it is unreadable. */
 export interface IndexSource {
-  /** The messages that lists show, behind a place of an earlier answer. */
+  /** The messages shown in lists, after the position of an earlier answer. */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
-  /** For each row id its message; undefined for what lists do not show: gone, deleted by the person, a reaction. */
+  /** The message of each row id; undefined if lists do not show it: gone, deleted by the person, or a reaction. */
   messages(rowIds: readonly number[]): readonly (Message | undefined)[];
-  /** For each row id the conversation its message is in, without its text; undefined for what is in none. */
+  /** The conversation of each row id, read without text; undefined if there is none. */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];
   /** Rows of all kinds. */
   count(): Promise<number>;

@@ -2,11 +2,11 @@ import type { Message } from '../message.ts';
 import type { Offset } from '../offset.ts';
 import type { ReactionType } from '../reaction.ts';
 
-/** The conversation with oneself in which the owner decides by tapback (decision L6), as the API shows it. */
+/** The conversation with oneself in which the owner decides by tapback (decision L6), in the API's form. */
 export interface SelfChatRecord {
   /** `approval.self`. */
   readonly address: string;
-  /** null until the owner typed the code that he read there. */
+  /** Null until the owner has entered the code received there. */
   readonly conversation_id: string | null;
   readonly proved_at: string | null;
 }
@@ -25,25 +25,25 @@ export interface RequestMessage {
   readonly textHmac: string;
 }
 
-/** What is kept about the self-chat. All of it is gone when chat.db was replaced. */
+/** The stored state of the self-chat. A replaced chat.db erases it. */
 export interface SelfChatStore {
   proof(): SelfChatProof | undefined;
-  /** Forgets what was stored under an earlier proof; events are looked at after `offset`. */
+  /** Stores a proof and erases what belonged to the earlier one. Events after `offset` are then examined. */
   prove(proof: SelfChatProof, offset: Offset): void;
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
   /**
-   * Counts a message that Postern is about to write into the self-chat; a key that was counted before is not counted
-   * again. Returns undefined if it may be written, else when there is room.
+   * Counts a message that Postern is about to write into the self-chat, once per key. Returns undefined if it may be
+   * written, else when there is room.
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;
-  /** Everything up to here was looked at. */
+  /** Everything up to here was examined. */
   offset(): Offset;
   progress(offset: Offset): void;
 }
 
-/** A message, and the owner's tapback that is on it now. */
+/** A message, and the owner's current tapback on it. */
 export interface TapbackOn {
   readonly message: Message;
   readonly tapback:
@@ -51,19 +51,19 @@ export interface TapbackOn {
     | undefined;
 }
 
-/** What chat.db says about the owner. Every method throws AppError `chat_db_unavailable` while it cannot be read. */
+/** The owner's traces in chat.db. Every method throws `chat_db_unavailable` while it is unreadable. */
 export interface OwnerInChatDb {
-  /** Addresses that messages were lately sent from or came to, as stored. */
+  /** Addresses that recent messages were sent from or came to, as stored. */
   addresses(): readonly string[];
-  /** undefined when there is no such message. */
+  /** Undefined if there is no such message. */
   tapbackOn(guid: string): TapbackOn | undefined;
 }
 
-/** Of the owner alone: the proof of the self-chat. */
+/** The proof of the self-chat. Only for the owner. */
 export interface SelfChats {
-  /** Throws `self_chat_disabled` where none is configured. */
+  /** Throws `self_chat_disabled` if none is configured. */
   get(): SelfChatRecord;
-  /** Writes a code into the conversation. */
+  /** Sends a code to the conversation. */
   sendCode(): Promise<SelfChatRecord>;
   /** Throws `code_wrong`. */
   prove(code: string): SelfChatRecord;

@@ -3,9 +3,9 @@ import type { IncludeSet } from '../include.ts';
 import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset } from '../offset.ts';
 
-/** What a client that is sent every event asked for. */
+/** The request of a client that receives every event. */
 export interface StreamRequest {
-  /** Absent: from now on, and a client that is too slow loses the oldest. */
+  /** If absent, from now on, and a client that is too slow loses the oldest events. */
   readonly after: ClientOffset | undefined;
   readonly changes: boolean;
   readonly include: IncludeSet;
@@ -13,5 +13,5 @@ export interface StreamRequest {
   readonly caller: Caller;
 }
 
-/** Server-Sent Events, or one JSON text a line (decision Q1). */
+/** Server-Sent Events, or one JSON text per line (decision Q1). */
 export type StreamForm = 'sse' | 'ndjson';

@@ -151,6 +151,6 @@ export interface MessageDetails extends MessageContent {
    * U4).
    */
   readonly late?: true | undefined;
-  /** Where macOS filed it; left out where it did not (decision V5). */
+  /** How macOS filed it; absent if it did not (decision V5). */
   readonly filter?: MessageFiling | undefined;
 }

@@ -2,15 +2,15 @@
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
-/** What a send may ask for besides what it says. */
+/** A sender's wishes besides the content. */
 export interface SendPreferences {
-  /** Which service it goes by. Absent: as decision T1 tries them. */
+  /** The service to use. If absent, the order of decision T1. */
   readonly service?: ServiceChoice | undefined;
   /** Uses SMS if nothing was sent by another service, or the row has an error. */
   readonly fallback?: 'sms' | undefined;
 }
 
-/** Returns the options that a request has, and nothing else of it. */
+/** Returns only the options of a request. */
 export function sendOptions({ service, fallback }: SendPreferences): SendPreferences {
   return { ...(service !== undefined && { service }), ...(fallback !== undefined && { fallback }) };
 }

@@ -93,7 +93,7 @@ export interface StatusReport {
     /** At a hub, instead of the row id. */
     readonly offset?: string | undefined;
   };
-  /** At a hub alone: the Macs of the fleet, by id. */
+  /** Only at a hub: the Macs of the fleet, by id. */
   readonly macs?: readonly FleetMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
   /** Sends that wait for the owner's decision. Only for the owner, once there are limited keys. */

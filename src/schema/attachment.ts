@@ -28,7 +28,7 @@ export const attachmentQuery = z.object({
     }),
 });
 
-/** In which form it is wanted; undefined as it is. */
+/** The requested form; undefined for the original. */
 export function formOf({ as, max }: z.output<typeof attachmentQuery>): ConvertedForm | undefined {
   if (as === undefined) return undefined;
   return as === 'jpeg' ? { as, max } : { as };

@@ -32,7 +32,7 @@ export interface Metrics {
 
 export interface HubMetrics {
   readonly macs: readonly FleetMac[];
-  /** Messages in the stream that are no events. */
+  /** Messages in the stream that are not events. */
   readonly rejected: number;
   /** Rows that the stream lacked and their Macs supplied, and how often something was unavailable. */
   readonly filled: number;

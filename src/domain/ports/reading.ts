@@ -66,7 +66,7 @@ export interface AttachmentFile {
   close(): Promise<void>;
 }
 
-/** A form that every client shows or plays; `max`: pixels of the longer side (decision K4). */
+/** A form that every client shows or plays; `max` is the longer side in pixels (decision K4). */
 export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
 
 export interface AttachmentReader {

@@ -118,9 +118,9 @@ export type Origin =
   | { readonly by: 'gateway'; readonly request_id?: string | undefined; readonly idempotency_key?: string | undefined }
   | { readonly by: 'elsewhere' };
 
-/** What `include=details` adds to a Message (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`, null for never. */
+/** The `details` of a Message with `include=details` (decision H). Instants are `YYYY-MM-DDTHH:MM:SSZ`; null is never. */
 export interface MessageDetails extends MessageContent {
-  /** As stored (`iMessage`, `SMS`, `RCS`), null when the row names none. */
+  /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;

@@ -18,7 +18,7 @@ export type ReactionType =
  */
 export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
-/** What `include=details` adds to the data of a reaction event. */
+/** The addition of `include=details` to the data of a reaction event. */
 export interface ReactionDetails extends MessageContent {
   readonly kind: (typeof ASSOCIATED_KINDS)[number];
 }
@@ -39,9 +39,9 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
-  /** Number of the part it is on; only in the details of a message, and where the row says so. */
+  /** Number of the part it is on. Only in the details of a message, and if the row names it. */
   readonly part?: number | undefined;
-  /** Of a hub alone: the Mac it is on (decision N1). */
+  /** Only at a hub: the reaction's Mac (decision N1). */
   readonly mac?: string | undefined;
   /** Only in events with details, for a row that is neither tapback nor sticker. */
   readonly details?: ReactionDetails | undefined;

@@ -41,6 +41,7 @@ export function declareArchiveCommands(program: Command, context: ClientContext,
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
     .argument('<folder>', 'the folder of the archive', nonEmpty)
+    .option('--against-chat-db', 'also count what is the same in chat.db, not archived, gone, or different')
     .option('--demo', 'the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ArchivedLine } from '../../src/archive/archived-line.ts';
+import { ArchiveComparison, type Comparison } from '../../src/archive/compare.ts';
 import { type ExportOptions, type ExportReport, exportArchive } from '../../src/archive/export.ts';
 import { type VerifyReport, verifyArchive } from '../../src/archive/verify.ts';
 import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
@@ -44,6 +45,20 @@ export async function archived(
 
 export function verified(folder: string): Promise<VerifyReport> {
   return verifyArchive({ folder, signal: NEVER, onProgress: () => {} });
+}
+
+/** Compares an archive with a chat.db, as the command does. */
+export async function compared(chatDb: string, folder: string): Promise<Comparison> {
+  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
+  const comparison = new ArchiveComparison();
+  try {
+    await verifyArchive({ folder, signal: NEVER, onProgress: () => {}, onLine: (line) => comparison.add(line) });
+    const source = new ArchiveSource(connection);
+    return await comparison.with({ source, signal: NEVER, onProgress: () => {} });
+  } finally {
+    comparison.close();
+    connection.close();
+  }
 }
 
 /** Paths of the NDJSON files, relative to the archive. */

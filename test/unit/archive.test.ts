@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { destination } from '../../src/archive/destination.ts';
-import { archived, bodiesOf, chainsOf, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
+import { archived, bodiesOf, chainsOf, compared, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -227,6 +227,25 @@ function edit(path: string, change: (lines: readonly string[]) => readonly strin
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   writeFileSync(path, `${change(lines).join('\n')}\n`);
 }
+
+test('a comparison with chat.db counts what is the same, new, gone and different', async () => {
+  const [edited] = [write('to be edited'), write('the same')];
+  const deleted = [write('to be deleted'), write('deleted before the second run')];
+  await archived(chatDb, folder);
+  fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${deleted[1]}`);
+  await archived(chatDb, folder);
+  fixture.sqlite.exec(
+    `UPDATE message SET text = 'edited' WHERE ROWID = ${edited}; DELETE FROM message WHERE ROWID = ${deleted[0]}`,
+  );
+  fixture.sqlite.exec('UPDATE message SET is_read = 1, date_read = date');
+  write('new');
+  const before = everythingIn(folder);
+  expect(await compared(chatDb, folder)).toEqual({
+    ...{ same: 1, not_archived: 1, gone: 2, differs: 1 },
+    differing: [fixture.guid(edited ?? 0)],
+  });
+  expect(everythingIn(folder)).toEqual(before);
+});
 
 describe('an attachment', () => {
   const attach = (name: string, content: string | undefined, row = write(name)): void => {

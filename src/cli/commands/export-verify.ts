@@ -1,13 +1,16 @@
 import { resolve } from 'node:path';
-import { type Fault, type VerifyProgress, verifyArchive } from '../../archive/verify.ts';
+import { ArchiveComparison, type Comparison } from '../../archive/compare.ts';
+import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from '../../archive/verify.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { archiveFailure } from '../archive-failure.ts';
 import { type ClientContext, EXIT, type PlaceOptions } from '../context.ts';
-import { json } from '../output/text.ts';
+import { openMessages } from '../messages-source.ts';
+import { json, oneLine } from '../output/text.ts';
 import { progressOf } from '../output/work-progress.ts';
 import { reportRefusal } from '../service-connection.ts';
 
 export interface VerifyCommandOptions extends PlaceOptions {
+  readonly againstChatDb?: boolean;
   readonly json?: boolean;
 }
 
@@ -20,31 +23,72 @@ export function verify(folder: string, options: VerifyCommandOptions, context: C
 
 async function run(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
   const signal = context.untilEnded();
-  const report = await verifyArchive({
-    folder,
-    signal,
-    onProgress: progressOf<VerifyProgress>(context, systemClock, ({ bytes, totalBytes }) => ({
-      doing: 'Checking',
-      done: bytes / 1e6,
-      total: totalBytes / 1e6,
-      unit: 'MB',
-    })),
-  });
-  context.progress(undefined);
-  const { faults, files, lines, attachments, unsealed, seal } = report;
-  if (options.json === true) context.stdout(json({ folder, ...report }, 2));
-  else {
-    for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
-    const counted = `${count(lines)} lines of ${count(files)} files, and ${count(attachments)} attachments`;
-    if (faults.length === 0) context.stdout(`Everything is as it was written: ${counted}.`, `Seal: ${seal}`);
-    else context.stdout(`Checked ${counted}.`);
-    if (unsealed > 0) {
-      context.stdout(`The last run did not end: ${count(unsealed)} lines are not sealed. Run postern export again.`);
-    }
+  const comparison = options.againstChatDb === true ? new ArchiveComparison() : undefined;
+  try {
+    const report = await verifyArchive({
+      folder,
+      signal,
+      ...(comparison !== undefined && { onLine: (line) => comparison.add(line) }),
+      onProgress: progressOf<VerifyProgress>(context, systemClock, ({ bytes, totalBytes }) => ({
+        doing: 'Checking',
+        done: bytes / 1e6,
+        total: totalBytes / 1e6,
+        unit: 'MB',
+      })),
+    });
+    const compared = comparison && (await compare(comparison, signal, options, context));
+    context.progress(undefined);
+    if (options.json === true) {
+      context.stdout(json({ folder, ...report, ...(compared && { against_chat_db: compared }) }, 2));
+    } else say(report, compared, context);
+    if (signal.aborted) return EXIT.startAgain;
+    return report.faults.length === 0 ? EXIT.ok : EXIT.refusedInput;
+  } finally {
+    comparison?.close();
   }
-  if (signal.aborted) return EXIT.startAgain;
-  return faults.length === 0 ? EXIT.ok : EXIT.refusedInput;
 }
+
+async function compare(
+  comparison: ArchiveComparison,
+  signal: AbortSignal,
+  options: VerifyCommandOptions,
+  context: ClientContext,
+): Promise<Comparison> {
+  const messages = openMessages(options, context);
+  const step = progressOf<readonly [number, number]>(context, systemClock, ([done, total]) => ({
+    doing: 'Comparing',
+    ...{ done, total, unit: 'messages' },
+  }));
+  try {
+    return await comparison.with({
+      source: messages.source,
+      signal,
+      onProgress: (done, total) => step([done, total]),
+    });
+  } finally {
+    await messages.close();
+  }
+}
+
+function say(report: VerifyReport, compared: Comparison | undefined, context: ClientContext): void {
+  const { faults, files, lines, attachments, unsealed, seal } = report;
+  const counted = `${count(lines)} lines of ${count(files)} files, and ${count(attachments)} attachments`;
+  for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
+  if (faults.length === 0) context.stdout(`Everything is as it was written: ${counted}.`, `Seal: ${seal}`);
+  else context.stdout(`Checked ${counted}.`);
+  if (unsealed > 0) {
+    context.stdout(`The last run did not end: ${count(unsealed)} lines are not sealed. Run postern export again.`);
+  }
+  if (compared === undefined) return;
+  const { same, not_archived: notArchived, gone, differs, differing } = compared;
+  context.stdout(
+    `Against chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with another content.`,
+    ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
+  );
+  if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');
+}
+
+const MAX_NAMED = 10;
 
 function sentenceOf({ file, line, what }: Fault): string {
   return line === undefined ? `${file} ${what}.` : `${file}, line ${count(line)}: it ${what}.`;

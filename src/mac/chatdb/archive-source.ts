@@ -8,7 +8,7 @@ import { perSchema } from './database.ts';
 import { withDetails } from './details.ts';
 import { printSql, printsWith } from './fingerprints.ts';
 import { toRowEntry } from './message-log.ts';
-import { anyChat, isListed, LOWEST_CHAT, messageParts, reactionParts, textBytes } from './queries.ts';
+import { anyChat, column, isListed, LOWEST_CHAT, messageParts, reactionParts, textBytes } from './queries.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import { isPartOfPoll } from './row-kinds.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
@@ -32,7 +32,7 @@ export interface SourceRow {
   readonly chat: number | undefined;
   /** Its date in milliseconds since 1970. */
   readonly datedMs: number;
-  /** Bytes of its text and attributedBody. */
+  /** Bytes of its texts and blobs. */
   readonly bytes: number;
 }
 
@@ -56,11 +56,12 @@ interface SourceQueries {
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {
+  const blobBytes = (name: string): string => `ifnull(length(${column(schema, name)}), 0)`;
   const columns = ARCHIVED_COLUMNS.select({
     rowId: 'm.ROWID',
     guid: 'm.guid',
     date: 'm.date',
-    bytes: textBytes(schema),
+    bytes: `${textBytes(schema)} + ${blobBytes('message_summary_info')} + ${blobBytes('payload_data')}`,
     chat: LOWEST_CHAT,
     print: printSql(schema),
   });
@@ -147,9 +148,20 @@ export class ArchiveSource {
         to += 1;
       } while (to < rows.length && bytes + (rows[to]?.bytes ?? 0) <= MAX_BYTES_AT_ONCE);
       const slice = rows.slice(from, to);
-      yield this.#connection.read((snapshot) => entriesOf(snapshot, slice));
+      yield this.#read(slice);
       from = to;
     }
+  }
+
+  /** One read decodes so many bytes, those of attachments included: a row that got none of them is read by itself. */
+  #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
+    const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows));
+    if (rows.length === 1 || entries.every((entry) => !isPartlyRead(entry))) return entries;
+    const byId = new Map(rows.map((row) => [row.rowId, row]));
+    return entries.flatMap((entry) => {
+      const row = byId.get(entry.rowId);
+      return row !== undefined && isPartlyRead(entry) ? this.#read([row]) : [entry];
+    });
   }
 
   /** The rows with these guids that are listed, without their prints. */
@@ -171,6 +183,10 @@ function toSourceRow(row: Row, print: Print): SourceRow {
     datedMs: toUnixMs(instantAt(row, at.date)),
     bytes: Number(row[at.bytes] ?? 0),
   };
+}
+
+function isPartlyRead({ event }: SourceEntry): boolean {
+  return event.data.details?.undecoded !== undefined;
 }
 
 function entriesOf(snapshot: Snapshot, rows: readonly SourceRow[]): readonly SourceEntry[] {

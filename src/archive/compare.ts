@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MessageDetails } from '../domain/details.ts';
+import type { Message } from '../domain/message.ts';
+import type { Reaction } from '../domain/reaction.ts';
+import type { ArchiveSource } from '../mac/chatdb/archive-source.ts';
+import { openSqlite, type Sqlite, type Statement } from '../runtime/sqlite.ts';
+import { type ArchivedLine, keyOfLine, rowKey } from './archived-line.ts';
+
+/** How the messages and reactions of an archive and of a chat.db compare. */
+export interface Comparison {
+  readonly same: number;
+  /** In chat.db only. */
+  readonly not_archived: number;
+  /** In the archive only: deleted from Messages, or of another chat.db. */
+  readonly gone: number;
+  /** In both with another content, such as an edit after the last run. */
+  readonly differs: number;
+  /** guids of the first of those that differ. */
+  readonly differing: readonly string[];
+}
+
+export interface CompareOptions {
+  readonly source: ArchiveSource;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+const ROWS_AT_ONCE = 500;
+const MAX_DIFFERING = 100;
+const REMOVED = 'removed';
+
+/**
+ * Compares what the lines of an archive say last of each row with chat.db. Nothing is written to either side: what is
+ * known of the lines is in a temporary database, which SQLite removes by itself.
+ */
+export class ArchiveComparison {
+  readonly #sqlite: Sqlite;
+  readonly #put: Statement;
+  readonly #get: Statement;
+  readonly #delete: Statement;
+
+  constructor() {
+    this.#sqlite = openSqlite('');
+    this.#sqlite.exec('CREATE TABLE line (guid TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID; BEGIN');
+    this.#put = this.#sqlite.prepare('INSERT OR REPLACE INTO line VALUES (?, ?)');
+    this.#get = this.#sqlite.prepare('SELECT content FROM line WHERE guid = ?');
+    this.#delete = this.#sqlite.prepare('DELETE FROM line WHERE guid = ?');
+  }
+
+  /** Takes the lines of each file in their order. */
+  add(line: ArchivedLine): void {
+    const guid = keyOfLine(line);
+    const row = line.message ?? line.reaction;
+    if (guid !== undefined) this.#put.run(guid, row === undefined ? REMOVED : contentOf(row));
+  }
+
+  async with({ source, signal, onProgress }: CompareOptions): Promise<Comparison> {
+    const total = source.count();
+    const upTo = source.highestRowId();
+    const differing: string[] = [];
+    let [same, notArchived, differs, done] = [0, 0, 0, 0];
+    for (let after = 0; !signal.aborted; ) {
+      const rows = source.rows(after, upTo, ROWS_AT_ONCE);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      for (const { rowId, guid, event } of [...source.entries(rows)].flat()) {
+        const key = rowKey(guid, rowId);
+        const archived = this.#get.get(key)?.[0];
+        this.#delete.run(key);
+        if (archived === undefined) notArchived += 1;
+        else if (archived === contentOf(event.data)) same += 1;
+        else {
+          differs += 1;
+          if (differing.length < MAX_DIFFERING) differing.push(key);
+        }
+      }
+      after = last.rowId;
+      done += rows.length;
+      onProgress(done, total);
+      await nextTurn();
+    }
+    const gone = Number(this.#sqlite.prepare('SELECT count(*) FROM line').get()?.[0] ?? 0);
+    return { same, not_archived: notArchived, gone, differs, differing };
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+}
+
+/** A hash of what a person would call the message: no receipts, and nothing that differs between two copies of chat.db. */
+function contentOf(row: Message | Reaction): string {
+  const { guid, sender, timestamp } = row;
+  const content =
+    'message_guid' in row
+      ? [row.message_guid, row.reaction_type, row.emoji]
+      : [row.body, row.details?.retracted_at, ...partsOf(row.details)];
+  return hash('sha256', JSON.stringify([guid, sender, timestamp, ...content]), 'hex').slice(0, 32);
+}
+
+function partsOf(details: MessageDetails | undefined): readonly unknown[] {
+  return [details?.edits, details?.unsent_parts, details?.attachments.map(({ name, bytes }) => [name, bytes])];
+}

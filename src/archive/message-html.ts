@@ -3,8 +3,9 @@ import type { Message } from '../domain/message.ts';
 import type { NameLookup } from '../domain/ports/contacts.ts';
 import type { Reaction } from '../domain/reaction.ts';
 import type { ArchivedFile } from './archived-line.ts';
+import { cardsHtml, emptyWords, formerTexts, remarks, textHtml } from './content-html.ts';
 import { filesHtml } from './file-html.ts';
-import { type Html, html, linked, NO_HTML } from './html.ts';
+import { type Html, html, NO_HTML } from './html.ts';
 import type { Calendar } from './page-frame.ts';
 
 /** What a page shows of one row. */
@@ -65,14 +66,14 @@ export function messageHtml(shown: ShownMessage, context: MessageContext): Html 
   const { details } = message;
   const id = GUID.test(message.guid) && html` id="${message.guid}"`;
   if (details !== undefined && EVENTS.has(details.kind)) {
-    const words = EVENT_WORDS[details.kind];
+    const words = eventWords(details, context.names);
     return html`<article${id}><p class="event"><span dir="auto">${message.body || words}</span> · ${context.calendar.time(message.timestamp)}</p></article>
 `;
   }
   const isTurn = beginsTurn(message, context.before);
   const classes = [message.is_from_me ? 'mine' : 'theirs', isTurn && 'turn', shown.isRemoved && 'gone'].filter(Boolean);
   return html`<article${id} class="${classes.join(' ')}">
-${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(shown)}${reactionsHtml(details, context)}${historyHtml(shown, context)}${noteHtml(message, context)}
+${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(shown, context)}${reactionsHtml(details, context)}${historyHtml(shown, context)}${noteHtml(message, context)}
 </article>
 `;
 }
@@ -81,6 +82,25 @@ ${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(s
 function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext): Html {
   const who = isGroup && !message.is_from_me && html`<b><bdi>${personOf(message, names)}</bdi></b> `;
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
+}
+
+/** What happened, as the sentence of the row says it, else in words of the archive. */
+function eventWords(details: MessageDetails & { readonly sentence?: string | undefined }, names: NameLookup): string {
+  const { sentence, group_event: event, kind } = details;
+  if (sentence !== undefined) return sentence;
+  const who = event?.who === undefined ? 'Somebody' : (names.nameOf(event.who) ?? event.who);
+  switch (event?.type) {
+    case 'added':
+      return `${who} was added to the conversation.`;
+    case 'removed':
+      return `${who} was removed from the conversation.`;
+    case 'left':
+      return 'Somebody left the conversation.';
+    case 'renamed':
+      return event.name === undefined ? 'The conversation was renamed.' : `The conversation was named “${event.name}”.`;
+    default:
+      return EVENT_WORDS[kind] ?? 'The conversation was changed.';
+  }
 }
 
 function beginsTurn(message: Message, before: Message | undefined): boolean {
@@ -102,20 +122,20 @@ function quote(details: MessageDetails | undefined, { names, isOnPage }: Message
   return html`<blockquote>${isOnPage(reply.guid) && GUID.test(reply.guid) ? html`<a href="#${reply.guid}">${text}</a>` : text}</blockquote>`;
 }
 
-function contentHtml({ message, files }: ShownMessage): Html {
+function contentHtml({ message, files }: ShownMessage, { names }: MessageContext): Html {
   const { body, details } = message;
   if (details?.retracted_at != null) return html`<div class="bubble unsent"><p>This message was unsent.</p></div>`;
   const attachments = filesHtml(details?.attachments ?? [], files);
-  const shownFiles = attachments.length > 0 && html`<div class="files">${attachments}</div>`;
-  if (body === '') return shownFiles || html`<div class="bubble"><p class="quiet">${emptyWords(details)}</p></div>`;
+  const cards = details === undefined ? [] : cardsHtml(details, names);
+  const more = html`${attachments.length > 0 && html`<div class="files">${attachments}</div>`}${cards}`;
+  const subject = details?.subject !== undefined && html`<p class="subject" dir="auto">${details.subject}</p>`;
+  // The text of a link is often nothing but its address, which the card says.
+  const isSaid = body === '' || body === details?.link?.url;
+  if (isSaid && subject === false && more.text !== '') return more;
+  if (body === '' && subject === false)
+    return html`<div class="bubble"><p class="quiet">${emptyWords(details)}</p></div>`;
   const isBig = body.length <= 12 * MAX_BIG_EMOJI && EMOJI.test(body);
-  return html`<div class="bubble"><p class="text${isBig && ' big'}" dir="auto">${linked(body)}</p></div>${shownFiles}`;
-}
-
-function emptyWords(details: MessageDetails | undefined): string {
-  return details === undefined || details.kind === 'message'
-    ? 'An empty message'
-    : `A message of the kind ${details.kind}`;
+  return html`<div class="bubble">${subject}<p class="text${isBig && ' big'}" dir="auto">${textHtml(body, details)}</p></div>${more}`;
 }
 
 function reactionsHtml(details: MessageDetails | undefined, { names }: MessageContext): Html {
@@ -133,7 +153,8 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
 /** What it was before, as far as the archive saw it. */
 function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
   const isUnsent = message.details?.retracted_at != null;
-  const texts = [...new Set(earlier.map(({ body }) => body))].filter(
+  const former = message.details === undefined ? [] : formerTexts(message.details);
+  const texts = [...new Set([...former, ...earlier.map(({ body }) => body)])].filter(
     (body) => body !== '' && (isUnsent || body !== message.body),
   );
   const removed = isRemoved && html`<p class="note bad">Deleted from Messages later.</p>`;
@@ -148,6 +169,7 @@ function noteHtml({ details, is_from_me: isMine, status }: Message, { calendar }
   const words: Html[] = [];
   if (isMine && status === 'failed') words.push(html`<span class="bad">Not delivered</span>`);
   if (isMine && details?.read_at != null) words.push(html`Read ${calendar.time(details.read_at)}`);
+  for (const remark of details === undefined ? [] : remarks(details)) words.push(html`<bdi>${remark}</bdi>`);
   const joined = words.flatMap((word, at) => (at === 0 ? [word] : [html` · `, word]));
   return joined.length === 0 ? NO_HTML : html`<p class="note">${joined}</p>`;
 }

@@ -2,9 +2,11 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { linked, safeLink } from '../../src/archive/html.ts';
+import { messageHtml } from '../../src/archive/message-html.ts';
 import { Calendar } from '../../src/archive/page-frame.ts';
 import { pagesOf } from '../../src/archive/pages.ts';
 import { storedExtension } from '../../src/archive/stored-files.ts';
+import type { Message } from '../../src/domain/message.ts';
 import { archived, everythingIn } from '../support/archive-fixture.ts';
 import { CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
@@ -157,6 +159,38 @@ test.each([
   [' https://example.com', undefined],
 ])('a page may lead to %s: %s', (url, href) => {
   expect(safeLink(url)).toBe(href);
+});
+
+test('a message shows its styles, cards, former texts and drawings, and their text is text', () => {
+  const calendar = new Calendar('UTC');
+  const context = { names: { nameOf: () => EVIL }, calendar, isGroup: false, isOnPage: () => false, before: undefined };
+  const details: Record<string, unknown> = {
+    ...{ kind: 'message', reply_to: null, retracted_at: null, read_at: null, attachments: [], reactions: [] },
+    parts: [
+      { part: 0, text: `bold ${EVIL}`, runs: [{ start: 0, end: 4, styles: ['bold', 'constructor'] }] },
+      { part: 1, text: '', unsent: true },
+    ],
+    link: { type: 'page', url: 'javascript:alert(1)', title: EVIL, summary: EVIL },
+    app: { type: 'app', bundle_id: EVIL, caption: EVIL },
+    poll: { question: EVIL, options: [{ id: '1', text: EVIL, votes: [EVIL] }] },
+    ...{ transcript: EVIL, subject: EVIL, effect: { name: EVIL, on: 'bubble', id: EVIL } },
+    translations: [{ part: 0, text: EVIL, language: EVIL }],
+    edits: [{ part: 0, history: [{ text: `former ${EVIL}` }, { text: 'now' }] }],
+  };
+  const message = { id: '1', guid: '1', body: EVIL, timestamp: '2026-05-01T00:00:00Z', details } as unknown as Message;
+  const shown = messageHtml({ message, files: [], earlier: [], isRemoved: false }, context).text;
+  expect(shown).toContain('<b>bold</b> &quot;');
+  expect(shown).toContain('This part was unsent.');
+  expect(shown).toContain('former &quot;');
+  expect(shown.match(/&lt;script&gt;/g)).toHaveLength(13);
+  expect(shown).not.toMatch(/<(script|img|style|constructor|function)|href="javascript:/i);
+  expect(shown).not.toMatch(/<[^>]*\son\w+=/i);
+  const empty = { ...message, body: '', details: { ...message.details, parts: undefined, sentence: 'A drawing.' } };
+  for (const name of ['link', 'app', 'poll', 'transcript', 'subject', 'translations'])
+    delete (empty.details as Record<string, unknown>)[name];
+  expect(
+    messageHtml({ message: empty as unknown as Message, files: [], earlier: [], isRemoved: false }, context).text,
+  ).toContain('A drawing.');
 });
 
 test('a link in a text ends before the sentence does', () => {

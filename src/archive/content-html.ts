@@ -1,0 +1,125 @@
+import type { AppCard, LinkPreview, Poll } from '../domain/cards.ts';
+import type { MessagePart, TextRun } from '../domain/content.ts';
+import type { MessageDetails } from '../domain/details.ts';
+import type { NameLookup } from '../domain/ports/contacts.ts';
+import { Html, html, linked, safeLink } from './html.ts';
+
+/** Elements of styled words, by style. */
+const STYLES: ReadonlyMap<string, string> = new Map([
+  ['bold', 'b'],
+  ['italic', 'i'],
+  ['underline', 'u'],
+  ['strikethrough', 's'],
+]);
+/** What stands for an attachment, or an app's own balloon, in a text. */
+const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
+
+/** The text of a message, with its styles where they are known. A part that was unsent says so. */
+export function textHtml(body: string, details: MessageDetails | undefined): Html {
+  const parts = details?.parts ?? [];
+  const isStyled = parts.some(
+    ({ runs = [], unsent }) => unsent === true || runs.some(({ styles }) => styles !== undefined),
+  );
+  if (!isStyled) return linked(body);
+  const shown = parts.map(partHtml).filter(({ text }) => text.trim() !== '');
+  return html`${shown.flatMap((part, at) => (at === 0 ? [part] : [html`\n`, part]))}`;
+}
+
+function partHtml({ text, runs = [], unsent }: MessagePart): Html {
+  if (unsent === true) return html`<i class="quiet">This part was unsent.</i>`;
+  const pieces: Html[] = [];
+  let at = 0;
+  for (const run of runs) {
+    if (run.styles === undefined || run.start < at || run.end <= run.start) continue;
+    pieces.push(plain(text.slice(at, run.start)), styled(plain(text.slice(run.start, run.end)), run.styles));
+    at = run.end;
+  }
+  return html`${pieces}${plain(text.slice(at))}`;
+}
+
+function plain(text: string): Html {
+  return linked(text.replace(PLACEHOLDERS, ''));
+}
+
+function styled(content: Html, styles: NonNullable<TextRun['styles']>): Html {
+  // What a damaged archive names here is no element.
+  const names = styles.map((style) => STYLES.get(style)).filter((name) => name !== undefined);
+  return names.reduce((inner, name) => new Html(`<${name}>${inner.text}</${name}>`), content);
+}
+
+/** What a message holds besides its text and its files: a link, the card of an app, a poll, a transcript, a translation. */
+export function cardsHtml(details: MessageDetails, names: NameLookup): readonly Html[] {
+  const { link, app, poll, transcript, translations = [] } = details;
+  return [
+    link && linkHtml(link),
+    app && appHtml(app),
+    poll && pollHtml(poll, names),
+    transcript !== undefined &&
+      html`<div class="card"><small>Transcript</small><p class="text" dir="auto">${transcript}</p></div>`,
+    ...translations.map(
+      ({ text, language }) =>
+        html`<div class="card"><small>Translation${language !== undefined && ` (${language})`}</small><p class="text" dir="auto">${text}</p></div>`,
+    ),
+  ].filter((card): card is Html => card instanceof Html);
+}
+
+function linkHtml({ url, title, summary, site_name: site }: LinkPreview): Html {
+  const shown = title ?? url ?? 'A link';
+  const href = safeLink(url);
+  const heading =
+    href === undefined
+      ? html`<bdi>${shown}</bdi>`
+      : html`<a href="${href}" rel="noopener noreferrer"><bdi>${shown}</bdi></a>`;
+  return html`<div class="card"><p>${heading}</p>${summary !== undefined && html`<p dir="auto">${summary}</p>`}<small><bdi>${site ?? (title === undefined ? undefined : url)}</bdi></small></div>`;
+}
+
+function appHtml(app: AppCard): Html {
+  const lines = [
+    app.caption,
+    app.subcaption,
+    app.secondary_subcaption,
+    app.tertiary_subcaption,
+    app.subtitle,
+    app.summary,
+  ];
+  const title = app.title ?? app.name ?? app.bundle_id;
+  const texts = [...new Set(lines)].filter((line) => line !== undefined && line !== title);
+  return html`<div class="card"><p><b><bdi>${title}</bdi></b></p>${texts.map((text) => html`<p dir="auto">${text}</p>`)}${
+    app.name !== undefined && app.name !== title && html`<small><bdi>${app.name}</bdi></small>`
+  }</div>`;
+}
+
+function pollHtml({ question, options }: Poll, names: NameLookup): Html {
+  const items = options.map(({ text, votes }) => {
+    const who = votes.map((address) => names.nameOf(address) ?? address).join(', ');
+    return html`<li class="choice"><bdi>${text ?? 'An option'}</bdi> <small>${votes.length}${who !== '' && html`: <bdi>${who}</bdi>`}</small></li>`;
+  });
+  return html`<div class="card"><p><b dir="auto">${question ?? 'Poll'}</b></p><ul class="choices">${items}</ul></div>`;
+}
+
+/** Texts that parts of a message had before they were edited or unsent, oldest first; the last is the present one. */
+export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
+  return edits.flatMap(({ history }) =>
+    history.slice(0, -1).flatMap(({ text }) => (text === null ? [] : [text.replace(PLACEHOLDERS, '')])),
+  );
+}
+
+/** How it was sent to look, and what of it could not be read. */
+export function remarks({ effect, scheduled, undecoded, mirror }: MessageDetails): readonly string[] {
+  return [
+    effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name}`,
+    scheduled && 'Scheduled on the phone',
+    mirror === true && 'A copy of an own message',
+    undecoded && 'Some of it could not be read',
+  ].filter((remark): remark is string => typeof remark === 'string');
+}
+
+/** What a message without a text is, in words. */
+export function emptyWords(details: (MessageDetails & { readonly sentence?: string | undefined }) | undefined): string {
+  if (details === undefined) return 'An empty message';
+  const { sentence, handwriting, digital_touch: touch, kind } = details;
+  if (sentence !== undefined) return sentence;
+  if (handwriting !== undefined) return `A handwritten message (${handwriting.strokes} strokes)`;
+  if (touch !== undefined) return `Digital Touch: ${touch.type}`;
+  return kind === 'message' ? 'An empty message' : `A message of the kind ${kind}`;
+}

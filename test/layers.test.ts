@@ -57,6 +57,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   // Asked of Node while running, because some have none.
   'node:sqlite': [],
   '@tinyhttp/app': ['api/http'],
+  'rate-limiter-flexible': ['api/http'],
   'raw-body': ['api/http'],
   '@fastify/busboy': ['api/http'],
   'prom-client': ['api/http'],

@@ -234,6 +234,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
     const toNobody = await service.post('/messages', { recipient: 'chat78', body: 'hello' });
     expectProblem('unknown_conversation', 'sendMessage', toNobody);
+    const other = { recipient: 'SMS;+;chat123', body: 'hello', service: 'imessage' };
+    expectProblem('service_not_possible', 'sendMessage', await service.post('/messages', other));
     for (const [scenario, name] of [
       ['refused', 'send_failed'],
       ['not_permitted', 'messages_unavailable'],

@@ -1,45 +1,65 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type { Headers } from '../../src/api/http/answer.ts';
 import { RateLimit } from '../../src/api/http/rate-limit.ts';
-import { FakeClock } from '../support/fake-clock.ts';
+import { waitFor } from '../support/eventually.ts';
 
 test('a window begins with its first request and ends for everyone at once', async () => {
-  const clock = new FakeClock();
-  const limit = new RateLimit(2, clock);
-  await clock.advance(50_000);
+  const limit = new RateLimit(2, 1);
   const headers: Headers = {};
-  limit.count(headers);
-  expect(headers).toEqual({ 'RateLimit-Policy': '"default";q=2;w=60', RateLimit: '"default";r=1;t=60' });
-  await clock.advance(58_500);
-  limit.count({});
-  expect(() => limit.count({})).toThrow(
-    expect.objectContaining({
-      status: 429,
-      message: 'Too many requests: try again in 2 s.',
-      headers: { 'Retry-After': '2' },
-    }),
-  );
-  await clock.advance(1500);
+  await limit.count(headers);
+  expect(headers).toEqual({ 'RateLimit-Policy': '"default";q=2;w=1', RateLimit: '"default";r=1;t=1' });
+  await limit.count({});
+  await expect(limit.count({})).rejects.toMatchObject({
+    status: 429,
+    message: 'Too many requests: try again in 1 s.',
+    headers: { 'Retry-After': '1' },
+  });
   const fresh: Headers = {};
-  limit.count(fresh);
-  expect(fresh.RateLimit).toBe('"default";r=1;t=60');
+  await waitFor(() => limit.count(fresh).then(() => true));
+  expect(fresh.RateLimit).toBe('"default";r=1;t=1');
 });
 
-test('what a key asks beyond its share uses up nothing of the owner’s', () => {
-  const limit = new RateLimit(8, new FakeClock());
-  const ask = (key: string): Headers => {
+test('a wall clock that is set back makes nobody wait longer than a window', async () => {
+  const limit = new RateLimit(1, 60);
+  await limit.count({});
+  const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+  try {
+    await expect(limit.count({})).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
+  } finally {
+    now.mockRestore();
+  }
+});
+
+test('a key that has used up its share uses up nothing of the owner’s', async () => {
+  const limit = new RateLimit(8);
+  const ask = async (id: string): Promise<string> => {
     const headers: Headers = {};
-    limit.count(headers);
-    limit.countKey(key, headers);
-    return headers;
+    await limit.count(headers);
+    return limit.countKey(id, headers).then(
+      () => String(headers.RateLimit),
+      (error: unknown) => (error as { readonly code: string }).code,
+    );
   };
-  for (let n = 0; n < 3; n += 1) ask('a');
-  expect(ask('a').RateLimit).toBe('"default";r=4;t=60, "key";r=0;t=60');
-  expect(() => ask('a')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
-  ask('b');
-  expect(ask('b').RateLimit).toBe('"default";r=2;t=60, "key";r=0;t=60');
-  expect(() => ask('b')).toThrow(expect.objectContaining({ status: 429, headers: { 'Retry-After': '60' } }));
+  const lefts = async (id: string, times: number): Promise<string[]> => {
+    const answers: string[] = [];
+    for (let request = 0; request < times; request += 1) answers.push(await ask(id));
+    return answers;
+  };
+  expect(await lefts('a', 6)).toEqual([
+    '"default";r=7;t=60, "key";r=3;t=60',
+    '"default";r=6;t=60, "key";r=2;t=60',
+    '"default";r=5;t=60, "key";r=1;t=60',
+    '"default";r=4;t=60, "key";r=0;t=60',
+    'rate_limited',
+    'rate_limited',
+  ]);
+  // All keys together have six: two are left for another key, though its own share is four.
+  expect(await lefts('b', 3)).toEqual([
+    '"default";r=3;t=60, "key";r=1;t=60',
+    '"default";r=2;t=60, "key";r=0;t=60',
+    'rate_limited',
+  ]);
   const owner: Headers = {};
-  limit.count(owner);
+  await limit.count(owner);
   expect(owner.RateLimit).toBe('"default";r=1;t=60');
 });

@@ -1,5 +1,4 @@
 import { assertAllowed, type Caller, type Callers } from '../../domain/caller.ts';
-import type { Clock } from '../../domain/ports/host.ts';
 import { problem } from '../../domain/problems.ts';
 import { API, pathOf, ROUTES, type Route } from '../../schema/routes.ts';
 import type { Answer, Headers } from './answer.ts';
@@ -16,7 +15,6 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
-  readonly clock: Clock;
   /** Paths of pages without data: neither counted nor locked (decision E9). */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
@@ -55,12 +53,12 @@ export class AccessControl {
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
-  /** Requests without a key that run, or whose answer has not been read. */
+  /** Those that run, or whose answer is not read yet. */
   #keyless = 0;
 
-  constructor({ settings, apiKey, callers, openPaths, clock }: AccessControlParts) {
+  constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
     this.guard = new OriginPolicy(settings);
-    this.#limit = new RateLimit(settings.rateLimitPerMinute, clock);
+    this.#limit = new RateLimit(settings.rateLimitPerMinute);
     this.#keys = new ApiKeys(apiKey, callers);
     this.#openPaths = openPaths;
   }
@@ -69,15 +67,14 @@ export class AccessControl {
    * Throws the refusal. Returns the answer to a preflight, and undefined for a request that may go on; who asks is in
    * the exchange then.
    */
-  admit(exchange: Exchange): Answer | undefined {
-    try {
-      return this.#admit(exchange);
-    } finally {
-      if (!exchange.hasCaller) this.#countKeyless(exchange);
-    }
+  async admit(exchange: Exchange): Promise<Answer | undefined> {
+    const admitted = this.#admit(exchange);
+    await admitted.catch(() => undefined);
+    if (!exchange.hasCaller) await this.#countKeyless(exchange);
+    return admitted;
   }
 
-  #admit(exchange: Exchange): Answer | undefined {
+  async #admit(exchange: Exchange): Promise<Answer | undefined> {
     const { request, method, path, rawQuery, headers, arrival } = exchange;
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
     guard.checkHost(request);
@@ -87,7 +84,7 @@ export class AccessControl {
     const isReading = method === 'GET' || method === 'HEAD';
     if (isReading && this.#openPaths.has(path)) return undefined;
     if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
-    this.#limit.count(headers);
+    await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     if (isPreflight && source === 'listed') return PREFLIGHT;
     const place = KEY_PLACES.get(path);
@@ -100,23 +97,19 @@ export class AccessControl {
     }
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized();
-    if (caller.key !== undefined) this.#limit.countKey(caller.key.id, headers);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;
     return undefined;
   }
 
-  /** Admits a WebSocket handshake. Any page may send one, so nothing but the key lets it in (decision E4). */
-  admitHandshake(exchange: Exchange): Caller {
-    let caller: Caller | undefined;
-    try {
-      caller = this.#admitHandshake(exchange);
-      return caller;
-    } finally {
-      if (caller === undefined) this.#countKeyless(exchange);
-    }
+  /** The same for a WebSocket handshake, which any page may send: nothing but the key lets it in (decision E4). */
+  async admitHandshake(exchange: Exchange): Promise<Caller> {
+    const admitted = this.#admitHandshake(exchange);
+    if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
+    return admitted;
   }
 
-  #admitHandshake(exchange: Exchange): Caller {
+  async #admitHandshake(exchange: Exchange): Promise<Caller> {
     const { request, rawQuery, headers, arrival } = exchange;
     if (arrival === 'socket') {
       SOCKET_POLICY.checkHost(request);
@@ -125,15 +118,15 @@ export class AccessControl {
     const caller = this.#keys.inQuery(rawQuery, request);
     // Uncounted, so that no strange page can use up the limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized();
-    this.#limit.count(headers);
+    await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized();
-    if (caller.key !== undefined) this.#limit.countKey(caller.key.id, headers);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     assertAllowed(caller, ROUTES.openWebSocket.access);
     return caller;
   }
 
-  /** Bounds the requests without a key, each of which holds memory until its answer was read. The owner's programs at the socket are not bounded. */
-  #countKeyless(exchange: Exchange): void {
+  /** A request without a key holds memory until its answer was read. The owner's programs at the socket are not bounded. */
+  async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
     if (this.#keyless < MAX_KEYLESS) {
       this.#keyless += 1;
@@ -144,13 +137,13 @@ export class AccessControl {
     }
     const { headers } = exchange;
     headers.Connection = 'close';
-    if (headers.RateLimit === undefined) this.#limit.count(headers);
+    if (headers.RateLimit === undefined) await this.#limit.count(headers);
     const seconds = KEYLESS_RETRY_S;
     throw problem('too_many_without_key', { seconds }, { headers: { 'Retry-After': String(seconds) } });
   }
 }
 
-/** Reports whether a path leads nowhere whatever the key. Such requests are not counted, as pages are not (decision S3). */
+/** A path where there never is anything, for whatever key: uncounted, as the pages are (decision S3). */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }

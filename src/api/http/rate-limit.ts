@@ -1,94 +1,90 @@
-import type { AppError } from '../../domain/errors.ts';
-import type { Clock } from '../../domain/ports/host.ts';
+import type { RateLimiterRes } from 'rate-limiter-flexible';
+// Not by the package's name: that loads its 30 other stores too.
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
+import type { ProblemName } from '../../domain/problems.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Headers } from './answer.ts';
 
 const WINDOW_S = 60;
+/** The one window of the whole API, which the contract counts together. */
+const EVERYONE = 'default';
+const ALL_KEYS = 'keys';
 
-type MonotonicClock = Pick<Clock, 'monotonic'>;
-
-/** A fixed window that begins with its first request (decision E5). */
-class Window {
-  readonly limit: number;
-  readonly #clock: MonotonicClock;
-  #endsMs = 0;
-  #used = 0;
-
-  constructor(limit: number, clock: MonotonicClock) {
-    this.limit = limit;
-    this.#clock = clock;
-  }
-
-  /** Starts the next window if this one is over. */
-  begin(): void {
-    const nowMs = this.#clock.monotonic();
-    if (nowMs < this.#endsMs) return;
-    this.#endsMs = nowMs + WINDOW_S * 1000;
-    this.#used = 0;
-  }
-
-  get left(): number {
-    return this.limit - this.#used;
-  }
-
-  /** Whole seconds until the window ends, at least 1. */
-  get seconds(): number {
-    return Math.max(1, Math.ceil((this.#endsMs - this.#clock.monotonic()) / 1000));
-  }
-
-  add(requests: 1 | -1): void {
-    this.#used += requests;
-  }
-}
+type RateProblem = Extract<ProblemName, 'rate_limited' | 'key_rate_limited'>;
 
 /**
- * The limit of the whole API, which the contract counts in one window, and the shares of it that limited keys have
- * (decision L1): half of it for each, three quarters for all of them together, so that agents cannot use up the owner's.
+ * Counts requests in fixed windows, each of which begins with its first request (decision E5). Limited keys have a
+ * share of the whole limit (decision L1), so that agents cannot use up the owner's: half of it for each key, three
+ * quarters for all keys together.
  */
 export class RateLimit {
-  readonly #clock: MonotonicClock;
-  readonly #everyone: Window;
-  readonly #keys: Window;
-  readonly #ofEach: number;
-  readonly #byKey = new Map<string, Window>();
+  readonly #windowS: number;
+  readonly #everyone: RateLimiterMemory;
+  readonly #eachKey: RateLimiterMemory;
+  readonly #allKeys: RateLimiterMemory;
 
-  constructor(requestsPerWindow: number, clock: MonotonicClock) {
-    this.#clock = clock;
-    this.#everyone = new Window(requestsPerWindow, clock);
-    this.#keys = new Window(Math.max(1, Math.floor((requestsPerWindow * 3) / 4)), clock);
-    this.#ofEach = Math.max(1, Math.floor(requestsPerWindow / 2));
+  constructor(requestsPerWindow: number, windowS = WINDOW_S) {
+    const window = (share: number): RateLimiterMemory =>
+      new RateLimiterMemory({ points: Math.max(1, Math.floor(requestsPerWindow * share)), duration: windowS });
+    this.#windowS = windowS;
+    this.#everyone = window(1);
+    this.#eachKey = window(1 / 2);
+    this.#allKeys = window(3 / 4);
   }
 
-  /** Counts one request and says in `headers` how many are left. Throws `rate_limited` when none was. */
-  count(headers: Headers): void {
-    const window = this.#everyone;
-    window.begin();
-    const isFull = window.left <= 0;
-    if (!isFull) window.add(1);
-    headers['RateLimit-Policy'] = `"default";q=${window.limit};w=${WINDOW_S}`;
-    headers.RateLimit = `"default";r=${window.left};t=${window.seconds}`;
-    if (isFull) throw refusal('rate_limited', window);
+  /** Counts one request and says in `headers` how many are left. Rejects with `rate_limited` when none was. */
+  async count(headers: Headers): Promise<void> {
+    const { counted, isFull } = await consume(this.#everyone, EVERYONE);
+    headers['RateLimit-Policy'] = this.#policy(EVERYONE, this.#everyone);
+    headers.RateLimit = this.#state(EVERYONE, counted);
+    if (isFull) throw this.#refusal('rate_limited', counted);
   }
 
   /**
-   * Counts a request of a limited key, which `count` has counted. Throws `key_rate_limited` when the share of the key or
-   * of all keys is used up; then the request uses up nothing of the owner's.
+   * Counts a request of a limited key, which `count` has counted. Rejects with `key_rate_limited` when the share of the
+   * key or of all keys is used up; the request then uses up nothing of the owner's.
    */
-  countKey(id: string, headers: Headers): void {
-    const own = this.#byKey.get(id) ?? new Window(this.#ofEach, this.#clock);
-    this.#byKey.set(id, own);
-    const windows = [own, this.#keys];
-    for (const window of windows) window.begin();
-    const full = windows.find(({ left }) => left <= 0);
-    if (full === undefined) for (const window of windows) window.add(1);
-    else this.#everyone.add(-1);
-    const left = Math.max(0, Math.min(...windows.map((window) => window.left)));
-    headers['RateLimit-Policy'] = `${headers['RateLimit-Policy']}, "key";q=${own.limit};w=${WINDOW_S}`;
-    headers.RateLimit = `${headers.RateLimit}, "key";r=${left};t=${(full ?? own).seconds}`;
-    if (full !== undefined) throw refusal('key_rate_limited', full);
+  async countKey(id: string, headers: Headers): Promise<void> {
+    const own = await consume(this.#eachKey, id);
+    const all = own.isFull ? own : await consume(this.#allKeys, ALL_KEYS);
+    if (all.isFull) {
+      await this.#everyone.reward(EVERYONE);
+      if (!own.isFull) await this.#eachKey.reward(id);
+    }
+    const { counted } = all.isFull || all.counted.remainingPoints < own.counted.remainingPoints ? all : own;
+    headers['RateLimit-Policy'] = `${headers['RateLimit-Policy']}, ${this.#policy('key', this.#eachKey)}`;
+    headers.RateLimit = `${headers.RateLimit}, ${this.#state('key', counted)}`;
+    if (all.isFull) throw this.#refusal('key_rate_limited', counted);
+  }
+
+  #policy(name: string, { points }: RateLimiterMemory): string {
+    return `"${name}";q=${points};w=${this.#windowS}`;
+  }
+
+  #state(name: string, counted: RateLimiterRes): string {
+    return `"${name}";r=${counted.remainingPoints};t=${this.#secondsLeft(counted)}`;
+  }
+
+  #refusal(name: RateProblem, counted: RateLimiterRes): Error {
+    const seconds = this.#secondsLeft(counted);
+    return problem(name, { seconds }, { headers: { 'Retry-After': String(seconds) } });
+  }
+
+  /** Whole seconds until the window ends. A wall clock that was set back makes nobody wait longer than a window. */
+  #secondsLeft({ msBeforeNext }: RateLimiterRes): number {
+    return Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);
   }
 }
 
-function refusal(name: 'rate_limited' | 'key_rate_limited', { seconds }: Window): AppError {
-  return problem(name, { seconds }, { headers: { 'Retry-After': String(seconds) } });
+/** Counts one request. The limiter rejects with its result where there is no room; anything else is an error. */
+async function consume(
+  limiter: RateLimiterMemory,
+  key: string,
+): Promise<{ readonly counted: RateLimiterRes; readonly isFull: boolean }> {
+  try {
+    return { counted: await limiter.consume(key), isFull: false };
+  } catch (reason) {
+    if (typeof reason !== 'object' || reason === null || !('msBeforeNext' in reason)) throw reason;
+    return { counted: reason as RateLimiterRes, isFull: true };
+  }
 }

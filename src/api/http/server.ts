@@ -117,7 +117,6 @@ export class HttpServer implements ExchangeContext {
       settings,
       apiKey,
       callers,
-      clock: parts.clock,
       openPaths: open,
     });
     const loaded = {
@@ -216,7 +215,7 @@ export class HttpServer implements ExchangeContext {
       }
       this.#pipelines.of(request.socket).add(response, () => {
         const exchange = new Exchange(this, request, response, arrival);
-        this.#receive(exchange, response);
+        void this.#receive(exchange, response);
         return exchange;
       });
     };
@@ -246,9 +245,9 @@ export class HttpServer implements ExchangeContext {
     return server;
   }
 
-  #receive(exchange: Exchange, response: ServerResponse): void {
+  async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
     try {
-      const answer = this.#access.admit(exchange);
+      const answer = await this.#access.admit(exchange);
       if (answer === undefined) this.#router.run(exchange, response as Response);
       else exchange.send(answer);
     } catch (error) {
@@ -261,7 +260,7 @@ export class HttpServer implements ExchangeContext {
     socket.on('error', destroy);
     exchange.route = WEBSOCKET_PATH;
     try {
-      const caller = this.#access.admitHandshake(exchange);
+      const caller = await this.#access.admitHandshake(exchange);
       const { isStrict } = exchange;
       if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
       const query = parseQuery(exchange.rawQuery, isStrict);

@@ -1,0 +1,4 @@
+// The package types its whole only.
+declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
+  export { RateLimiterMemory as default } from 'rate-limiter-flexible';
+}

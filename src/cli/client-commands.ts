@@ -86,6 +86,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
         .conflicts('since'),
     )
     .option('--limit <number>', 'maximum number (20)', count)
+    .option('--details', 'with --json: what each message contains, too')
     .addHelpText(
       'after',
       helpExamples(
@@ -124,6 +125,7 @@ export function declareClientCommands(program: Command, context: ClientContext, 
     .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
     .option('--changes', 'also what is edited, unsent, read, delivered or deleted')
     .option('--max-age <stretch>', 'skip what came longer after it was written, such as 30m or 2h', maxAgeSeconds)
+    .option('--details', 'with --json or --exec: what each message contains, too')
     .option('--no-junk', 'skip what macOS 27 filed as junk')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .option('--exec <command>', 'run it for each event, with the event as JSON on stdin', nonEmpty)

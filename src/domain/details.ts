@@ -89,6 +89,8 @@ export interface LastMessage {
   readonly is_from_me: boolean;
   /** At most 200 characters. */
   readonly body: string;
+  /** As that of its details: for a list that shows what is no text. */
+  readonly sentence?: string | undefined;
   readonly timestamp: string;
 }
 
@@ -124,6 +126,8 @@ export interface MessageDetails extends MessageContent {
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
+  /** One sentence for people; left out where it is nothing but its text (decision V1). */
+  readonly sentence?: string | undefined;
   /** Null if it is no reply, or that message is not in the database. */
   readonly reply_to: RepliedMessage | null;
   readonly edited_at: string | null;

@@ -1,7 +1,9 @@
 import type { Conversation } from './conversation.ts';
+import type { MessageDetails } from './details.ts';
 import type { Message } from './message.ts';
 import type { NameLookup } from './ports/contacts.ts';
 import type { Reaction } from './reaction.ts';
+import { sentenceOf } from './sentence.ts';
 
 /** Names by address, for the known addresses of one item (decision K1). */
 export type Names = Readonly<Record<string, string>>;
@@ -40,9 +42,18 @@ export function messageWithNames(message: Message, lookup: NameLookup): Message 
     return { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, names };
   }
   const others = details.reactions.map((reaction) => reaction.sender);
+  for (const { votes } of details.poll?.options ?? []) others.push(...votes);
+  others.push(...(details.mentions ?? []), details.group_event?.who ?? '');
   if (details.reply_to !== null) others.push(details.reply_to.sender);
   const names = namesOf(others, lookup, sender, partyOf(conversation_id));
-  return { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details, names };
+  const named = withSentence(message, details, names);
+  return { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details: named, names };
+}
+
+/** Only what somebody did to a conversation names people. */
+function withSentence(message: Message, details: MessageDetails, names: Names): MessageDetails {
+  if (details.group_event === undefined && details.location_share === undefined) return details;
+  return { ...details, sentence: sentenceOf(message, details, names) };
 }
 
 export function conversationWithNames(conversation: Conversation, lookup: NameLookup): Conversation {

@@ -20,6 +20,8 @@ export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
 /** The addition of `include=details` to the data of a reaction event. */
 export interface ReactionDetails extends MessageContent {
+  /** One sentence for people. */
+  readonly sentence: string;
   readonly kind: (typeof ASSOCIATED_KINDS)[number];
 }
 

@@ -30,6 +30,7 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
           sender: z.string(),
           is_from_me: z.boolean(),
           body: briefBody,
+          sentence: z.string().optional().meta({ description: 'What it is, where it is more than a text.' }),
           timestamp: z.iso.datetime({ precision: 0 }),
         })
         .nullable(),
@@ -57,6 +58,10 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
     .object({
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
       kind: z.enum(MESSAGE_KINDS),
+      sentence: z.string().optional().meta({
+        description:
+          'One line for people, at most 200 characters: what the row is. Absent where it is nothing but its text.',
+      }),
       reply_to_guid: z.string().nullable().meta({ description: 'guid of the message replied to.' }),
       reply_to: z
         .object({ id: z.string(), guid: z.string(), sender: z.string(), body: briefBody })

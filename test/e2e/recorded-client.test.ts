@@ -65,7 +65,7 @@ const NAMED: readonly Named[] = [
     upgrade: '`details` have new members for what a message contains',
     changelog: '**`include=details` says what a row contains**',
     explains:
-      / \/ details \/ (part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
+      / \/ details \/ (sentence|part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
   },
   {
     change: 'polls are polls',
@@ -77,7 +77,7 @@ const NAMED: readonly Named[] = [
     change: 'reactions of apps and polls have details',
     upgrade: 'Reaction events with `include=details` have `data.details.kind`',
     changelog: 'details their events say `details.kind`: `app`, `poll_vote` or `poll_update`',
-    explains: /reaction\.added \d+ \/ data \/ details: absent → \{.*"kind":"(app|poll_vote|poll_update)"\}$/,
+    explains: /reaction\.added \d+ \/ data \/ details: absent → \{.*"kind":"(app|poll_vote|poll_update)"/,
   },
   {
     change: 'what arrives after sleep has its conversation',

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
+import { bodySentence } from '../../src/domain/sentence.ts';
 import { DETAIL_COLUMNS } from '../../src/mac/chatdb/columns.ts';
 import { reactionDetailsOf } from '../../src/mac/chatdb/reaction-details.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
@@ -75,9 +76,10 @@ const exact = (value: ReturnType<typeof storedValue>): SqlValue =>
 
 function detailsOf(vector: ContentVector): MessageDetails | undefined {
   return read(vector, (rowId) => {
-    const details = reader.message(String(rowId), { include: includeSet(['details']) })?.details;
-    if (details !== undefined) messageDetailsSchema.parse(details);
-    return details;
+    const message = reader.message(String(rowId), { include: includeSet(['details']) });
+    if (message?.details === undefined) return undefined;
+    messageDetailsSchema.parse(message.details);
+    return { ...message.details, sentence: message.details.sentence ?? bodySentence(message.body) };
   });
 }
 
@@ -94,6 +96,7 @@ describe('the details of a row', () => {
     const { reaction: _, part_of_guid, sticker, contact, location, ...expected } = vector.expect;
     const details = detailsOf(vector);
     expect(details).toMatchObject(expected);
+    if (vector.sentence !== undefined) expect(details?.sentence).toBe(vector.sentence);
     const told = Object.keys(details ?? {}).filter((name) => name in contentMembers);
     expect(told.filter((name) => !(name in expected))).toEqual([]);
     const [attachment] = details?.attachments ?? [];
@@ -120,7 +123,7 @@ describe('a row that names another one', () => {
       ),
     );
     const kind = 'poll_update' in vector.expect ? 'poll_update' : 'poll_vote';
-    expect(details).toEqual({ kind, [kind]: vector.expect[kind] });
+    expect(details).toEqual({ kind, [kind]: vector.expect[kind], sentence: vector.sentence });
   });
 
   test('a tapback says which part it is on', () => {

@@ -100,6 +100,22 @@ test('the number of unread messages is left out where only reading all of them w
   });
 });
 
+test('the newest message says in a sentence what is no text, and keeps its body', async () => {
+  const { fixture, reader } = open();
+  const chat = fixture.chat('any;-;+15550100');
+  const handle_id = fixture.handle('+15550100');
+  const last = async () => (await reader.conversation('any;-;+15550100', { include }))?.details?.last_message;
+  fixture.message({
+    chat,
+    handle_id,
+    text: 'https://example.org',
+    balloon_bundle_id: 'com.apple.messages.URLBalloonProvider',
+  });
+  expect(await last()).toMatchObject({ body: 'https://example.org', sentence: 'Link: https://example.org' });
+  fixture.message({ chat, handle_id, item_type: 3, group_action_type: 0 });
+  expect(await last()).toMatchObject({ body: '', sentence: '+15550100 left the conversation.' });
+});
+
 test('values of any kind in the columns that count give numbers all the same', async () => {
   const { fixture, reader } = open();
   const chat = fixture.chat('any;-;+15550100');

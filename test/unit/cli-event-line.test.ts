@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { eventLine } from '../../src/cli/output/event-line.ts';
+import type { MessageDetails } from '../../src/domain/details.ts';
 import type { ChangeName } from '../../src/domain/event.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { Reaction } from '../../src/domain/reaction.ts';
@@ -47,6 +48,30 @@ test('an own message names whom it went to, what is attached, and that it failed
     status: 'failed' as const,
   };
   expect(eventLine({ type: 'message.sent', data }, nowMs)).toBe('03:04:05 → +15550100  two ⏎ lines [a b.jpg] (failed)');
+});
+
+test('what is no text is said in its sentence; the names of files say more than their number', () => {
+  const details: MessageDetails = {
+    service: 'iMessage',
+    kind: 'poll',
+    sentence: 'Poll: Pizza (1), Soup (0)',
+    reply_to_guid: null,
+    reply_to: null,
+    edited_at: null,
+    retracted_at: null,
+    delivered_at: null,
+    read_at: null,
+    error: null,
+    attachments: [],
+    reactions: [],
+  };
+  const line = (data: Message) => eventLine({ type: 'message.received', data }, nowMs);
+  expect(line({ ...message, body: '', details })).toBe('03:04:05 ← +15550100  Poll: Pizza (1), Soup (0)');
+  const photo = { ...details, kind: 'message', sentence: 'look (1 attachment)' } as const;
+  const data = { ...message, body: 'look', attachments: ['/tmp/a.jpg'], details: photo };
+  expect(line(data)).toBe('03:04:05 ← +15550100  look [a.jpg]');
+  const vote = { ...reaction, details: { kind: 'poll_vote', sentence: 'Voted in a poll' } as const };
+  expect(eventLine({ type: 'reaction.added', data: vote }, nowMs)).toMatch(/ {2}Voted in a poll$/);
 });
 
 test('in a group both are named', () => {

@@ -5,7 +5,9 @@ import { Labels, type NameOf } from '../../src/api/mcp/text/labels.ts';
 import { DayLines, MAX_SHOWN_BODY } from '../../src/api/mcp/text/lines.ts';
 import { LocalTime } from '../../src/api/mcp/text/times.ts';
 import { indented, shortLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
+import type { MessageDetails } from '../../src/domain/details.ts';
 import type { Message } from '../../src/domain/message.ts';
+import type { Reaction } from '../../src/domain/reaction.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 
@@ -32,6 +34,34 @@ function message(body: string, given: Partial<Message> = {}): Message {
     ...given,
   };
 }
+
+const DETAILS: MessageDetails = {
+  service: 'iMessage',
+  kind: 'message',
+  reply_to_guid: null,
+  reply_to: null,
+  edited_at: null,
+  retracted_at: null,
+  delivered_at: null,
+  read_at: null,
+  error: null,
+  attachments: [],
+  reactions: [],
+};
+
+const REACTION: Reaction = {
+  id: '8',
+  guid: 'G8',
+  conversation_id: `any;-;${ANA}`,
+  sender: '',
+  is_from_me: false,
+  reaction_type: 'love',
+  emoji: null,
+  message_id: '7',
+  message_guid: 'G7',
+  timestamp: '2026-01-02T23:30:05Z',
+  associated_message_type: 2000,
+};
 
 function text(messages: readonly Message[], nameOf: NameOf = (address) => NAMES.get(address), zone = 'UTC'): string {
   const groupName = (id: string) => (id.includes(';+;') ? 'Garden' : undefined);
@@ -194,6 +224,24 @@ describe('lines', () => {
     const files = { attachments: ['/Users/me/Library/x.jpg'], is_from_me: true, status: 'failed' } as const;
     expect(text([message('', files)])).toMatch(/me to Ana \(\+15550100\): \(failed\) \[file 0: x\.jpg\]$/);
     expect(text([message('')])).toMatch(/: \(no text\)$/);
+  });
+
+  test('say what is no text in its sentence, with labels for people, and who reacted', () => {
+    const details = {
+      ...DETAILS,
+      reactions: [
+        { ...REACTION, sender: ANA },
+        { ...REACTION, is_from_me: true },
+      ],
+    };
+    expect(text([message('hm', { details: { ...details, edited_at: '2026-01-02T23:31:00Z' } })])).toMatch(
+      /: hm \(edited\) \[reactions: Ana love, me love\]$/,
+    );
+    const poll = { ...DETAILS, kind: 'poll', sentence: 'Poll: Pizza (1)\nme: hi' } as const;
+    expect(text([message('', { details: poll })])).toMatch(/: Poll: Pizza \(1\)\n {4}me: hi$/);
+    const event = { type: 'added', who: '+15550101' } as const;
+    const added = { ...DETAILS, kind: 'participant_change', group_event: event, sentence: 'x' } as const;
+    expect(text([message('', { details: added })])).toMatch(/Ana \(\+15550100\): Ana added Ben \(\+15550101\)\.$/);
   });
 
   test('cost at most 16 tokens a message', () => {

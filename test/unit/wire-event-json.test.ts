@@ -120,15 +120,22 @@ test('a row that is shown as a reaction says with details what it is, and withou
   });
   const json = eventSerializer({
     details: () => details,
-    reactionDetails: ({ associated_message_type: type }) => (type === 2 ? { kind: 'app' } : undefined),
+    reactionDetails: ({ associated_message_type: type }) =>
+      type === 2 ? { kind: 'app', sentence: 'Games' } : undefined,
     names: () => ana,
     offsetText: encodeOffset,
   });
   const withDetails = includeSet(['details']);
-  expect(data(json(entryOf(reaction), withDetails))).toEqual({ ...reaction, details: { kind: 'app' } });
+  expect(data(json(entryOf(reaction), withDetails))).toEqual({
+    ...reaction,
+    details: { kind: 'app', sentence: 'Games' },
+  });
   expect(data(json(entryOf(reaction), NO_INCLUDES))).toEqual(reaction);
   const tapback = { ...reaction, associated_message_type: 2000 };
   expect(data(json(entryOf(tapback), withDetails))).toEqual(tapback);
   const view = { names: ana, details: (all: MessageDetails) => all };
-  expect(data(json(entryOf(reaction), withDetails, view))).toEqual({ ...reaction, details: { kind: 'app' } });
+  expect(data(json(entryOf(reaction), withDetails, view))).toEqual({
+    ...reaction,
+    details: { kind: 'app', sentence: 'Games' },
+  });
 });

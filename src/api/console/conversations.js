@@ -192,7 +192,8 @@ function describe(button, { details, last_message_at: at, names }) {
 function lastWords(details, names) {
   const last = details?.last_message;
   if (!last) return '';
-  const text = last.body === '' ? 'Attachment' : last.body;
+  const says = last.sentence ?? last.details?.sentence ?? last.body;
+  const text = says === '' ? 'Attachment' : says;
   if (last.is_from_me) return `You: ${text}`;
   return details.is_group ? `${personOf(last.sender, names)}: ${text}` : text;
 }

@@ -32,11 +32,20 @@ export function messageItem(message, mark) {
   time.title = timeOf(message.timestamp);
   time.dateTime = message.timestamp;
   showQuote(item, message);
-  showText(item.querySelector('.body'), message.body);
+  showText(item.querySelector('.body'), saidBy(message));
   showState(item, message, mark ?? markOf(details));
   showReactions(item, message);
   showAttachments(item.querySelector('.attachments'), message);
   return item;
+}
+
+/** What is no text is said in a sentence; the text of a message stays as it was written. */
+function saidBy({ body, attachments, details }) {
+  const { kind = 'message', sentence, transcript } = details ?? {};
+  if (sentence === undefined) return body;
+  if (kind !== 'message') return sentence;
+  // Files are shown; the words of a voice message are not in them.
+  return body === '' && (attachments.length === 0 || transcript !== undefined) ? sentence : body;
 }
 
 function markOf(details) {

@@ -1,5 +1,6 @@
 import type { PosternClient } from '../../client/postern-client.ts';
 import type { Conversation } from '../../domain/conversation.ts';
+import type { Include } from '../../domain/include.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import { withNames } from '../names.ts';
@@ -53,7 +54,7 @@ async function latest(
   const found: Conversation[] = [];
   for (let offset = 0; offset < limit; offset += PAGE) {
     const size = Math.min(PAGE, limit - offset);
-    const ask = (names: { readonly include?: 'contacts' }) => client.conversations({ limit: size, offset, ...names });
+    const ask = (included: Included) => client.conversations({ limit: size, offset, ...included });
     // --json prints the service's plain answer, without extra includes.
     const page = isJson === true ? await ask({}) : await withNames(ask);
     found.push(...page);
@@ -62,6 +63,8 @@ async function latest(
   return found;
 }
 
+type Included = { readonly include?: readonly Include[] };
+
 async function unreadOnes(
   client: PosternClient,
   limit: number,
@@ -69,9 +72,8 @@ async function unreadOnes(
 ): Promise<Conversation[]> {
   const found: Conversation[] = [];
   for (let offset = 0; offset < MAX_SEARCHED && found.length < limit; offset += PAGE) {
-    const ask = ({ include }: { readonly include?: 'contacts' }) =>
-      client.conversations({ limit: PAGE, offset, include: include ? ['details', include] : ['details'] });
-    const page = isJson === true ? await ask({}) : await withNames(ask);
+    const ask = (included: Included) => client.conversations({ limit: PAGE, offset, ...included });
+    const page = isJson === true ? await ask({ include: ['details'] }) : await withNames(ask, ['details']);
     if (page.some(({ details }) => details?.unread_count === undefined)) {
       throw new Refusal(EXIT.refusedInput, 'The service cannot tell what is unread in this database.');
     }
@@ -92,7 +94,7 @@ function unreadRowOf(conversation: Conversation): readonly string[] {
     String(details?.unread_count ?? ''),
     id,
     nameOf(conversation),
-    details?.last_message?.body ?? '',
+    details?.last_message?.sentence ?? details?.last_message?.body ?? '',
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { PosternClient } from '../../client/postern-client.ts';
+import type { Include } from '../../domain/include.ts';
 import type { Message } from '../../domain/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -15,6 +16,8 @@ export interface MessagesFlags extends ConnectionOptions {
   readonly since?: string;
   readonly person?: string;
   readonly limit?: number;
+  /** With --json: what each message contains, too. */
+  readonly details?: boolean;
 }
 
 const COLUMNS: readonly Column[] = [
@@ -33,30 +36,32 @@ const PAGE = 200;
  */
 export function messages(
   conversation: string | undefined,
-  { since, person, limit = 20, ...options }: MessagesFlags,
+  { since, person, limit = 20, details = false, ...options }: MessagesFlags,
   context: ClientContext,
 ): Promise<number> {
   return withService(options, context, async ({ client }) => {
     const page = { limit: Math.min(limit, PAGE) };
     const pages =
       person === undefined ? await listed(client, conversation, since) : await ofPerson(client, person, conversation);
-    const collect = async (names: { readonly include?: 'contacts' }): Promise<Message[]> => {
+    const collect = async (included: Included): Promise<Message[]> => {
       const found: Message[] = [];
-      for await (const message of pages({ ...page, ...names })) {
+      for await (const message of pages({ ...page, ...included })) {
         found.push(message);
         if (found.length >= limit) break;
       }
       return found;
     };
     // --json prints the service's plain answer, without extra includes.
-    const found = options.json === true ? await collect({}) : await withNames(collect);
+    const plain: Included = details ? { include: ['details'] } : {};
+    const found = options.json === true ? await collect(plain) : await withNames(collect, ['details']);
     if (options.json === true) context.stdout(json(found, 2));
     else sayTable(context, COLUMNS, found.reverse().map(rowOf), 'There are no such messages.');
     return EXIT.ok;
   });
 }
 
-type Page = { readonly limit: number; readonly include?: 'contacts' };
+type Included = { readonly include?: readonly Include[] };
+type Page = Included & { readonly limit: number };
 
 async function listed(client: PosternClient, conversation: string | undefined, since: string | undefined) {
   const filter = {

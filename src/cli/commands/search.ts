@@ -42,7 +42,7 @@ export function search(
     if (status) return showIndex(client, options, context, clock);
     if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
     // --json prints the service's plain answer, without extra includes.
-    const filter: SearchFilter = options.json === true ? {} : { include: 'contacts' };
+    const filter: SearchFilter = options.json === true ? {} : { include: ['contacts', 'details'] };
     const { hits, isMore, ...results } = await find(client, words.join(' '), limit, filter);
     if (options.json === true) context.stdout(json(hits, 2));
     else showHits(hits, context);

@@ -13,6 +13,8 @@ export interface TailOptions extends ConnectionOptions {
   readonly changes?: boolean;
   /** Seconds. */
   readonly maxAge?: number;
+  /** With --json or --exec: what each message contains, too. */
+  readonly details?: boolean;
   readonly junk: boolean;
   readonly type?: readonly WebhookEventType[];
   /** A shell command to run for each event. */
@@ -51,7 +53,8 @@ export function tail(conversation: string | undefined, options: TailOptions, con
       maxAgeS: options.maxAge,
       // Sent only if asked for: an older service refuses parameters it does not know.
       junk: options.junk ? undefined : false,
-      ...(!isPlain && macs === undefined && { include: 'contacts' as const }),
+      ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
+      ...(isPlain && options.details === true && { include: ['details'] as const }),
     };
     for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
       isLineDown = false;

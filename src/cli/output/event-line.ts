@@ -50,11 +50,14 @@ function line(time: string, data: Message | Reaction, what: string): string {
   return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
-/** A message's text on one line, followed by its attachments. */
-export function messageText({ body, attachments, status }: Message): string {
+/** A message's text or its sentence on one line, followed by its attachments. */
+export function messageText({ body, attachments, status, details }: Message): string {
+  // The names of files say more than their number.
+  const isNamed = body !== '' && attachments.length > 0;
+  const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
   const failed = status === 'failed' ? ['(failed)'] : [];
-  return [oneLine(body), ...files, ...failed].filter((part) => part !== '').join(' ');
+  return [oneLine(says), ...files, ...failed].filter((part) => part !== '').join(' ');
 }
 
 /** The sender or the recipient, and the group. */
@@ -74,6 +77,7 @@ export function withName(address: string, names: Names): string {
 
 function reactionText(type: Event['type'], reaction: Reaction): string {
   const name = oneLine(reaction.emoji ?? reaction.reaction_type.replace('_', ' '));
+  if (reaction.details !== undefined) return oneLine(reaction.details.sentence);
   const target = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
   return type === 'reaction.removed' ? `took ${name} back from ${target}` : `reacted with ${name} to ${target}`;
 }

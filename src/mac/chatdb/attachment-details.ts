@@ -54,7 +54,7 @@ function stateOf(path: string, transfer: TransferState | null): AttachmentState 
   return transfer !== null && ARRIVING.has(transfer) ? 'downloading' : 'missing';
 }
 
-/** What the attachments of a message say beyond their files. */
+/** The attachments of a message with their content. */
 interface AttachmentContents {
   readonly attachments: readonly AttachmentDetails[];
   /** Words of voice messages that are not in the body. */

@@ -4,7 +4,7 @@ import { perSchema, type SchemaInfo } from './database.ts';
 import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
 import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
 
-/** What a row says beyond its text. A blob too large to be decoded comes as its length. */
+/** The columns of a row beyond its text. A blob too large to be decoded comes as its length. */
 export const ROW_CONTENT_COLUMNS = columnList({
   guid: 'value',
   text: 'value',
@@ -30,7 +30,7 @@ export const ROW_CONTENT_COLUMNS = columnList({
   scheduleState: 'value',
 });
 
-/** What an attachment says beyond its file. */
+/** The columns of an attachment beyond its file. */
 export const ATTACHMENT_CONTENT_COLUMNS = columnList({
   guid: 'value',
   isSticker: 'value',

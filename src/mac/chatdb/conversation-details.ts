@@ -3,6 +3,7 @@ import { brief, type ConversationDetails } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
 import { INT_PARAM } from './columns.ts';
 import type { ChatDbHandle, SchemaInfo } from './database.ts';
+import { detailsOf } from './details.ts';
 import { toMessage } from './message.ts';
 import { newestMessageRow } from './message-list.ts';
 import { IS_LOWEST_CHAT } from './queries.ts';
@@ -99,11 +100,22 @@ export function withConversationDetails(
           sender: last.sender,
           is_from_me: last.is_from_me,
           body: brief(last.body),
+          ...sentenceOfLast(snapshot, last),
           timestamp: last.timestamp,
         }
       : null,
   };
   return { ...conversation, details };
+}
+
+/** An address is all that most links have for a text. */
+const LINK = /^https?:\/\//i;
+
+/** Nothing for a message whose text says all. */
+function sentenceOfLast(snapshot: Snapshot, last: Message): { readonly sentence?: string } {
+  if (last.body !== '' && last.attachments.length === 0 && !LINK.test(last.body)) return {};
+  const sentence = detailsOf(snapshot, last)?.sentence;
+  return sentence === undefined ? {} : { sentence };
 }
 
 function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined {

@@ -2,6 +2,7 @@ import type { MessageContent } from '../../domain/content.ts';
 import { brief, type MessageDetails, type MessageKind, type RepliedMessage } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
+import { bodySentence, sentenceOf } from '../../domain/sentence.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { DETAIL_COLUMNS, ENTRY_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
@@ -45,7 +46,7 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
-  return {
+  const details: Omit<MessageDetails, 'sentence'> = {
     service: toText(row[at.service]) || null,
     kind: kindOf(row, found?.kind),
     reply_to_guid: replyTo || null,
@@ -63,6 +64,8 @@ export function detailsOf(snapshot: Snapshot, message: Message): MessageDetails 
     ...filingOf(row),
     ...content,
   };
+  const sentence = sentenceIn(message, details, row);
+  return sentence === undefined ? details : { ...details, sentence };
 }
 
 /** null when it is not there, or could only be found by reading every message. */
@@ -109,7 +112,22 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   return part === undefined ? {} : { part: Number(part) };
 }
 
-/** What a row is by its `item_type`; an ordinary one is what its balloon is. */
+/** undefined for a row that is nothing but its text (decision V1). */
+function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
+  if (details.kind === 'other') return `Something this version does not know (item type ${Number(row[at.itemType])}).`;
+  if (
+    row[at.hasContent] === 0 &&
+    message.body !== '' &&
+    message.attachments.length === 0 &&
+    details.edited_at === null
+  ) {
+    return undefined;
+  }
+  const sentence = sentenceOf(message, details);
+  return sentence === bodySentence(message.body) ? undefined : sentence;
+}
+
+/** Returns the kind of a row by its `item_type`, and of an ordinary one by its balloon. */
 function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind {
   const type = Number(row[at.itemType] ?? 0);
   if (type !== 0) return KINDS[type] ?? 'other';

@@ -1,4 +1,5 @@
 import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
+import { sentenceOf } from '../../domain/sentence.ts';
 import { rowContentOf } from './row-content.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -7,9 +8,12 @@ import type { Snapshot } from './snapshot.ts';
 export function reactionDetailsOf(snapshot: Snapshot, reaction: Reaction): ReactionDetails | undefined {
   const type = reaction.associated_message_type;
   if (type !== VOTE_TYPE && type !== 2 && type !== 3) return undefined;
-  const { kind, content } = rowContentOf(snapshot, reaction) ?? {};
-  if (content === undefined) return undefined;
-  if (type === VOTE_TYPE) return { ...content, kind: 'poll_vote' };
+  const found = rowContentOf(snapshot, reaction);
+  if (found === undefined) return undefined;
+  const { content } = found;
   const { guid, message_guid: named } = reaction;
-  return { ...content, kind: kind === 'poll' && named !== '' && named !== guid ? 'poll_update' : 'app' };
+  const isUpdate = found.kind === 'poll' && named !== '' && named !== guid;
+  const kind = type === VOTE_TYPE ? 'poll_vote' : isUpdate ? 'poll_update' : 'app';
+  const told = { ...content, kind, retracted_at: null, edited_at: null, attachments: [] } as const;
+  return { ...content, kind, sentence: sentenceOf({ ...reaction, body: '' }, told) };
 }

@@ -49,7 +49,7 @@ export function blobOf(snapshot: Snapshot, value: SqlValue | undefined): StoredB
   return snapshot.takesContent(value.length) ? value : 'too_large';
 }
 
-/** What single columns say. */
+/** Content that needs no decoding. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
   const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
   const itemType = number(at.itemType);

@@ -1,6 +1,7 @@
 import type { Event } from '../../../domain/event.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reaction } from '../../../domain/reaction.ts';
+import { sentenceOf } from '../../../domain/sentence.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
@@ -35,8 +36,9 @@ export class DayLines {
     this.#add(message.timestamp, messageLine(message, this.#context));
   }
 
-  event({ type, data }: Event): void {
-    if ('body' in data) this.message(data);
+  /** `read`: its message with details. */
+  event({ type, data }: Event, read?: Message): void {
+    if ('body' in data) this.message(read ?? data);
     else this.#add(data.timestamp, reactionLine(data, type === 'reaction.removed', this.#context));
   }
 
@@ -68,12 +70,42 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  const { id, body, attachments, status, is_from_me: isOwn } = message;
+  // Who wrote it comes first, and is named in full there.
+  const start = lineStart(message, context);
+  const { attachments, status, is_from_me: isOwn } = message;
   const files = attachments.map((path, n) => `[file ${n}: ${shortLine(path.slice(path.lastIndexOf('/') + 1))}]`);
   const state = isOwn && (status === 'failed' || status === 'pending') ? [`(${status})`] : [];
-  const content = [...state, bodyText(id, body), ...files].filter((part) => part !== '').join(' ');
-  return `${lineStart(message, context)}: ${content === '' ? '(no text)' : content}`;
+  const content = [...state, saidBy(message, context), ...files, ...notesOf(message, context)]
+    .filter((part) => part !== '')
+    .join(' ');
+  return `${start}: ${content === '' ? '(no text)' : content}`;
 }
+
+/** The text of a message, or the sentence for one that is no text. */
+function saidBy(message: Message, { labels }: LineContext): string {
+  const { id, body, details, sender } = message;
+  if (details?.sentence === undefined || (body !== '' && details.kind === 'message')) return bodyText(id, body);
+  if (details.group_event === undefined && details.location_share === undefined) return indented(details.sentence);
+  const people = [sender, details.group_event?.who ?? ''].filter((address) => address !== '');
+  const names = Object.fromEntries(people.map((address) => [address, labels.person(address)]));
+  return indented(sentenceOf(message, details, names));
+}
+
+/** That it was edited, and who reacted how. */
+function notesOf({ body, details }: Message, { labels }: LineContext): readonly string[] {
+  if (details === undefined) return [];
+  const reactions = details.reactions.map(
+    ({ is_from_me: isOwn, sender, emoji, reaction_type: type }) =>
+      `${isOwn ? 'me' : labels.person(sender)} ${shortLine(emoji ?? type.replace('_', ' '), 20)}`,
+  );
+  return [
+    ...(details.edited_at !== null && body !== '' ? ['(edited)'] : []),
+    ...(reactions.length === 0 ? [] : [`[reactions: ${reactions.slice(0, MAX_REACTIONS).join(', ')}]`]),
+  ];
+}
+
+/** More are not named in a line. */
+const MAX_REACTIONS = 20;
 
 function bodyText(id: string, body: string): string {
   const text = indented(beginning(body, MAX_SHOWN_BODY));

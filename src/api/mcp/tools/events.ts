@@ -10,6 +10,7 @@ import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { groupNames } from './conversations.ts';
 import { junk, junkNote } from './junk.ts';
+import { detailed } from './messages-read.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
@@ -153,9 +154,11 @@ class EventReader {
     const groupName = await groupNames(rows, caller.reader);
     const labels = new Labels(await names());
     const lines = new DayLines({ labels, time, groupName, conversationId: this.#conversation });
+    const messages = rows.filter((row) => 'body' in row);
+    const read = new Map((await detailed(messages, this.#context)).map((message) => [message.id, message]));
     let end = this.#upTo;
     for (const [index, entry] of this.#entries.entries()) {
-      lines.event(entry.event);
+      lines.event(entry.event, read.get(entry.event.data.id));
       const isLast = index === this.#entries.length - 1;
       if (isLast || lines.length <= MAX_ANSWER - MAX_LINE) continue;
       end = entry.offset;

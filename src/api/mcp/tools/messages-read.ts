@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { includeSet } from '../../../domain/include.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { MessageQuery } from '../../../domain/ports/reading.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
@@ -15,6 +16,7 @@ import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutpu
 
 /** Of one whole message. */
 const MAX_PART = 12_000;
+const WITH_DETAILS = includeSet(['details']);
 
 export const messagesRead = tool({
   name: 'messages_read',
@@ -42,7 +44,7 @@ export const messagesRead = tool({
     if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
     const { items, next, lines, leftOut } = await fittingPage(
       input.limit,
-      (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit }),
+      (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit, include: WITH_DETAILS }),
       (page) => {
         const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
         return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
@@ -110,6 +112,15 @@ function queryBehind(text: string): Query {
   };
 }
 
+/** The messages with their details, as far as they are there; for those that were found without. */
+export async function detailed(messages: readonly Message[], { caller }: ToolContext): Promise<readonly Message[]> {
+  const read = await Promise.all(messages.map(async ({ id }) => caller.reader.message(id, { include: WITH_DETAILS })));
+  return messages.map((message, place) => {
+    const details = read[place]?.details;
+    return details === undefined ? message : { ...message, details };
+  });
+}
+
 /** The lines of some messages. `conversation` is not repeated in them. */
 export async function messageLines(
   messages: readonly Message[],
@@ -128,15 +139,25 @@ async function jsonLines(messages: readonly Message[]): Promise<string> {
     .map((message) => {
       const body = beginning(message.body, MAX_SHOWN_BODY);
       const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
-      return visibleJson({ ...message, body, attachments, ...(body !== message.body && { is_cut: true }) });
+      // Where files are on the Mac is of no use elsewhere.
+      const files = message.details?.attachments.map(({ path: _, ...file }) => file);
+      const details = message.details && { ...message.details, attachments: files };
+      const isCut = body !== message.body;
+      return visibleJson({
+        ...message,
+        body,
+        attachments,
+        ...(details && { details }),
+        ...(isCut && { is_cut: true }),
+      });
     })
     .join('\n');
 }
 
 async function whole(id: string, skip: number, { caller, nonce }: ToolContext): Promise<ToolAnswer> {
-  const message = await caller.reader.message(id);
+  const message = await caller.reader.message(id, { include: WITH_DETAILS });
   if (message === undefined) throw problem('message_not_found');
-  const rest = message.body.slice(skip);
+  const rest = (message.body || (message.details?.sentence ?? '')).slice(skip);
   let part = beginning(rest, MAX_PART);
   while (indented(part).length > MAX_PART) part = beginning(part, Math.floor(part.length / 2));
   const left = rest.length - part.length;

@@ -5,7 +5,7 @@ import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
 import { fenced } from '../text/fence.ts';
 import { junk, junkNote, withoutJunk } from './junk.ts';
-import { messageLines } from './messages-read.ts';
+import { detailed, messageLines } from './messages-read.ts';
 import { fittingPage } from './pages.ts';
 import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
@@ -35,7 +35,7 @@ export const messagesSearch = tool({
     const { items, next, lines, leftOut } = await fittingPage(
       wanted,
       (count) => search.search(query, { limit: count, cursor }),
-      (hits) => messageLines(hits.map(excerpt), id, context),
+      async (hits) => messageLines(await detailed(hits.map(excerpt), context), id, context),
       (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context)),
     );
     const { isComplete, indexedFrom } = search.status();

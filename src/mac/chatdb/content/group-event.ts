@@ -12,7 +12,7 @@ const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
 };
 const RENAMED = 2;
 
-/** What a row of a conversation's history stores. */
+/** The columns of a row in a conversation's history. */
 export interface GroupColumns {
   readonly itemType: number;
   readonly action: number;

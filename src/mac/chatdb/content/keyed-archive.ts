@@ -1,7 +1,7 @@
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
 
 export type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
-/** What an archived object is: a URL is its text, a UUID upper case. */
+/** An archived object: a URL as its text, a UUID in upper case. */
 export type ArchiveValue =
   | null
   | boolean

@@ -46,7 +46,7 @@ interface Special {
   readonly members: Pick<LinkPreview, 'document' | 'music' | 'app_store' | 'place'>;
 }
 
-/** What a link leads to, where its metadata says more than a page has. */
+/** The target of a link, where its metadata has more than a page. */
 function specialOf(metadata: Dictionary): Special {
   const document = dictionaryIn(metadata, 'collaborationMetadata');
   if (document.size > 0) return sharedDocument(metadata, document);

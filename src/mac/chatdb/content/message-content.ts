@@ -30,11 +30,11 @@ export interface ContentRow {
   readonly isUnsent: boolean;
 }
 
-/** What the blobs of a row say. */
+/** The decoded blobs of a row. */
 export interface DecodedRow {
   readonly kind: MessageKind | 'poll_vote';
   readonly content: MessageContent;
-  /** What the balloon of a poll says; its votes are in other rows. */
+  /** The balloon of a poll; its votes are in other rows. */
   readonly poll?: PollPayload | undefined;
 }
 
@@ -46,7 +46,7 @@ const BALLOONS: Readonly<Record<string, MessageKind>> = {
   'com.apple.DigitalTouchBalloonProvider': 'digital_touch',
 };
 
-/** What a row without an `item_type` is, by its balloon. */
+/** Returns the kind of a row without an `item_type`, by its balloon. */
 export function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }

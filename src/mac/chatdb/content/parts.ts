@@ -72,7 +72,7 @@ export class RunReader {
   }
 }
 
-/** What a set of attributes says, and how long that is. */
+/** The meaning of a set of attributes, and its length. */
 interface Told {
   readonly run: Omit<TextRun, 'start' | 'end'>;
   readonly characters: number;

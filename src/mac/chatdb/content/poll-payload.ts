@@ -1,7 +1,7 @@
 import type { PollOption } from '../../../domain/cards.ts';
 import { dictionaryOf, distinct, isList, parseJson, present, textIn } from './members.ts';
 
-/** What the balloon of a poll, of a vote or of an added option says (macOS 26). */
+/** The balloon of a poll, of a vote or of an added option (macOS 26). */
 export interface PollPayload {
   readonly question: string | undefined;
   readonly creator: string | undefined;

@@ -10,17 +10,17 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** What the picture of an own sticker names its effect. */
+/** Names of effects in the pictures of own stickers. */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
-/** What an attachment says of a sticker. */
+/** The columns of an attachment about a sticker. */
 export interface StickerColumns {
   readonly userInfo: Uint8Array | undefined;
   readonly attribution: Uint8Array | undefined;
   readonly description: string | undefined;
 }
 
-/** Where a sticker comes from; undefined where its `sticker_user_info` cannot be read. */
+/** Returns the source of a sticker; undefined if its `sticker_user_info` cannot be read. */
 export function stickerOf({ userInfo, attribution, description }: StickerColumns): Sticker | undefined {
   const info = userInfo && readBinaryPlist(userInfo);
   if (!(info instanceof Map)) return undefined;

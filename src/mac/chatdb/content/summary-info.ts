@@ -6,7 +6,7 @@ import { dictionaryIn, distinct, isList, isoAtSeconds, listIn, present, textIn }
 import { partNumber, RunReader } from './parts.ts';
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
-/** What `message_summary_info` says of a message: its edits, what was unsent, and its translations (macOS 13, 26). */
+/** The content of `message_summary_info`: edits, unsent parts and translations (macOS 13, 26). */
 export interface SummaryInfo {
   readonly edits: readonly PartEdits[];
   readonly unsentParts: readonly number[];

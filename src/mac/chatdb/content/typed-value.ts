@@ -10,7 +10,7 @@ export class TypedUrl {
 /** A dictionary, with the keys that are text. */
 export type TypedDictionary = ReadonlyMap<string, TypedValue>;
 
-/** What an object of a typedstream is; null for what this reader does not know. */
+/** An object of a typedstream; null for one that this reader does not know. */
 export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
 
 /** Returns what an object is, by the names of its classes and the values it holds. */

@@ -4,7 +4,7 @@ import { objectOf, type TypedValue } from './typed-value.ts';
 export const MAX_BLOB_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
-/** What the functions here throw for a blob of another kind; nothing else. */
+/** Thrown for a blob of another kind; nothing else is. */
 export const BROKEN = new Error('not a typedstream of this kind');
 /** Ends the reading of a text whose runs nobody wants. */
 const FOUND = new Error('the text is found');

@@ -1,0 +1,177 @@
+import { appSentence, digitalTouchSentence, linkSentence, pollSentence } from './card-sentences.ts';
+import type { MessageContent } from './content.ts';
+import type { MessageDetails } from './details.ts';
+import type { Message } from './message.ts';
+import type { Names } from './names.ts';
+import type { ReactionDetails } from './reaction.ts';
+
+const MAX_CHARACTERS = 200;
+/** Beyond these, no text adds to its sentence. */
+const MAX_READ = 2000;
+const NO_NAMES: Names = {};
+
+type Told = MessageContent &
+  Pick<MessageDetails, 'retracted_at' | 'edited_at' | 'attachments'> & {
+    readonly kind: MessageDetails['kind'] | ReactionDetails['kind'];
+  };
+type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
+
+/**
+ * One sentence for a row (decision V1): one line of at most 200 characters. Content has no subject ("Poll: Pizza, Soup"),
+ * events have ("Ana added Ben."). Texts of Apple's are quoted and not interpreted.
+ */
+export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES): string {
+  if (details.retracted_at !== null) return 'Unsent a message';
+  const event = eventSentence(message, details, names);
+  if (event !== undefined) return bodySentence(event);
+  const card = cardSentence(message.body, details);
+  const notes = notesOf(details, card === undefined);
+  const text = bodySentence(card ?? textOf(message.body, details));
+  const says = text === '' && notes.length === 0 ? 'Empty message' : text;
+  const subject = details.subject === undefined ? '' : `${bodySentence(details.subject)}: `;
+  const note = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+  return bodySentence(`${subject}${says}${note}`.trim());
+}
+
+/** The text of an ordinary row as its sentence. */
+export function bodySentence(text: string): string {
+  // A space that keeps two words together stays.
+  const flat = text
+    .slice(0, MAX_READ)
+    .replace(/[\t-\r \u0085\u2028\u2029]+/g, ' ')
+    .trim();
+  return flat.length <= MAX_CHARACTERS ? flat : Array.from(flat).slice(0, MAX_CHARACTERS).join('');
+}
+
+/** Says what somebody did to a conversation; undefined for content. */
+function eventSentence({ sender, is_from_me: isOwn }: Said, details: Told, names: Names): string | undefined {
+  const nameOf = (address: string): string => (Object.hasOwn(names, address) ? (names[address] ?? address) : address);
+  const who = isOwn ? 'You' : nameOf(sender) || 'Someone';
+  const { group_event: event, location_share: share, kind } = details;
+  if (share !== undefined) {
+    return share.by_me ? `You ${share.action} sharing your location.` : `${who} ${share.action} sharing location.`;
+  }
+  if (kind === 'audio_kept') return 'An audio message was kept.';
+  if (kind === 'shareplay') return 'SharePlay';
+  if (kind === 'other') return 'Something this version does not know.';
+  if (event === undefined) return undefined;
+  const whom = event.who === undefined ? 'someone' : nameOf(event.who);
+  switch (event.type) {
+    case 'added':
+    case 'removed':
+      return `${who} ${event.type} ${whom}.`;
+    case 'address_changed':
+      return `${who} changed their ${event.who?.includes('@') === true ? 'address' : 'phone number'}.`;
+    case 'renamed':
+      return `${who} named the conversation “${event.name ?? ''}”.`;
+    case 'name_removed':
+      return `${who} removed the name of the conversation.`;
+    case 'left':
+      return `${who} left the conversation.`;
+    case 'photo_set':
+      return `${who} changed the group photo.`;
+    case 'photo_removed':
+      return `${who} removed the group photo.`;
+    case 'background_set':
+      return `${who} changed the background.`;
+    case 'background_removed':
+      return `${who} removed the background.`;
+    default:
+      return `${who} changed the conversation.`;
+  }
+}
+
+/** Says a card, a poll or a file in words; undefined for a row that is a text. */
+function cardSentence(body: string, details: Told): string | undefined {
+  const { kind, link, app, poll, digital_touch: touch } = details;
+  if (details.poll_update !== undefined) return 'Added an option to a poll';
+  switch (kind) {
+    case 'poll_vote':
+      return details.poll_vote?.choices.length === 0 ? 'Took back a vote in a poll' : 'Voted in a poll';
+    case 'poll_update':
+      return 'Added an option to a poll';
+    case 'link':
+      return linkSentence(link, body);
+    case 'app':
+      return appSentence(app, body);
+    case 'poll':
+      return pollSentence(poll);
+    case 'handwriting':
+      return 'Handwritten message';
+    case 'digital_touch':
+      return digitalTouchSentence(touch);
+    default:
+      return body === '' ? fileSentence(details) : undefined;
+  }
+}
+
+/** Describes a message without a text by its attachments. */
+function fileSentence({ transcript, attachments, parts = [] }: Told): string | undefined {
+  if (transcript !== undefined) return `Voice message: “${bodySentence(transcript)}”`;
+  const [file, another] = attachments;
+  if (file === undefined) return undefined;
+  if (another !== undefined) return `${attachments.length} attachments`;
+  const { sticker, contact, location, mime_type: type } = file;
+  if (sticker !== undefined) return stickerSentence(sticker);
+  if (contact !== undefined)
+    return `Contact: ${contact.name ?? contact.organization ?? contact.phones[0] ?? 'no name'}`;
+  if (location !== undefined) {
+    const { latitude, longitude, name, url } = location;
+    if (latitude !== undefined && longitude !== undefined)
+      return `Location: ${fiveDigits(latitude)}, ${fiveDigits(longitude)}`;
+    return `Location: ${name ?? url ?? 'unknown'}`;
+  }
+  if (parts.some(({ runs = [] }) => runs.some(({ inline }) => inline === true))) return 'Genmoji';
+  const kind = FILE_KINDS.find(([start]) => type?.startsWith(start))?.[1];
+  return kind === undefined ? `File: ${file.name}` : kind;
+}
+
+const FILE_KINDS = [
+  ['image/', 'Photo'],
+  ['video/', 'Video'],
+  ['audio/', 'Voice message'],
+] as const;
+
+const fiveDigits = (degrees: number): string => String(Math.round(degrees * 100_000) / 100_000);
+
+function stickerSentence(sticker: NonNullable<Told['attachments'][number]['sticker']>): string {
+  switch (sticker.source) {
+    case 'genmoji':
+      return sticker.description === undefined ? 'Genmoji' : `Genmoji: ${sticker.description}`;
+    case 'memoji':
+      return 'Memoji sticker';
+    case 'app':
+      return `Sticker from ${sticker.app_name ?? sticker.bundle_id ?? 'an app'}`;
+    default:
+      return sticker.effect === undefined ? 'Sticker' : `Sticker (${sticker.effect})`;
+  }
+}
+
+/** The text with a space where an attachment stands. */
+function textOf(body: string, { parts }: Told): string {
+  if (parts === undefined) return body;
+  return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
+}
+
+/** The notes in brackets behind a text. */
+function notesOf(details: Told, isText: boolean): readonly string[] {
+  const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
+  const notes: string[] = [];
+  const files = isText ? countOfFiles(details) : 0;
+  if (files > 0) notes.push(files === 1 ? '1 attachment' : `${files} attachments`);
+  if (unsent.length > 0) notes.push(unsent.length === 1 ? 'one part unsent' : `${unsent.length} parts unsent`);
+  if (edited !== null && unsent.length === 0) notes.push('edited');
+  if (effect !== undefined) {
+    notes.push(effect.name === 'other' ? 'sent with an effect' : `sent with ${effect.name.replaceAll('_', ' ')}`);
+  }
+  if (scheduled !== undefined) notes.push(`to be sent ${scheduled.for.slice(0, 16).replace('T', ' ')}`);
+  return notes;
+}
+
+/** Attachments that may not be there yet are counted by their places in the text. */
+function countOfFiles({ attachments, parts = [] }: Told): number {
+  const runs = parts.flatMap((part) => part.runs ?? []);
+  const places = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
+  const pictures = runs.filter((run) => run.inline === true).length;
+  return Math.max(places, attachments.length - pictures);
+}

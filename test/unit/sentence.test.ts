@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import type { MessageDetails } from '../../src/domain/details.ts';
+import { bodySentence, sentenceOf } from '../../src/domain/sentence.ts';
+
+const DETAILS: MessageDetails = {
+  service: 'iMessage',
+  kind: 'message',
+  reply_to_guid: null,
+  reply_to: null,
+  edited_at: null,
+  retracted_at: null,
+  delivered_at: null,
+  read_at: null,
+  error: null,
+  attachments: [],
+  reactions: [],
+};
+const FILE: MessageDetails['attachments'][number] = {
+  name: 'menu.pdf',
+  mime_type: 'application/pdf',
+  bytes: 1,
+  transfer: 'finished',
+  state: 'available',
+  path: '/menu.pdf',
+};
+
+const say = (given: Partial<MessageDetails>, body = '', names = {}) =>
+  sentenceOf({ body, sender: '+15550100', is_from_me: false }, { ...DETAILS, ...given }, names);
+
+// Those of the vectors are in chatdb-content-details.
+test.each<[string, Partial<MessageDetails>, string]>([
+  ['Photo', { attachments: [{ ...FILE, mime_type: 'image/jpeg' }] }, ''],
+  ['Video', { attachments: [{ ...FILE, mime_type: 'video/mp4' }] }, ''],
+  ['Voice message', { attachments: [{ ...FILE, mime_type: 'audio/x-caf' }] }, ''],
+  ['File: menu.pdf', { attachments: [FILE] }, ''],
+  ['2 attachments', { attachments: [FILE, FILE] }, ''],
+  ['2 attachments (edited)', { attachments: [FILE, FILE], edited_at: '2026-01-01T00:00:00Z' }, ''],
+  ['hi (1 attachment, edited)', { attachments: [FILE], edited_at: '2026-01-01T00:00:00Z' }, 'hi'],
+  ['Contact: no name', { attachments: [{ ...FILE, contact: { phones: [], emails: [] } }] }, ''],
+  ['Location: The pier', { attachments: [{ ...FILE, location: { name: 'The pier' } }] }, ''],
+  ['Empty message', {}, ''],
+  ['Link', { kind: 'link' }, ''],
+  ['words', { kind: 'link' }, 'words'],
+  ['Poll', { kind: 'poll' }, ''],
+  [
+    'Poll: Lunch? Soup (1)',
+    { kind: 'poll', poll: { question: 'Lunch?', options: [{ id: '1', text: 'Soup', votes: ['a'] }] } },
+    '',
+  ],
+  ['App message (com.example.a)', { kind: 'app', app: { type: 'app', bundle_id: 'com.example.a' } }, ''],
+  ['the text of its row', { kind: 'app', app: { type: 'app', bundle_id: 'com.example.a' } }, 'the text of its row'],
+  ['boo (sent with an effect)', { effect: { name: 'other', on: 'unknown', id: 'x' } }, 'boo'],
+])('%s', (sentence, details, body) => {
+  expect(say(details, body)).toBe(sentence);
+});
+
+test('people are called by their names where they are known, and an address is a word like any other', () => {
+  const event = { kind: 'participant_change', group_event: { type: 'added', who: 'constructor' } } as const;
+  expect(say(event, '', { '+15550100': 'Ana' })).toBe('Ana added constructor.');
+  expect(say(event, '', { '+15550100': 'Ana', constructor: 'Ben' })).toBe('Ana added Ben.');
+});
+
+test('a sentence is one line of at most 200 characters, whole ones', () => {
+  expect(bodySentence(`a\r\n\u2028\tb\u00a0c`)).toBe('a b\u00a0c');
+  const long = say({ kind: 'link', link: { type: 'page', url: 'x', title: '👩\n'.repeat(500) } });
+  expect([...long].length).toBeLessThanOrEqual(200);
+  expect([...long].length).toBeGreaterThan(190);
+  expect(Buffer.from(long).toString()).toBe(long);
+});
